@@ -1,0 +1,35 @@
+// The page of help for a machine without a Python that can run the server.
+
+import * as vscode from "vscode";
+import { OLDEST, type Attempt } from "./python";
+import { pythonHelp } from "./pythonHelp";
+
+const SCHEME = "fairlead-help";
+let text = "";
+
+export function registerHelp(): vscode.Disposable {
+  return vscode.workspace.registerTextDocumentContentProvider(SCHEME, { provideTextDocumentContent: () => text });
+}
+
+/** Shows what was tried, and how to get a Python on each system. */
+export async function showPythonHelp(context: vscode.ExtensionContext, attempts: readonly Attempt[]): Promise<void> {
+  text = pythonHelp(attempts);
+  const uri = vscode.Uri.from({ scheme: SCHEME, path: "/Python for Fairlead.md", query: String(Date.now()) });
+  try {
+    await vscode.commands.executeCommand("markdown.showPreview", uri);
+  } catch {
+    await vscode.window.showTextDocument(uri);
+  }
+  const { displayName } = context.extension.packageJSON as { displayName: string };
+  void vscode.window
+    .showErrorMessage(`${displayName} needs Python ${OLDEST.join(".")} or newer.`, "Try Again", "Choose Interpreter…")
+    .then(async (chosen) => {
+      if (chosen === "Try Again") await vscode.commands.executeCommand("fairlead.restartServer");
+      if (chosen === "Choose Interpreter…") await chooseInterpreter();
+    });
+}
+
+async function chooseInterpreter(): Promise<void> {
+  const [file] = (await vscode.window.showOpenDialog({ title: "Python interpreter", openLabel: "Use This Python" })) ?? [];
+  if (file) await vscode.workspace.getConfiguration("fairlead").update("python", file.fsPath, vscode.ConfigurationTarget.Global);
+}

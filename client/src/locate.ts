@@ -1,0 +1,84 @@
+// Which Python runs the server: the project's own environment in development, else one made for the extension.
+
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { makeEnvironment, readyEnvironment, removeOthers, venvPython } from "./environment";
+import { findPython, names, OLDEST, type Attempt } from "./python";
+import { chosenPython } from "./settings";
+
+const PYTHON_EXTENSION_LIMIT = 3000;
+
+export class NoPython extends Error {
+  constructor(readonly attempts: readonly Attempt[]) {
+    super(`No Python ${OLDEST.join(".")} or newer was found.`);
+  }
+}
+
+/** The executable that has the server's package. Makes the environment at the first start, with progress. */
+export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
+  const wheel = bundledWheel(context.extensionPath);
+  if (wheel === undefined) return venvPython(path.join(context.extensionPath, ".venv"));
+  const { version } = context.extension.packageJSON as { version: string };
+  const folder = path.join(context.globalStorageUri.fsPath, `server-${version}`);
+  if (await readyEnvironment(folder)) return venvPython(folder);
+  const { python, attempts } = await findPython(candidates(await interpreterOfPythonExtension(log)));
+  for (const attempt of attempts) log.info(`Python: ${attempt.command} ${attempt.problem}`);
+  if (!python) throw new NoPython(attempts);
+  log.info(`Python ${python.version.join(".")} at ${python.executable}`);
+  await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: "Fairlead: first start", cancellable: true },
+    async (progress, token) => {
+      const abort = new AbortController();
+      token.onCancellationRequested(() => {
+        abort.abort();
+      });
+      const report = (message: string): void => {
+        log.info(message);
+        progress.report({ message });
+      };
+      await makeEnvironment(folder, python.executable, wheel, report, abort.signal);
+    },
+  );
+  await removeOthers(folder);
+  return venvPython(folder);
+}
+
+function* candidates(ofExtension: string | undefined): Iterable<readonly string[]> {
+  const chosen = chosenPython();
+  // a named interpreter is used or refused, never silently replaced by another
+  if (chosen !== undefined) {
+    yield [chosen];
+    return;
+  }
+  if (ofExtension !== undefined) yield [ofExtension];
+  yield* names(process.platform);
+}
+
+function bundledWheel(extensionPath: string): string | undefined {
+  const folder = path.join(extensionPath, "dist");
+  const name = fs.existsSync(folder) ? fs.readdirSync(folder).find((entry) => entry.endsWith(".whl")) : undefined;
+  return name === undefined ? undefined : path.join(folder, name);
+}
+
+interface PythonExtension {
+  readonly environments?: { getActiveEnvironmentPath(): { readonly path?: string } };
+}
+
+/** The interpreter that the Python extension uses, where there is one that answers in time. */
+async function interpreterOfPythonExtension(log: vscode.LogOutputChannel): Promise<string | undefined> {
+  const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
+  if (!extension) return undefined;
+  const late = new Promise<undefined>((resolve) => {
+    setTimeout(() => {
+      resolve(undefined);
+    }, PYTHON_EXTENSION_LIMIT);
+  });
+  try {
+    const api = await Promise.race<PythonExtension | undefined>([Promise.resolve(extension.activate()), late]);
+    return api?.environments?.getActiveEnvironmentPath().path;
+  } catch (error) {
+    log.info(`the Python extension did not answer: ${String(error)}`);
+    return undefined;
+  }
+}

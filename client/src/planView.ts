@@ -1,0 +1,98 @@
+// The Plan view: the active session's items, above them what waits for the person.
+
+import * as vscode from "vscode";
+import type { ApproveParams } from "./protocol";
+import { planCount, planRows, type PlanRow } from "./planRows";
+import { coalesced, type Store } from "./state";
+import { visible } from "./text";
+
+type Node = { kind: "item"; row: PlanRow } | { kind: "approval"; approval: ApproveParams };
+
+export class PlanView implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private readonly view: vscode.TreeView<Node>;
+  private readonly redraw = coalesced(() => {
+    this.draw();
+  });
+  private readonly unsubscribe: () => void;
+  private asked = false;
+
+  constructor(private readonly store: Store) {
+    this.view = vscode.window.createTreeView("fairlead.plan", { treeDataProvider: this });
+    this.unsubscribe = store.onChange((change) => {
+      if (change !== "conversation" && change !== "edits") this.redraw.schedule();
+    });
+  }
+
+  getChildren(node?: Node): Node[] {
+    this.afterFirst();
+    const session = this.store.active;
+    if (node || !session) return [];
+    const approvals = session.approvals.map((approval): Node => ({ kind: "approval", approval }));
+    return [...approvals, ...planRows(session.plan, session.running).map((row): Node => ({ kind: "item", row }))];
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    return node.kind === "item" ? itemOf(node.row) : approvalItem(node.approval);
+  }
+
+  /** VS Code drops a change that is told while it asks for the rows the first time: it is told again behind that. */
+  private afterFirst(): void {
+    if (this.asked) return;
+    this.asked = true;
+    setTimeout(() => {
+      this.changed.fire(undefined);
+    }, 0);
+  }
+
+  dispose(): void {
+    this.unsubscribe();
+    this.redraw.dispose();
+    this.view.dispose();
+    this.changed.dispose();
+  }
+
+  private draw(): void {
+    const session = this.store.active;
+    const plan = session?.plan;
+    this.view.description = planCount(plan);
+    const open = plan ? plan.total - plan.completed : 0;
+    const waiting = session?.approvals.length ?? 0;
+    const badge = waiting > 0 ? { value: waiting, tooltip: "The agent waits for you" } : undefined;
+    this.view.badge = badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
+    this.view.message = message(session) ?? "";
+    this.changed.fire(undefined);
+  }
+}
+
+function message(session: Store["active"]): string | undefined {
+  if (!session) return undefined;
+  const replay = session.model.startsWith("replay") ? "Replay: a recorded conversation plays the model." : "";
+  const idle = session.plan && session.plan.total > 0 ? "" : session.running ? "Working. No plan yet." : "No plan was made.";
+  return [replay, idle].filter(Boolean).join(" ") || undefined;
+}
+
+function itemOf(row: PlanRow): vscode.TreeItem {
+  const item = new vscode.TreeItem(row.label);
+  item.id = `item-${row.id}`;
+  item.description = row.description;
+  item.tooltip = row.tooltip;
+  item.iconPath = new vscode.ThemeIcon(row.icon, row.color === undefined ? undefined : new vscode.ThemeColor(row.color));
+  item.accessibilityInformation = { label: row.spoken };
+  item.contextValue = "item";
+  return item;
+}
+
+function approvalItem(approval: ApproveParams): vscode.TreeItem {
+  const command = visible(approval.command ?? approval.uri ?? "");
+  const item = new vscode.TreeItem(`Allow: ${command.replace(/\s+/g, " ")}`);
+  item.id = `approval-${approval.toolCallId ?? command}`;
+  item.description = "waits for you";
+  item.tooltip = [command, ...approval.reasons].join("\n");
+  item.iconPath = new vscode.ThemeIcon("question", new vscode.ThemeColor("charts.yellow"));
+  item.contextValue = "approval";
+  item.command = { command: "fairlead.showApproval", title: "Show the whole command", arguments: [{ approval }] };
+  item.accessibilityInformation = { label: `The agent asks to run: ${command}` };
+  return item;
+}

@@ -1,0 +1,147 @@
+// The wire, as the server speaks it: names and shapes of docs/protocol.md. Mirrors server/fairlead/lsp/protocol.py; the
+// goldens in tests/goldens are read by the tests of both.
+
+export const method = {
+  createSession: "agent/sessions/create",
+  runTask: "agent/runTask",
+  cancel: "agent/cancel",
+  accept: "agent/edits/accept",
+  reject: "agent/edits/reject",
+  credentials: "agent/credentials",
+  trust: "agent/trust",
+  plan: "agent/plan",
+  edits: "agent/edits",
+  event: "agent/event",
+  approve: "agent/approve",
+} as const;
+
+export const scheme = { base: "fairlead-base", proposed: "fairlead-proposed", conversation: "fairlead-conversation" } as const;
+
+export type ItemStatus = "pending" | "in_progress" | "completed";
+
+export interface PlanItem {
+  readonly id: string;
+  readonly content: string;
+  readonly status: ItemStatus;
+  readonly activeForm: string;
+  readonly held: boolean;
+  readonly verification: "none" | "shown" | "claimed" | "contradicted";
+  readonly evidence: {
+    readonly files: readonly string[];
+    readonly commands: readonly { readonly command: string; readonly exitCode: number | null }[];
+    readonly costUsd: number | null;
+    readonly seconds: number;
+  };
+}
+
+export interface Plan {
+  readonly sessionId: string;
+  readonly version: number;
+  readonly revision: number;
+  readonly items: readonly PlanItem[];
+  readonly completed: number;
+  readonly total: number;
+  readonly roundsSinceUpdate: number;
+}
+
+export interface Hunk {
+  readonly id: string;
+  readonly oldStart: number;
+  readonly oldLines: number;
+  readonly newStart: number;
+  readonly newLines: number;
+  readonly itemId: string | null;
+  readonly state: "pending" | "conflict";
+  readonly conflict: { readonly base: string; readonly current: string; readonly proposed: string } | null;
+}
+
+export interface FileEdits {
+  readonly uri: string;
+  readonly kind: "create" | "modify" | "delete" | "rename";
+  readonly newUri: string | null;
+  readonly state: "pending" | "conflict";
+  readonly protected: boolean;
+  readonly itemIds: readonly string[];
+  readonly additions: number;
+  readonly deletions: number;
+  readonly hunks: readonly Hunk[];
+}
+
+export interface Edits {
+  readonly sessionId: string;
+  readonly version: number;
+  readonly files: readonly FileEdits[];
+}
+
+export interface Usage {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number | null;
+}
+
+export interface RunResult {
+  readonly sessionId: string;
+  readonly stopReason: string;
+  readonly message: string;
+  readonly usage: Usage;
+  readonly error: { readonly kind: string; readonly message: string; readonly retryable: boolean } | null;
+}
+
+export type Target = { all: true } | { uri: string } | { uri: string; hunk: string } | { item: string };
+
+export interface Outcome {
+  readonly uri: string;
+  readonly hunk: string | null;
+  readonly outcome: "applied" | "rejected" | "conflict" | "failed";
+  readonly message: string;
+}
+
+export interface ReviewResult {
+  readonly outcomes: readonly Outcome[];
+  readonly edits: Edits;
+}
+
+interface EventOf<Kind extends string> {
+  readonly sessionId: string;
+  readonly seq: number;
+  readonly kind: Kind;
+}
+
+export type AgentEvent =
+  | (EventOf<"run_started"> & { readonly model: string })
+  | (EventOf<"round_started"> & { readonly round: number })
+  | (EventOf<"text"> & { readonly text: string })
+  | (EventOf<"thinking"> & { readonly text: string })
+  | (EventOf<"tool_started"> & {
+      readonly toolCallId: string;
+      readonly name: string;
+      readonly toolKind: string;
+      readonly title: string;
+      readonly input: Readonly<Record<string, unknown>>;
+      readonly locations: readonly { readonly uri: string; readonly line: number | null }[];
+    })
+  | (EventOf<"tool_output"> & { readonly toolCallId: string; readonly text: string })
+  | (EventOf<"tool_finished"> & { readonly toolCallId: string; readonly isError: boolean; readonly text: string })
+  | (EventOf<"reminder"> & { readonly text: string })
+  | (EventOf<"retry"> & { readonly attempt: number; readonly delayMs: number; readonly reason: string })
+  | (EventOf<"usage"> & Usage)
+  | (EventOf<"run_finished"> & { readonly stopReason: string });
+
+export interface ApproveParams {
+  readonly sessionId: string;
+  readonly toolCallId: string | null;
+  readonly kind: "command" | "file";
+  readonly mode: "sandboxed" | "workspace" | null;
+  readonly command: string | null;
+  readonly cwd: string | null;
+  readonly uri: string | null;
+  readonly reasons: readonly string[];
+}
+
+export interface ApproveResult {
+  readonly option: "allow_once" | "allow_session" | "reject";
+  readonly reason?: string;
+}

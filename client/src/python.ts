@@ -1,0 +1,63 @@
+// Finding a Python that can run the server. No VS Code in here but for the Python extensions' API, handed in.
+
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+export const OLDEST: readonly [number, number] = [3, 11];
+const PROBE = "import sys, venv, ensurepip; print('%d.%d %s' % (sys.version_info[0], sys.version_info[1], sys.executable))";
+const TIME_LIMIT = 10_000;
+
+export interface Python {
+  readonly executable: string;
+  readonly version: readonly [number, number];
+}
+
+/** What was tried and why it did not do, for the page of help. */
+export interface Attempt {
+  readonly command: string;
+  readonly problem: string;
+}
+
+/** The names under which a Python is looked for on PATH, best first. */
+export function names(platform: NodeJS.Platform): readonly (readonly string[])[] {
+  const newest = ["3.14", "3.13", "3.12", "3.11"];
+  if (platform === "win32") return [...newest.map((version) => ["py", `-${version}`]), ["python"], ["python3"]];
+  return [["python3"], ...newest.map((version) => [`python${version}`]), ["python"]];
+}
+
+/** Tries the commands in turn; the first Python that is new enough, and what was wrong with those before it. */
+export async function findPython(
+  commands: Iterable<readonly string[]>,
+): Promise<{ python: Python | undefined; attempts: readonly Attempt[] }> {
+  const attempts: Attempt[] = [];
+  for (const command of commands) {
+    const result = await probe(command);
+    if ("executable" in result) return { python: result, attempts };
+    attempts.push(result);
+  }
+  return { python: undefined, attempts };
+}
+
+async function probe([program = "", ...args]: readonly string[]): Promise<Python | Attempt> {
+  const command = [program, ...args].join(" ");
+  try {
+    const { stdout } = await promisify(execFile)(program, [...args, "-c", PROBE], { timeout: TIME_LIMIT, windowsHide: true });
+    const match = /^(\d+)\.(\d+) (.+)$/m.exec(stdout.trim());
+    if (!match?.[3]) return { command, problem: "gave no version" };
+    const version = [Number(match[1]), Number(match[2])] as const;
+    if (version[0] < OLDEST[0] || (version[0] === OLDEST[0] && version[1] < OLDEST[1])) {
+      return { command, problem: `is Python ${version.join(".")}, too old` };
+    }
+    return { executable: match[3].trim(), version };
+  } catch (error) {
+    return { command, problem: problemOf(error) };
+  }
+}
+
+function problemOf(error: unknown): string {
+  const { code, stderr, killed } = error as { code?: unknown; stderr?: string; killed?: boolean };
+  if (code === "ENOENT") return "not found";
+  if (killed) return "did not answer";
+  if (/No module named '?(venv|ensurepip)/.test(stderr ?? "")) return "has no venv module (on Debian and Ubuntu: install python3-venv)";
+  return (stderr ?? "").trim().split("\n").at(-1) ?? "could not be run";
+}

@@ -1,0 +1,158 @@
+// Running tasks: a new session or the same one, with progress and a way to stop, and what a person should hear at the end.
+
+import * as vscode from "vscode";
+import { ProgressType } from "vscode-languageclient/node";
+import { method, type RunResult } from "./protocol";
+import type { Prompts } from "./prompt";
+import { NotStarted, SECRET, ServerGone, type AgentServer } from "./server";
+import type { Store } from "./state";
+
+interface WorkDone {
+  readonly kind: "begin" | "report" | "end";
+  readonly title?: string;
+  readonly message?: string;
+}
+
+const PROGRESS = new ProgressType<WorkDone>();
+
+export class Runs {
+  private tokens = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly prompts: Prompts,
+    private readonly secrets: vscode.SecretStorage,
+  ) {}
+
+  /** A new task in a new session; asks for it where none is given. */
+  async runTask(given?: string): Promise<void> {
+    if (!folderIsThere()) return;
+    const prompt = given ?? (await this.prompts.ask("Agent: Run Task"));
+    if (prompt !== undefined) await this.run(undefined, prompt);
+  }
+
+  /** A further task in the active session. */
+  async followUp(): Promise<void> {
+    const session = this.store.active;
+    if (!session) {
+      await this.runTask();
+      return;
+    }
+    if (session.running) {
+      void vscode.window.showInformationMessage("The agent is still working. Stop it first, or wait for the end.");
+      return;
+    }
+    const prompt = await this.prompts.ask(`Agent: Follow Up on “${session.title}”`);
+    if (prompt !== undefined) await this.run(session.id, prompt);
+  }
+
+  /** Stops every run. */
+  async stop(): Promise<void> {
+    const running = this.store.sessions.filter((session) => session.running);
+    if (running.length === 0) void vscode.window.showInformationMessage("The agent is not running.");
+    await Promise.all(running.map((session) => this.server.request(method.cancel, { sessionId: session.id })));
+  }
+
+  async setApiKey(): Promise<void> {
+    const key = await vscode.window.showInputBox({
+      title: "Agent: Set API Key",
+      prompt: "Kept in VS Code's secret storage. Leave it empty to remove the key.",
+      password: true,
+      ignoreFocusOut: true,
+    });
+    if (key === undefined) return;
+    if (key.trim() === "") await this.secrets.delete(SECRET);
+    else await this.secrets.store(SECRET, key.trim());
+    void vscode.window.showInformationMessage(key.trim() === "" ? "The API key was removed." : "The API key is set.");
+  }
+
+  /** The document in front is the task. */
+  async runDocument(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const prompt = editor?.document.getText().trim();
+    if (!prompt) {
+      void vscode.window.showInformationMessage("Write the task first.");
+      return;
+    }
+    await this.runTask(prompt);
+  }
+
+  private async run(sessionId: string | undefined, prompt: string): Promise<void> {
+    await this.prompts.remember(prompt);
+    try {
+      const client = await this.server.started();
+      const id = sessionId ?? (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
+      this.store.begin(id, prompt);
+      if (sessionId === undefined) await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
+      const workDoneToken = `run-${++this.tokens}`;
+      const result = await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Notification, title: "Agent", cancellable: true },
+        async (progress, token) => {
+          const listening = client.onProgress(PROGRESS, workDoneToken, ({ message }) => {
+            if (message !== undefined) progress.report({ message });
+          });
+          try {
+            const params = { prompt, sessionId: id, workDoneToken, context: selection() };
+            return await this.server.request<RunResult>(method.runTask, params, token);
+          } finally {
+            listening.dispose();
+          }
+        },
+      );
+      this.store.end(id, result);
+      await this.tell(result);
+    } catch (error) {
+      await this.failed(error);
+    }
+  }
+
+  private async failed(error: unknown): Promise<void> {
+    if (error instanceof NotStarted) return;
+    if (!(error instanceof ServerGone)) {
+      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    const chosen = await vscode.window.showErrorMessage(
+      "The agent's server stopped and the run was lost. Your files are untouched; proposals that were not accepted are gone.",
+      "Show Log",
+    );
+    if (chosen) await vscode.commands.executeCommand("fairlead.showLog");
+  }
+
+  private async tell(result: RunResult): Promise<void> {
+    const files = this.store.get(result.sessionId)?.edits?.files.length ?? 0;
+    if (result.stopReason === "cancelled") return;
+    if (result.error) {
+      const actions = result.error.kind === "auth" ? ["Set API Key"] : ["Show Conversation"];
+      const chosen = await vscode.window.showErrorMessage(result.message, ...actions);
+      if (chosen === "Set API Key") await this.setApiKey();
+      if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
+      return;
+    }
+    const first = result.message.split("\n", 1)[0] ?? "";
+    const summary = first.length > 160 ? `${first.slice(0, 160)}…` : first;
+    const actions = files > 0 ? ["Review Changes", "Show Conversation"] : ["Show Conversation"];
+    const ended = result.stopReason === "end_turn" ? "Agent" : `Agent (${result.stopReason.replace(/_/g, " ")})`;
+    const chosen = await vscode.window.showInformationMessage(`${ended}: ${summary || "done."}`, ...actions);
+    if (chosen === "Review Changes") await vscode.commands.executeCommand("fairlead.reviewAll");
+    if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
+  }
+}
+
+/** What the person has selected goes with the task. */
+function selection(): object[] {
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return [];
+  const { start, end } = editor.selection;
+  const range = { start: { line: start.line, character: start.character }, end: { line: end.line, character: end.character } };
+  return [{ uri: editor.document.uri.toString(), range }];
+}
+
+function folderIsThere(): boolean {
+  if (vscode.workspace.workspaceFolders?.length) return true;
+  void vscode.window.showErrorMessage("No folder is open. Open the folder that the agent should work in.", "Open Folder").then(async (chosen) => {
+    if (chosen) await vscode.commands.executeCommand("vscode.openFolder");
+  });
+  return false;
+}

@@ -1,0 +1,42 @@
+// The settings for the server, in the shape of docs/protocol.md. Those that widen what the agent may do are declared for
+// user scope only in package.json, so a workspace cannot set them.
+
+import * as vscode from "vscode";
+
+const KEYS = [
+  "model",
+  "maxTokens",
+  "effort",
+  "baseUrl",
+  "replay",
+  "plan.maxItems",
+  "plan.singleInProgress",
+  "plan.reminderInterval",
+  "loop.maxRepeats",
+  "loop.maxRounds",
+  "bash.timeoutSeconds",
+  "approvals",
+  "saveAfterAccept",
+];
+
+export function serverSettings(): Record<string, unknown> {
+  const configuration = vscode.workspace.getConfiguration("fairlead");
+  const settings: Record<string, unknown> = {};
+  for (const key of KEYS) {
+    const value: unknown = configuration.get(key);
+    const [group, name] = key.split(".");
+    if (name === undefined) settings[key] = value;
+    else settings[group ?? ""] = { ...(settings[group ?? ""] as object | undefined), [name]: value };
+  }
+  return settings;
+}
+
+export function savesAfterAccept(): boolean {
+  return vscode.workspace.getConfiguration("fairlead").get("saveAfterAccept", true);
+}
+
+/** The interpreter that the person named, if any. */
+export function chosenPython(): string | undefined {
+  const named = vscode.workspace.getConfiguration("fairlead").get("python", "").trim();
+  return named === "" ? undefined : named;
+}

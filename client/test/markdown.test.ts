@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { conversationMarkdown, fenced, safeMarkdown } from "../src/markdown";
+import type { AgentEvent } from "../src/protocol";
+import { Store } from "../src/state";
+import { pythonHelp } from "../src/pythonHelp";
+import { visible } from "../src/text";
+
+test("docs/faults.md 41: text of the model's has no HTML and no image, whatever it tries", () => {
+  const attacks = [
+    "![x](https://example.com/x.png)",
+    "![x][ref]\n\n[ref]: https://example.com/x.png",
+    "<img src=https://example.com/x.png>",
+    "&lt;img src=x&gt;",
+    "```\nnot closed <img src=x>",
+    "````\n```\n<img src=x>\n````\n<img src=y>",
+    "~~~\n```\n~~~\n<img src=x>",
+    "- a\n  ```\n<img src=x>\n  ```",
+  ];
+  for (const attack of attacks) {
+    const outside = withoutFences(safeMarkdown(attack));
+    assert.doesNotMatch(outside, /<|!\[|&(?!amp;|lt;)/, attack);
+  }
+});
+
+/** What a Markdown renderer sees outside the code blocks: a fence is closed by one at least as long. */
+function withoutFences(text: string): string {
+  let fence = "";
+  return text
+    .split("\n")
+    .filter((line) => {
+      const ticks = /^(`{3,})[\w+#.-]*$/.exec(line)?.[1] ?? "";
+      const inside = fence !== "" || ticks !== "";
+      if (fence === "") fence = ticks;
+      else if (ticks.length >= fence.length && line === ticks) fence = "";
+      return !inside;
+    })
+    .join("\n");
+}
+
+test("code blocks stay as they are", () => {
+  const text = "Look:\n\n```python\nif a < b and c & d:\n    print('![x]')\n```\n\nDone.";
+  assert.ok(safeMarkdown(text).includes("```python\nif a < b and c & d:\n    print('![x]')\n```"));
+});
+
+test("nothing in a text ends its code block", () => {
+  assert.equal(fenced("a\n````\nb"), "`````\na\n````\nb\n`````");
+});
+
+test("the conversation shows the prompt, folded thinking, tools with outcome and link, and how it ended", () => {
+  const store = new Store();
+  const session = store.begin("s", "Do *this*");
+  let seq = 0;
+  const send = (event: object): void => {
+    store.addEvent({ sessionId: "s", seq: ++seq, ...event } as AgentEvent);
+  };
+  send({ kind: "run_started", model: "replay (x.yaml)" });
+  send({ kind: "thinking", text: "Let me " });
+  send({ kind: "thinking", text: "think." });
+  send({ kind: "text", text: "I read it." });
+  const locations = [{ uri: "file:///w/a b.py", line: 3 }];
+  send({ kind: "tool_started", toolCallId: "1", name: "read_file", title: "Read a b.py", toolKind: "read", input: {}, locations });
+  send({ kind: "tool_finished", toolCallId: "1", isError: true, text: "Error: no such file" });
+  store.end("s", { stopReason: "cancelled", message: "Stopped." });
+  const text = conversationMarkdown(session, (uri) => decodeURIComponent(uri.replace("file:///w/", "")));
+  for (const part of [
+    "# Do \\*this\\*",
+    "**Replay.**",
+    "<details><summary>Thinking</summary>\n\n> Let me think.",
+    "I read it.",
+    "✗ [Read a b.py](</a%20b.py#L3>)",
+    "```\nError: no such file\n```",
+    "**Stopped by you.**",
+  ]) {
+    assert.ok(text.includes(part), `${part}\n--- in ---\n${text}`);
+  }
+});
+
+test("what hides in a command is shown", () => {
+  assert.equal(visible("rm \u202e-rf\u0007 x\n\ty ü 🚀"), "rm \\u{202e}-rf\\u{7} x\n\ty ü 🚀");
+});
+
+test("the page of help names what was tried and how to get a Python on each system", () => {
+  const page = pythonHelp([{ command: "python3", problem: "is Python 3.9, too old" }]);
+  for (const part of ["3.11", "python3: is Python 3.9, too old", "Debian", "macOS", "Windows", "fairlead.python"]) assert.ok(page.includes(part));
+});

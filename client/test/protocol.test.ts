@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { method, type AgentEvent, type Edits, type Plan } from "../src/protocol";
+import { Store } from "../src/state";
+import { golden, goldenNames, params } from "./goldens";
+
+test("every custom method of the goldens is one that the client names", () => {
+  const custom = new Set(goldenNames().map((name) => golden(name).method).filter((name) => name.startsWith("agent/")));
+  assert.deepEqual([...custom].filter((name) => !(Object.values(method) as string[]).includes(name)), []);
+});
+
+test("every event of the goldens is one that the store takes, and none is lost", () => {
+  const store = new Store();
+  const kinds = new Set<string>();
+  for (const name of goldenNames().filter((other) => other.startsWith("event."))) {
+    const event = params<AgentEvent>(name);
+    kinds.add(event.kind);
+    store.addEvent(event);
+  }
+  const known = ["reminder", "retry", "round_started", "run_finished", "run_started", "text", "thinking", "tool_finished", "tool_output", "tool_started", "usage"];
+  assert.deepEqual([...kinds].sort(), known);
+});
+
+test("a plan and edits as the server sends them are kept as the last snapshot, and an older one is not", () => {
+  const store = new Store();
+  const plan = params<Plan>("plan");
+  store.setPlan(plan);
+  store.setPlan({ ...plan, version: plan.version - 1, items: [] });
+  assert.equal(store.get(plan.sessionId)?.plan, plan);
+  const edits = params<Edits>("edits");
+  store.setEdits(edits);
+  store.setEdits({ ...edits, version: edits.version - 1, files: [] });
+  assert.equal(store.get(edits.sessionId)?.edits, edits);
+});

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { after, test } from "node:test";
+import { findPython } from "../src/python";
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-python-"));
+after(() => {
+  fs.rmSync(folder, { recursive: true });
+});
+
+/** A program that stands for an interpreter: it prints what a real one would to the probe. */
+function program(name: string, script: string): string {
+  const file = path.join(folder, name);
+  fs.writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return file;
+}
+
+const posix = { skip: process.platform === "win32" };
+
+test("the first that is new enough is taken, and what was wrong with the others is said", posix, async () => {
+  const old = program("old", "echo '3.9 /usr/bin/python3.9'");
+  const bare = program("bare", "echo \"ModuleNotFoundError: No module named 'ensurepip'\" >&2; exit 1");
+  const good = program("good", "echo '3.12 /opt/python3.12'");
+  const { python, attempts } = await findPython([["no-such-python"], [old], [bare], [good], [program("never", "exit 9")]]);
+  assert.deepEqual(python, { executable: "/opt/python3.12", version: [3, 12] });
+  assert.deepEqual(attempts.map(({ problem }) => problem), [
+    "not found",
+    "is Python 3.9, too old",
+    "has no venv module (on Debian and Ubuntu: install python3-venv)",
+  ]);
+});
+
+test("where none will do there is none", posix, async () => {
+  const { python, attempts } = await findPython([[program("two", "echo '2.7 /usr/bin/python2'")]]);
+  assert.equal(python, undefined);
+  assert.equal(attempts.length, 1);
+});

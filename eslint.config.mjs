@@ -1,0 +1,38 @@
+import js from "@eslint/js";
+import { defineConfig, globalIgnores } from "eslint/config";
+import globals from "globals";
+import typescript from "typescript-eslint";
+
+export default defineConfig(
+  globalIgnores([".venv/", ".build/", "dist/", "server/", "**/scenarios/", "**/goldens/", "**/fixtures/"]),
+  js.configs.recommended,
+  {
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      eqeqeq: "error",
+      "no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+      "no-var": "error",
+      "prefer-const": "error",
+    },
+  },
+  { files: ["**/*.mjs"], languageOptions: { globals: globals.node } },
+  { files: ["tests/editor/**"], languageOptions: { globals: globals.browser } },
+  {
+    files: ["client/**/*.ts"],
+    extends: [typescript.configs.strictTypeChecked, typescript.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      // A thin client has no promise that nobody waits for: what fails must reach the person.
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+    },
+  },
+  {
+    files: ["client/test/**"],
+    rules: {
+      "@typescript-eslint/no-floating-promises": ["error", { allowForKnownSafeCalls: [{ from: "package", name: "test", package: "node:test" }] }],
+      // A golden's content has the type that the test says.
+      "@typescript-eslint/no-unnecessary-type-parameters": "off",
+    },
+  },
+);

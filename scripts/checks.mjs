@@ -1,0 +1,77 @@
+// What `npm test` runs: one entry per check, in the order in which they start.
+
+import { availableParallelism } from "node:os";
+import { exists, nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
+
+/**
+ * The checks, each with
+ *   name     as in `--only`
+ *   needs    "python", "node": which set-up it stands on
+ *   absent   why it cannot run yet, if so
+ *   alone    true where it measures time or uses all cores: it runs after the others
+ *   count    of its output: the tests passed and failed; without it the check counts as one test
+ *   summary  a pattern of the output lines that are always shown
+ */
+export function checks({ pytest = [] } = {}) {
+  const noClient = exists("client", "src") ? undefined : "no client/src yet";
+  const workers = String(Math.max(2, availableParallelism()));
+  return [
+    { name: "pyright", needs: ["python", "node"], ...node("pyright/index.js") },
+    { name: "eslint", needs: ["node"], ...node("eslint/bin/eslint.js", "--max-warnings=0") },
+    { name: "tsc", needs: ["node"], absent: noClient, ...node("typescript/bin/tsc", "--noEmit") },
+    { name: "build", needs: ["node"], absent: noClient, ...script("scripts/build.mjs") },
+    { name: "ruff", needs: ["python"], ...python("ruff", "check", "--quiet", "--output-format=concise") },
+    { name: "format", needs: ["python"], ...python("ruff", "format", "--check", "--output-format=concise") },
+    { name: "imports", needs: ["python"], ...python("lint-imports", "--no-logo") },
+    {
+      name: "client",
+      needs: ["node"],
+      absent: exists("client", "test") ? undefined : "no client/test yet",
+      alone: true,
+      count: countTap,
+      ...script("scripts/client-tests.mjs"),
+    },
+    {
+      name: "pytest",
+      needs: ["python"],
+      alone: true,
+      count: countWords,
+      summary: /^=* ?(\d+ \w+, )*(\d+ \w+|no tests ran) in [\d.]+s\b.*$/,
+      ...python("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", ...pytest),
+    },
+    {
+      name: "editor",
+      needs: ["python", "node"],
+      absent: exists("tests", "editor", "run.mjs") ? undefined : "no tests/editor/run.mjs yet",
+      alone: true,
+      count: countWords,
+      summary: /^\d+ (passed|failed|skipped)\b.*$/,
+      ...script("tests/editor/run.mjs"),
+    },
+  ];
+}
+
+function python(program, ...args) {
+  return { command: venvProgram(program), args, env: pythonEnvironment({ PYTHONIOENCODING: "utf-8" }) };
+}
+
+function node(file, ...args) {
+  return { command: process.execPath, args: [nodeProgram(file), ...args], env: process.env };
+}
+
+function script(file) {
+  return { command: process.execPath, args: [file], env: process.env };
+}
+
+function countTap(output) {
+  return { passed: last(output, /^# pass (\d+)$/gm), failed: last(output, /^# fail (\d+)$/gm) };
+}
+
+function countWords(output, summary) {
+  const line = output.split(/\r?\n/).findLast((text) => summary.test(text)) ?? "";
+  return { passed: last(line, /(\d+) passed/g), failed: last(line, /(\d+) failed/g) + last(line, /(\d+) errors?\b/g) };
+}
+
+function last(text, pattern) {
+  return Number([...text.matchAll(pattern)].at(-1)?.[1] ?? 0);
+}

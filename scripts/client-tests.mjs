@@ -1,0 +1,30 @@
+// The client's unit tests: client/test/**/*.test.ts, bundled because Node 20 does not read TypeScript.
+
+import { readdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { build } from "esbuild";
+import { root, runHere } from "./process.mjs";
+
+const source = path.join(root, "client", "test");
+const out = path.join(root, ".build", "client-test");
+
+const tests = readdirSync(source, { recursive: true }).filter((file) => file.endsWith(".test.ts"));
+rmSync(out, { recursive: true, force: true });
+await build({
+  entryPoints: tests.map((file) => path.join(source, file)),
+  outdir: out,
+  outbase: source,
+  bundle: true,
+  platform: "node",
+  format: "cjs",
+  target: "node20",
+  external: ["vscode"],
+  sourcemap: "inline",
+});
+const built = tests.map((file) => path.join(out, file.replace(/\.ts$/, ".js")));
+process.exitCode = await runHere(process.execPath, [
+  "--enable-source-maps",
+  "--test",
+  "--test-reporter=tap",
+  ...built,
+]);

@@ -1,0 +1,82 @@
+// One set-up at a time: a directory is the lock, because making one is atomic on every system.
+
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { root } from "./process.mjs";
+import { during } from "./progress.mjs";
+
+const HEARTBEAT_MS = 5_000;
+const STALE_MS = 60_000;
+
+/** Runs `work` while no other process holds the lock of this name. A holder that died is taken over from. */
+export async function withLock(name, work) {
+  const directory = path.join(root, ".setup", `${name}.lock`);
+  mkdirSync(path.dirname(directory), { recursive: true });
+  if (!take(directory)) {
+    await during(`wait for another set-up of ${name}`, async () => {
+      while (!take(directory)) await sleep(250);
+    });
+  }
+  const heartbeat = setInterval(() => beat(directory), HEARTBEAT_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(heartbeat);
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function take(directory) {
+  if (isStale(directory)) discard(directory);
+  try {
+    mkdirSync(directory);
+  } catch (error) {
+    // Windows says EPERM while another process is removing the directory.
+    if (error.code === "EEXIST" || error.code === "EPERM") return false;
+    throw error;
+  }
+  writeFileSync(path.join(directory, "owner"), `${hostname()} ${process.pid}`);
+  return true;
+}
+
+function isStale(directory) {
+  try {
+    if (Date.now() - statSync(directory).mtimeMs > STALE_MS) return true;
+    const [host, pid] = readFileSync(path.join(directory, "owner"), "utf8").split(" ");
+    return host === hostname() && !isAlive(Number(pid));
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+// Another process may have replaced the stale lock by its own a moment ago: then that one is put back.
+function discard(directory) {
+  const aside = `${directory}.${process.pid}`;
+  try {
+    renameSync(directory, aside);
+    if (isStale(aside)) rmSync(aside, { recursive: true, force: true });
+    else renameSync(aside, directory);
+  } catch {
+    return;
+  }
+}
+
+function beat(directory) {
+  const now = new Date();
+  try {
+    utimesSync(directory, now, now);
+  } catch {
+    return;
+  }
+}

@@ -1,0 +1,68 @@
+// `npm start`: a real VS Code with the extension, on a copy of the example workspace.
+//
+// The desktop's `code` where it is installed, else a VS Code in the browser at a loopback address (also with --browser).
+// With a key or a base URL in the environment the real model, else the recorded conversation.
+
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { root, run, runHere, windows } from "./process.mjs";
+import { during, say } from "./progress.mjs";
+import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+
+const example = path.join(root, "server/fairlead/example");
+const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
+
+await main(async () => {
+  await together(ensurePython(), ensureNode());
+  const built = await during("bundle the extension", () => run(process.execPath, [path.join(root, "scripts/build.mjs")]));
+  if (built.code !== 0) {
+    say(built.output);
+    return 1;
+  }
+  const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-start-"));
+  const workspace = path.join(scratch, "workspace");
+  fs.cpSync(path.join(example, "workspace"), workspace, { recursive: true });
+  const real = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"].some((name) => process.env[name]);
+  const settings = real ? {} : { "fairlead.replay": path.join(example, "refactor.replay.yaml") };
+  const desktop = !process.argv.includes("--browser") && (await hasDesktop());
+  const open = desktop ? openDesktop : openInBrowser;
+  return open(workspace, settings, scratch, () => {
+    say();
+    say(real ? "The model is the real one." : "No key is set: a recorded conversation plays the model, whatever you ask (replay).");
+    say(`In VS Code press F1, choose "Agent: Run Task", and type: ${TASK}`);
+    say("Then watch the Plan, open the diffs under Proposed Changes, and accept or reject.");
+    if (!real) say("For a real model: ANTHROPIC_API_KEY=... npm start");
+  });
+});
+
+async function hasDesktop() {
+  const { code } = await run("code", ["--version"], { shell: windows }).catch(() => ({ code: 1 }));
+  return code === 0;
+}
+
+async function openDesktop(workspace, settings, scratch, explain) {
+  const data = path.join(scratch, "user");
+  fs.mkdirSync(path.join(data, "User"), { recursive: true });
+  fs.writeFileSync(path.join(data, "User", "settings.json"), JSON.stringify({ ...settings, "security.workspace.trust.enabled": false }));
+  explain();
+  const args = ["--new-window", "--wait", "--user-data-dir", data, "--extensions-dir", path.join(scratch, "extensions"), `--extensionDevelopmentPath=${root}`, workspace];
+  return runHere("code", args, process.env, { shell: windows });
+}
+
+async function openInBrowser(workspace, settings, _scratch, explain) {
+  const { startVSCode } = await import("../tests/editor/host/vscode.mjs");
+  const { showToPerson } = await import("../tests/editor/host/browser.mjs");
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("ANTHROPIC_")));
+  const code = await startVSCode({ workspace, extensions: [root], settings, env });
+  explain();
+  say();
+  say(`VS Code is open at ${code.url}`);
+  say("Press Ctrl-C to end it.");
+  await showToPerson(code.url);
+  await new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, resolve);
+  });
+  await code.stop();
+  return 0;
+}

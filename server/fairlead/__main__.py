@@ -1,0 +1,21 @@
+"""The composition root: `fairlead serve` and `fairlead run`."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; returns the process's exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["serve"]:
+        from fairlead.lsp.serve import serve  # noqa: PLC0415  the terminal's modules are no part of the server
+
+        return asyncio.run(serve())
+    from fairlead.cli.main import run_command_line  # noqa: PLC0415
+
+    return run_command_line(given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""The conversation as the Messages API wants it: plain dicts, appended and never changed.
+
+Two invariants hold whatever happens in a run, so that the next request is always valid:
+every tool_use has exactly one tool_result in the next message, and between runs the last message is the assistant's.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Block = dict[str, Any]
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model made. `problem` says why it cannot be run (its JSON was cut off or invalid)."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call came to; `text` is what the model reads."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+
+    def block(self) -> Block:
+        block: Block = {
+            "type": "tool_result",
+            "tool_use_id": self.call_id,
+            "content": self.text or "(no output)",
+        }
+        if self.is_error:
+            block["is_error"] = True
+        return block
+
+
+def text_block(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def clean_text(text: str) -> str:
+    """The text without lone surrogates, which no request may carry; pairs that were cut apart are joined again."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+class History:
+    """The messages of a session. Only appends: a sent prefix never changes, so the provider's cache keeps it."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        return self._messages
+
+    def add_prompt(self, blocks: Iterable[Block]) -> None:
+        self._messages.append({"role": "user", "content": list(blocks)})
+
+    def add_reply(self, content: Iterable[Block]) -> None:
+        blocks = list(content) or [text_block("(The answer was empty.)")]
+        self._messages.append({"role": "assistant", "content": blocks})
+
+    def add_results(self, results: Iterable[ToolResult], notes: Iterable[str] = ()) -> None:
+        """One user message: all results first, then notes such as a reminder (L6)."""
+        blocks = [result.block() for result in results]
+        self._messages.append({"role": "user", "content": blocks + [text_block(note) for note in notes]})
+
+    def close(self, note: str) -> None:
+        """Ends a run that stopped half-way: the note stands where the assistant's answer would be."""
+        if self._messages and self._messages[-1]["role"] == "user":
+            self._messages.append({"role": "assistant", "content": [text_block(note)]})

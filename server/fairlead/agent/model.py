@@ -1,0 +1,101 @@
+"""The model port: what the loop asks of a model, and what it gets back."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fairlead.agent.messages import Block, Message, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model sees it; `input_schema` is a JSON Schema object."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to the model. `system` and `tools` are the same objects through a session."""
+
+    system: str
+    tools: Sequence[ToolSpec]
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, summed over requests; `input_tokens` without the cached ones."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.requests + other.requests,
+            self.input_tokens + other.input_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The attempt failed and another follows after `delay` seconds; `attempt` counts the failed ones from 1."""
+
+    attempt: int
+    delay: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer, from a stream that ended as it should.
+
+    `content` is what goes into the history, thinking blocks as they came; `calls` are its tool_use blocks, in order.
+    """
+
+    content: Sequence[Block]
+    calls: Sequence[ToolCall]
+    stop_reason: str
+    usage: Usage
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(block["text"] for block in self.content if block["type"] == "text")
+
+
+ModelEvent = TextDelta | ThinkingDelta | Retrying | Reply
+
+
+class Model(Protocol):
+    """Something that answers. `name` is shown to people."""
+
+    @property
+    def name(self) -> str: ...
+
+    def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
+        """Yields deltas as they come, then exactly one Reply as the last event.
+
+        Must be safe to close or cancel at any moment. Text that was yielded is never yielded again after a retry.
+
+        Raises:
+            ModelError: no answer was to be had, retries included.
+        """
+        ...

@@ -1,0 +1,58 @@
+"""The tool port: an entry of the dispatch table, and what a running call may do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from fairlead.agent.model import ToolSpec
+
+ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place that a call touches: a path as the model wrote it, and a line counted from 1."""
+
+    path: str
+    line: int | None = None
+
+
+@dataclass
+class RunningCall:
+    """What a handler knows of its call.
+
+    `output` streams text to the person while the tool runs; `progress` is what the model reads if the call is
+    cancelled, so a handler that takes long keeps it true.
+    """
+
+    id: str
+    item_id: str | None
+    output: Callable[[str], None] = field(repr=False)
+    progress: str = "Cancelled before it had done anything."
+
+
+class Tool(Protocol):
+    """One entry of the dispatch table (L2)."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def kind(self) -> ToolKind: ...
+
+    @property
+    def read_only(self) -> bool:
+        """Exempt from the guard against repeated calls (L10)."""
+        ...
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        """A short title for people and the places touched; `input` fits the schema."""
+        ...
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        """Does the work; `input` fits the schema.
+
+        Raises:
+            Exception: any; it becomes an error result (L3). ToolError for what the model should read as it is.
+        """
+        ...

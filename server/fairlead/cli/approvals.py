@@ -1,0 +1,67 @@
+"""Asking the person before a command runs (`agent/approve`)."""
+
+import asyncio
+from typing import Any
+
+from rich.text import Text
+
+from fairlead.cli.ask import Option, ask
+from fairlead.cli.display import Display
+from fairlead.cli.keys import Interrupted, Keyboard
+from fairlead.cli.text import clean, rows
+from fairlead.shell.output import visible
+
+OPTIONS = (
+    Option("y", "yes, once", "run it, this once"),
+    Option("s", "for this session", "run it, and the very same command again without asking"),
+    Option("n", "no", "do not run it; the agent is told so, with your reason if you give one"),
+)
+NOBODY = "Nobody could be asked. `fairlead run --allow-commands` allows commands without asking."
+
+
+class Approvals:
+    """Answers for one run. `allow` lets every command run; else a person is asked, where there is one to ask."""
+
+    def __init__(self, display: Display, keyboard: Keyboard, *, allow: bool, attended: bool) -> None:
+        self._display = display
+        self._keyboard = keyboard
+        self._allow = allow
+        self._attended = attended
+        self._one_at_a_time = asyncio.Lock()
+
+    async def answer(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The result of an `agent/approve`."""
+        if self._allow:
+            return {"option": "allow_once"}
+        if not self._attended:
+            return {"option": "reject", "reason": NOBODY}
+        async with self._one_at_a_time:
+            with self._display.aside():
+                return await self._ask(params)
+
+    async def _ask(self, params: dict[str, Any]) -> dict[str, Any]:
+        self._display.console.print(*self._question(params), sep="\n")
+        self._keyboard.forget()
+        try:
+            match await ask(self._display, self._keyboard, "  Run it?", OPTIONS):
+                case "y":
+                    return {"option": "allow_once"}
+                case "s":
+                    return {"option": "allow_session"}
+            self._display.console.print(Text("  Why not? (Enter for no reason) ", style="cyan"), end="")
+            self._display.console.file.flush()
+            reason = (await self._keyboard.line(self._display.console)).strip()
+            return {"option": "reject", "reason": reason} if reason else {"option": "reject"}
+        except Interrupted:
+            self._display.console.print()
+            return {"option": "reject", "reason": "The run was stopped."}
+
+    def _question(self, params: dict[str, Any]) -> list[Text]:
+        """The whole command, where it would run, and why the person is asked."""
+        console, width, marks = self._display.console, self._display.width, self._display.marks
+        lines = [Text(), Text("  The agent wants to run a command:", style="bold yellow")]
+        lines += rows(Text(visible(params["command"] or ""), style="bold"), console, width, indent=4)
+        lines += rows(Text(f"in {visible(params['cwd'] or '')}", style="dim"), console, width, indent=4)
+        for reason in params["reasons"]:
+            lines += rows(Text(f"{marks.note} {clean(reason)}", style="yellow"), console, width, indent=4)
+        return lines

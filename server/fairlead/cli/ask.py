@@ -1,0 +1,48 @@
+"""Questions that a person answers with one key."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from fairlead.cli.display import Display
+from fairlead.cli.keys import Keyboard
+
+
+@dataclass(frozen=True)
+class Option:
+    """A key, what it is called in the question, and what it does in a sentence."""
+
+    key: str
+    label: str
+    help: str
+
+
+async def ask(display: Display, keyboard: Keyboard, question: str, options: Sequence[Option]) -> str:
+    """The key that the person chose; `?` explains the options, other keys are passed over.
+
+    Raises:
+        Interrupted: Ctrl-C.
+    """
+    keys = {option.key for option in options}
+    while True:
+        _put(display, question, options)
+        key = ""
+        while key not in keys and key != "?":
+            key = (await keyboard.key()).lower()
+        if key != "?":
+            chosen = next(option for option in options if option.key == key)
+            display.console.print(Text(chosen.label, style="bold"))
+            return key
+        display.console.print(Text("?"))
+        for option in options:
+            display.console.print(Text.assemble("    ", (option.key, "bold"), f"  {option.help}"))
+
+
+def _put(display: Display, question: str, options: Sequence[Option]) -> None:
+    line = Text.assemble((question, "bold cyan"), "  ")
+    for option in options:
+        line.append_text(Text.assemble((option.key, "bold"), f" {option.label}  "))
+    line.append_text(Text.assemble(("?", "bold"), " help  "))
+    display.console.print(line, end="")
+    display.console.file.flush()

@@ -1,0 +1,94 @@
+"""The proposed changes as coloured unified diffs. What a hunk is, the server says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from fairlead.cli.text import revealed
+from fairlead.edits.text import line_end, split_lines
+from fairlead.lsp import protocol as wire
+
+CONTEXT = 3
+MAX_LINE = 1000
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A file before and after, in lines with their ends."""
+
+    base: Sequence[str]
+    proposed: Sequence[str]
+    line_end: str
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A hunk's lines on both sides, counted from 0."""
+
+    base_start: int
+    base_end: int
+    start: int
+    end: int
+
+
+def two_sides(base: str, proposed: str) -> Sides:
+    return Sides(split_lines(base), split_lines(proposed), line_end(base or proposed))
+
+
+def draw_diff(sides: Sides, hunks: Sequence[wire.HunkWire], return_sign: str) -> list[Text]:
+    """The hunks with `CONTEXT` lines around them; those that lie close together share their context."""
+    lines: list[Text] = []
+    for group in _groups([_span(hunk) for hunk in hunks]):
+        first, last = group[0], group[-1]
+        before = min(CONTEXT, first.base_start)
+        after = min(CONTEXT, len(sides.base) - last.base_end)
+        base = _range(first.base_start - before, last.base_end + after)
+        proposed = _range(first.start - before, last.end + after)
+        lines.append(Text(f"@@ -{base} +{proposed} @@", style="cyan"))
+        at = first.base_start - before
+        for span in group:
+            lines += _lines(sides, sides.base[at : span.base_start], " ", "", return_sign)
+            lines += _lines(sides, sides.base[span.base_start : span.base_end], "-", "red", return_sign)
+            lines += _lines(sides, sides.proposed[span.start : span.end], "+", "green", return_sign)
+            at = span.base_end
+        lines += _lines(sides, sides.base[at : at + after], " ", "", return_sign)
+    return lines
+
+
+def _span(hunk: wire.HunkWire) -> _Span:
+    base_start = hunk["oldStart"] - (1 if hunk["oldLines"] else 0)
+    start = hunk["newStart"] - (1 if hunk["newLines"] else 0)
+    return _Span(base_start, base_start + hunk["oldLines"], start, start + hunk["newLines"])
+
+
+def _groups(spans: Sequence[_Span]) -> list[list[_Span]]:
+    groups: list[list[_Span]] = []
+    for span in spans:
+        if groups and span.base_start - groups[-1][-1].base_end <= 2 * CONTEXT:
+            groups[-1].append(span)
+        else:
+            groups.append([span])
+    return groups
+
+
+def _range(start: int, end: int) -> str:
+    """As a unified diff counts: an empty side names the line before it."""
+    return f"{start + 1 if end > start else start},{end - start}"
+
+
+def _lines(sides: Sides, lines: Sequence[str], sign: str, style: str, return_sign: str) -> list[Text]:
+    found: list[Text] = []
+    for line in lines:
+        body = line.rstrip("\r\n")
+        shown = revealed(body[:MAX_LINE])
+        text = Text(f"{sign}{shown}".expandtabs(4), style=style)
+        if len(body) > MAX_LINE:
+            text.append(f" ... {len(body) - MAX_LINE:,} more characters", style="dim")
+        ending = line[len(body) :]
+        if ending and ending != sides.line_end:
+            text.append(return_sign if "\r" in ending else "\\n", style="dim")
+        found.append(text)
+        if not ending:
+            found.append(Text("\\ No newline at end of file", style="dim"))
+    return found

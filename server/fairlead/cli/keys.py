@@ -1,0 +1,148 @@
+"""The person's keys, one at a time and without an echo, on POSIX and on Windows."""
+
+import asyncio
+import contextlib
+import os
+import re
+import sys
+from types import TracebackType
+
+from rich.cells import cell_len
+from rich.console import Console
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import termios
+
+POLL = 0.02
+# what arrows, function keys and Alt send
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+
+
+class Interrupted(Exception):
+    """Ctrl-C, or the terminal is gone, while a key was waited for."""
+
+
+class Keyboard:
+    """stdin, key by key. As a context manager it puts the terminal back as it was.
+
+    Ctrl-C stays a signal; whoever catches it calls `interrupt`.
+    """
+
+    def __init__(self, can_ask: bool) -> None:
+        self.can_ask = can_ask
+        self._saved: list[object] | None = None
+        self._typed = ""
+        self._interrupted = False
+        self._waiting: asyncio.Future[None] | None = None
+
+    def __enter__(self) -> "Keyboard":
+        self.listen()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.restore()
+
+    def listen(self) -> None:
+        """Keys come at once, and do not show between what is drawn."""
+        if sys.platform != "win32" and self.can_ask:
+            descriptor = sys.stdin.fileno()
+            self._saved = termios.tcgetattr(descriptor)
+            mode = termios.tcgetattr(descriptor)
+            mode[3] &= ~(termios.ECHO | termios.ICANON)
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, mode)
+
+    def restore(self) -> None:
+        """The terminal as it was."""
+        if sys.platform != "win32" and self._saved is not None:
+            saved, self._saved = self._saved, None
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, saved)  # type: ignore[arg-type]
+
+    def forget(self) -> None:
+        """Drops what was typed so far, Ctrl-C too: it was no answer to the question that comes."""
+        self._typed = ""
+        self._interrupted = False
+        if sys.platform == "win32":
+            while msvcrt.kbhit():
+                msvcrt.getwch()
+        else:
+            with contextlib.suppress(termios.error):
+                termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+    def interrupt(self) -> None:
+        """Ends the waiting for a key with `Interrupted`, and that for the next one if there is none now."""
+        self._interrupted = True
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(Interrupted())
+
+    async def key(self) -> str:
+        """The next character; keys that are none (arrows and the like) are passed over.
+
+        Raises:
+            Interrupted: see there.
+        """
+        while not self._typed:
+            if self._interrupted:
+                raise Interrupted
+            await self._wait()
+            self._typed = self._read()
+        key, self._typed = self._typed[0], self._typed[1:]
+        return key
+
+    async def line(self, console: Console) -> str:
+        """A line with its echo, up to Enter.
+
+        Raises:
+            Interrupted: see there.
+        """
+        text = ""
+        while (key := await self.key()) not in "\r\n":
+            if key in "\b\x7f" and text:
+                console.file.write("\b \b" * cell_len(text[-1]))
+                text = text[:-1]
+            elif key.isprintable():
+                console.file.write(key)
+                text += key
+            console.file.flush()
+        console.print()
+        return text
+
+    async def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._waiting = loop.create_future()
+        try:
+            if sys.platform == "win32":
+                while not msvcrt.kbhit() and not self._waiting.done():
+                    await asyncio.wait([self._waiting], timeout=POLL)
+                if self._waiting.done():
+                    await self._waiting
+                return
+            loop.add_reader(sys.stdin.fileno(), self._readable)
+            await self._waiting
+        finally:
+            if sys.platform != "win32":
+                loop.remove_reader(sys.stdin.fileno())
+            self._waiting = None
+
+    def _readable(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    def _read(self) -> str:
+        if sys.platform == "win32":
+            key = msvcrt.getwch()
+            if key in "\x00\xe0":
+                msvcrt.getwch()
+                return ""
+            return key
+        try:
+            data = os.read(sys.stdin.fileno(), 1024)
+        except OSError:
+            data = b""
+        if not data:
+            raise Interrupted
+        return _SEQUENCE.sub("", data.decode("utf-8", "replace"))

@@ -1,0 +1,144 @@
+"""The command line: what it accepts, what is wrong with it, and which command runs."""
+
+import argparse
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from fairlead import __version__
+from fairlead.cli.demo import run_demo
+from fairlead.cli.options import DemoOptions, RunOptions
+from fairlead.cli.run import run_task
+from fairlead.cli.signals import CANCELLED
+from fairlead.cli.terminal import open_terminal
+
+WRONG_USAGE = 2
+
+OVERVIEW = """\
+A coding agent that keeps to its plan and changes nothing before you accept it.
+
+commands:
+  fairlead run "task"   run a task here in the terminal
+  fairlead demo         watch a recorded task on an example; needs no key
+  fairlead serve        the language server on stdin and stdout, for editors
+
+`fairlead run --help` tells more of a command.
+"""
+RUN_ABOUT = """\
+Runs a task in a folder. The agent's changes are proposals: they are shown as
+diffs at the end, and your files change only where you accept.
+
+The model is Claude (ANTHROPIC_API_KEY), or whatever serves the Messages API at
+--base-url (or ANTHROPIC_BASE_URL): Ollama, llama.cpp, LM Studio, vLLM.
+"""
+RUN_EXAMPLES = """\
+examples:
+  fairlead run "Add type hints to hello.py"
+  fairlead run "Fix the failing test" --workspace ~/project --record run.yaml
+  fairlead run "Explain src/" --model qwen3-coder --base-url http://localhost:11434
+
+exit codes: 0 done; 1 the run ended otherwise (an error, a limit, a change that
+could not be applied); 2 wrong usage; 130 stopped with Ctrl-C.
+"""
+DEMO_ABOUT = """\
+Copies an example script into a temporary folder and lets a recorded conversation
+refactor it: the real server, the real tools, real edits, no API key. Then it
+runs the changed script.
+"""
+
+
+def run_command_line(arguments: Sequence[str]) -> int:
+    """Runs a command; returns the process's exit code."""
+    parser = _parser()
+    try:
+        given = parser.parse_args(arguments)
+        terminal = open_terminal()
+        match given.command:
+            case "run":
+                options = _run_options(given, can_ask=terminal.can_ask, fail=given.parser.error)
+                return asyncio.run(run_task(options, terminal))
+            case "demo":
+                options = _demo_options(given, fail=given.parser.error)
+                return asyncio.run(run_demo(options, terminal))
+        parser.print_help()
+        return WRONG_USAGE
+    except SystemExit as left:  # argparse leaves by it, after --help too
+        return left.code if isinstance(left.code, int) else WRONG_USAGE
+    except KeyboardInterrupt:
+        return CANCELLED
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(WRONG_USAGE, f"{self.prog}: {message}\n`{self.prog} --help` tells more.\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = _Parser("fairlead", description=OVERVIEW, formatter_class=raw, usage="fairlead COMMAND [OPTIONS]")
+    parser.add_argument("--version", action="version", version=f"fairlead {__version__}")
+    commands = parser.add_subparsers(
+        prog="fairlead", dest="command", metavar="COMMAND", help=argparse.SUPPRESS, parser_class=_Parser
+    )
+    run = commands.add_parser(
+        "run", description=RUN_ABOUT, epilog=RUN_EXAMPLES, formatter_class=raw, usage="fairlead run TASK [OPTIONS]"
+    )
+    run.set_defaults(parser=run)
+    run.add_argument("prompt", metavar="TASK", help="what should be done, in your words")
+    run.add_argument("--workspace", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    source = run.add_mutually_exclusive_group()
+    source.add_argument("--model", metavar="NAME", default="", help="the model that answers")
+    source.add_argument("--replay", metavar="FILE", help="let a recorded conversation answer instead of a model")
+    run.add_argument("--base-url", metavar="URL", default="", help="where the Messages API is served")
+    run.add_argument(
+        "--accept",
+        choices=["ask", "all", "none"],
+        help="what becomes of the changes: ask for each file, apply all, or only show them "
+        "(default: ask; none where there is no terminal)",
+    )
+    run.add_argument("--record", metavar="FILE", help="write the conversation to a file that --replay plays")
+    run.add_argument(
+        "--allow-commands",
+        action="store_true",
+        help="DANGEROUS: run the agent's shell commands without asking, with all your rights",
+    )
+    demo = commands.add_parser("demo", description=DEMO_ABOUT, formatter_class=raw)
+    demo.set_defaults(parser=demo)
+    demo.add_argument("--keep", metavar="DIR", help="work in this new or empty folder, and leave it there")
+    commands.add_parser("serve")  # for the list of choices: __main__ starts it before it comes to this
+    return parser
+
+
+def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
+    workspace = Path(given.workspace).expanduser()
+    record = Path(given.record).expanduser() if given.record else None
+    if not given.prompt.strip():
+        fail("the task is empty: say what should be done")
+    if not workspace.is_dir():
+        fail(f"the workspace is not a folder: {given.workspace}")
+    if given.replay and given.base_url:
+        fail("--replay plays a recording, so --base-url makes no sense with it")
+    if given.accept == "ask" and not can_ask:
+        fail("--accept ask needs a terminal; use --accept all or --accept none")
+    if record is not None and (record.is_dir() or not record.absolute().parent.is_dir()):
+        fail(f"the recording cannot be written there: {given.record}")
+    return RunOptions(
+        prompt=given.prompt,
+        workspace=workspace.resolve(),
+        replay=Path(given.replay).expanduser().absolute() if given.replay else None,
+        model=given.model,
+        base_url=given.base_url,
+        accept=given.accept,
+        record=record.absolute() if record else None,
+        allow_commands=given.allow_commands,
+    )
+
+
+def _demo_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> DemoOptions:
+    if given.keep is None:
+        return DemoOptions()
+    keep = Path(given.keep).expanduser()
+    if keep.exists() and not (keep.is_dir() and not any(keep.iterdir())):
+        fail(f"the folder must be new or empty: {given.keep}")
+    return DemoOptions(keep.absolute())

@@ -1,0 +1,34 @@
+"""What a command was asked to do, checked. How it stood on the command line is main.py's business."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Accept = Literal["ask", "all", "none"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """One `fairlead run`. Paths are absolute; `accept` None leaves the choice to the terminal."""
+
+    prompt: str
+    workspace: Path
+    replay: Path | None = None
+    model: str = ""
+    base_url: str = ""
+    accept: Accept | None = None
+    record: Path | None = None
+    allow_commands: bool = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The server's settings (docs/protocol.md, `Settings`); what was not asked for stays the server's choice."""
+        given = {"replay": str(self.replay or ""), "model": self.model, "baseUrl": self.base_url}
+        return {name: value for name, value in given.items() if value}
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """One `fairlead demo`; `keep` is the folder to work in, None for a temporary one."""
+
+    keep: Path | None = None

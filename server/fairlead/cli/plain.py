@@ -1,0 +1,35 @@
+"""The display without a terminal: plain lines in order, nothing is drawn anew."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from rich.console import Console
+from rich.text import Text
+
+from fairlead.cli.terminal import Marks, Terminal
+from fairlead.plan import PlanItem
+
+
+class PlainDisplay:
+    """Writes each line as soon as it is whole; what is only true for now is not shown."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.console: Console = terminal.console
+        self.marks: Marks = terminal.marks
+        self.width: int | None = None
+
+    def show(self, lines: Sequence[Text]) -> None:
+        for line in lines:
+            self.console.print(line, soft_wrap=True)
+
+    def now(self, doing: str, draft: Text | None = None) -> None:
+        pass
+
+    def plan(self, items: Sequence[PlanItem]) -> None:
+        pass
+
+    def aside(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,192 @@
+"""`fairlead run`: starts the server as an editor would, runs the task, shows it, and lets the person decide."""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from fairlead.cli.approvals import Approvals
+from fairlead.cli.ask import Option, ask
+from fairlead.cli.display import Display
+from fairlead.cli.keys import Interrupted, Keyboard
+from fairlead.cli.options import Accept, RunOptions
+from fairlead.cli.plain import PlainDisplay
+from fairlead.cli.plan_view import whole_plan
+from fairlead.cli.record import Recorder
+from fairlead.cli.review import FileReport, Review
+from fairlead.cli.screen import LiveDisplay
+from fairlead.cli.signals import CANCELLED, ending_signals, stop_signal
+from fairlead.cli.summary import heading, model_lines, replay_line, result_lines, summary_lines
+from fairlead.cli.terminal import Terminal
+from fairlead.cli.text import clean
+from fairlead.cli.transcript import Transcript
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.client import AgentClient, ServerGone
+from fairlead.lsp.errors import RequestError
+from fairlead.models.recording import write_recording
+
+DONE, ENDED_OTHERWISE = 0, 1
+SHOW_MESSAGE = "window/showMessage"
+WARNING = 2  # LSP 3.18, `MessageType`: 1 is an error, 2 a warning, what is above is for logs
+LOOK_OPTIONS = (
+    Option("y", "yes", "show them and decide on each file"),
+    Option("n", "no", "leave them; they are not applied"),
+)
+
+
+async def run_task(options: RunOptions, terminal: Terminal) -> int:
+    """Runs a task; returns the exit code: 0 done, 1 it ended otherwise, 130 cancelled."""
+    display: Display = LiveDisplay(terminal) if terminal.can_draw else PlainDisplay(terminal)
+    with Keyboard(terminal.can_ask) as keyboard:
+        run = Run(options, terminal, display, keyboard)
+        with ending_signals(run.interrupt, run.leave), stop_signal(run.aside):
+            try:
+                return await run.to_its_end()
+            finally:
+                display.close()
+
+
+class Run:
+    """One run: the server, what it tells, and the person's wish to stop."""
+
+    def __init__(self, options: RunOptions, terminal: Terminal, display: Display, keyboard: Keyboard) -> None:
+        self._options = options
+        self._terminal = terminal
+        self._display = display
+        self._keyboard = keyboard
+        self._accept: Accept = options.accept or ("ask" if terminal.can_ask else "none")
+        attended = terminal.can_ask and self._accept != "all"
+        approvals = Approvals(display, keyboard, allow=options.allow_commands, attended=attended)
+        self._client = AgentClient(options.workspace, self._told, approvals.answer)
+        self._transcript = Transcript(display)
+        self._recorder = Recorder(options.prompt) if options.record else None
+        self._edits: wire.EditsWire | None = None
+        self._session_id = ""
+        self._cancelling: asyncio.Future[None] | None = None
+        self._runs = False
+        self._stopped = False
+
+    async def to_its_end(self) -> int:
+        """The whole of it; returns the exit code."""
+        self._display.show(heading(self._options, self._display))
+        try:
+            await self._client.start(self._options.settings)
+            self._session_id = (await self._client.request(wire.CREATE_SESSION, {}))["sessionId"]
+            return CANCELLED if self._stopped else await self._run()
+        except (RequestError, ServerGone, OSError) as error:
+            self._transcript.end_text()
+            self._display.close()
+            self._display.show([Text(), *(Text(line, style="red") for line in clean(str(error)).split("\n"))])
+            self._write_recording()
+            return ENDED_OTHERWISE
+        except Interrupted:
+            return CANCELLED
+        finally:
+            await self._client.stop()
+
+    def interrupt(self) -> None:
+        """Ctrl-C: the run is cancelled, or the review is left."""
+        self._stopped = True
+        self._keyboard.interrupt()
+        self._display.now("stopping")
+        if self._runs:
+            self._cancelling = asyncio.ensure_future(self._cancel())
+
+    def leave(self) -> None:
+        """Ctrl-C again: the terminal as it was, and no more."""
+        self._keyboard.restore()
+        if self._terminal.can_draw:
+            os.write(self._terminal.console.file.fileno(), b"\x1b[?25h\r\n")
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """The terminal as it was, for as long as the process is stopped."""
+        with self._display.aside():
+            self._keyboard.restore()
+            yield
+            self._keyboard.listen()
+
+    async def _run(self) -> int:
+        began = time.monotonic()
+        params = {"sessionId": self._session_id, "prompt": self._options.prompt}
+        self._runs = True
+        result: wire.RunResult = await self._client.request(wire.RUN_TASK, params)
+        self._runs = False
+        self._transcript.end_text()
+        self._display.close()
+        self._show_result(result, time.monotonic() - began)
+        recorded = self._write_recording()
+        reports = await self._review()
+        if self._stopped or result["stopReason"] == "cancelled":
+            return CANCELLED
+        refused = any(report.counts["refused"] for report in reports)
+        return DONE if result["stopReason"] == "end_turn" and recorded and not refused else ENDED_OTHERWISE
+
+    async def _cancel(self) -> None:
+        with contextlib.suppress(RequestError, ServerGone):  # it ended by itself in this moment
+            await self._client.request(wire.CANCEL, {"sessionId": self._session_id})
+
+    def _show_result(self, result: wire.RunResult, seconds: float) -> None:
+        if self._transcript.plan:
+            self._display.show([Text(), *whole_plan(self._transcript.plan)])
+        self._display.show([Text(), *result_lines(result, self._transcript.said, seconds, self._display.marks)])
+        if self._options.replay and (result["usage"]["requests"] or not result["error"]):
+            self._display.show([replay_line(self._options)])
+
+    async def _review(self) -> Sequence[FileReport]:
+        edits = self._edits
+        if edits is None or not edits["files"]:
+            self._display.show([Text(), *summary_lines([], self._accept, chosen=True)])
+            return []
+        review = Review(self._client, self._display, self._keyboard, self._options.workspace, edits)
+        if self._terminal.can_ask:
+            self._keyboard.forget()
+        try:
+            await review.decide(await self._what_to_accept(len(edits["files"])))
+        finally:
+            chosen = self._options.accept is not None or self._terminal.can_ask
+            self._display.show([Text(), *summary_lines(review.reports, self._accept, chosen=chosen)])
+        return review.reports
+
+    async def _what_to_accept(self, files: int) -> Accept | None:
+        """Of a run that was stopped nothing (None), unless the person wants to see it."""
+        if not self._stopped:
+            return self._accept
+        if self._accept != "ask":
+            return None
+        self._display.show([Text()])
+        question = f"The run was stopped. Look at the proposed changes of {files} file{'s' if files > 1 else ''}?"
+        return "ask" if await ask(self._display, self._keyboard, question, LOOK_OPTIONS) == "y" else None
+
+    def _write_recording(self) -> bool:
+        if self._recorder is None or self._options.record is None:
+            return True
+        path, recording = self._options.record, self._recorder.recording()
+        try:
+            write_recording(path, recording)
+        except OSError as error:
+            self._display.show([Text(f"  The recording was not written: {error.strerror or error}", style="red")])
+            return False
+        answers = len(recording.turns)
+        self._display.show([Text(f"  Recorded {answers} answers to {path}; play them with --replay.", style="dim")])
+        return True
+
+    def _told(self, method: str, params: dict[str, Any]) -> None:
+        """A notification, in the order of the wire."""
+        match method:
+            case wire.PLAN:
+                self._transcript.take_plan(params)  # type: ignore[arg-type]
+            case wire.EDITS:
+                self._edits = params  # type: ignore[assignment]
+            case wire.EVENT:
+                if params["kind"] == "run_started" and not self._options.replay:
+                    self._display.show(model_lines(params["model"], self._options, self._display))
+                self._transcript.take(params)
+                if self._recorder is not None:
+                    self._recorder.take(params)
+            case _ if method == SHOW_MESSAGE and params["type"] <= WARNING:
+                self._transcript.note(params["message"], style="yellow")

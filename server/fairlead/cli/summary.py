@@ -1,0 +1,112 @@
+"""The lines at the beginning and at the end of a run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.text import Text
+
+from fairlead import __version__
+from fairlead.cli.display import Display
+from fairlead.cli.options import Accept, RunOptions
+from fairlead.cli.review import FileReport
+from fairlead.cli.terminal import Marks
+from fairlead.cli.text import clean, revealed, rows
+from fairlead.lsp import protocol as wire
+
+LABEL = 10
+MAX_TASK_LINES = 5
+ENDS = {
+    "max_tokens": "The last answer was cut off",
+    "max_turn_requests": "Too many rounds",
+    "budget": "The budget is used up",
+    "loop": "The model went round in circles",
+    "refusal": "The model refused",
+    "cancelled": "Stopped",
+    "error": "Failed",
+}
+
+
+def heading(options: RunOptions, display: Display) -> list[Text]:
+    """What runs where, and, for a replay, that no model does."""
+    lines = [Text(f"Fairlead {__version__}", style="bold"), *_field("Task", _task(options.prompt), display)]
+    lines += _field("Workspace", _short(options.workspace), display)
+    if options.replay:
+        name = revealed(options.replay.name)
+        lines += _field("Model", f"none: replay of the recorded conversation {name}", display, "magenta")
+    if options.allow_commands:
+        lines += _field("Commands", "run without asking (--allow-commands)", display, "bold yellow")
+    return lines
+
+
+def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
+    """Who answers, and where."""
+    at = f" at {clean(options.base_url)}" if options.base_url else ""
+    return _field("Model", clean(name) + at, display)
+
+
+def result_lines(result: wire.RunResult, said: str, seconds: float, marks: Marks) -> list[Text]:
+    """How the run ended, what it used, and what a person should know of it. `said` has been shown already."""
+    good = result["stopReason"] == "end_turn"
+    what = "Done" if good else ENDS.get(result["stopReason"], result["stopReason"])
+    kind = f" ({result['error']['kind']})" if result["error"] else ""
+    head = Text(f"{marks.done if good else marks.failed} {what}{kind}", style="bold green" if good else "bold red")
+    head.append(f"  {usage_words(result['usage'], seconds, marks)}", style="not bold dim default")
+    message = clean(result["message"]).strip().removeprefix(clean(said).strip()).strip()
+    if good or result["stopReason"] == "cancelled" or not message:
+        return [head]
+    return [head, *(Text(f"  {line}" if line else "", style="red") for line in message.split("\n"))]
+
+
+def usage_words(usage: wire.UsageWire, seconds: float, marks: Marks) -> str:
+    """Requests, tokens and the share of them that came from the cache; a recording without numbers has none."""
+    requests = usage["requests"]
+    words = [f"{requests} request{'s' if requests != 1 else ''}"]
+    cached = usage["cacheReadTokens"]
+    read = usage["inputTokens"] + cached + usage["cacheWriteTokens"]
+    if read:
+        words.append(f"{read:,} tokens in ({cached / read:.0%} cached)")
+    if usage["outputTokens"]:
+        words.append(f"{usage['outputTokens']:,} out")
+    return f" {marks.note} ".join([*words, f"{seconds:.1f} s"])
+
+
+def replay_line(options: RunOptions) -> Text:
+    assert options.replay is not None
+    return Text(f"  This was a replay: {revealed(options.replay.name)} played the model.", style="magenta")
+
+
+def summary_lines(reports: Sequence[FileReport], accept: Accept, *, chosen: bool) -> list[Text]:
+    """Which files changed and which did not. `chosen`: the person said what to accept, on the command line or now."""
+    changed = [report.line for report in reports if report.counts["applied"]]
+    refused = [report.name for report in reports if report.counts["refused"]]
+    left = [report.name for report in reports if report.counts["left"]]
+    if not reports:
+        return [Text("No changes were proposed.")]
+    lines = [Text(f"Changed: {', '.join(changed)}", style="bold green")] if changed else []
+    if not changed:
+        lines.append(Text("Nothing was changed.", style="bold"))
+    if refused:
+        lines.append(Text(f"Could not be applied: {', '.join(refused)}", style="bold red"))
+    if left:
+        lines.append(Text(f"Not applied: {', '.join(left)}", style="yellow"))
+    if accept == "none" and not chosen:
+        lines.append(Text("Without a terminal nobody can be asked; --accept all applies the changes.", style="dim"))
+    return lines
+
+
+def _task(prompt: str) -> str:
+    lines = clean(prompt.strip()).split("\n")
+    left = len(lines) - MAX_TASK_LINES
+    return "\n".join([*lines[:MAX_TASK_LINES], f"... (+{left} lines)"] if left > 0 else lines)
+
+
+def _field(name: str, value: str, display: Display, style: str = "") -> list[Text]:
+    """A name and its value, which may take several rows, all in one column."""
+    first, *more = rows(Text(value, style=style), display.console, display.width, indent=LABEL)
+    return [Text.assemble((name.ljust(LABEL), "dim"), first[LABEL:]), *more]
+
+
+def _short(path: Path) -> str:
+    """The path, below the home folder with `~`."""
+    home = Path.home()
+    return revealed(f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path))

@@ -1,0 +1,1 @@
+"""Proposed edits as values: matching, line hunks, and the changeset. Pure: strings in, values out, no I/O."""

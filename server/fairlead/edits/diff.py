@@ -1,0 +1,126 @@
+"""Line hunks between two texts: always derived, never stored."""
+
+import hashlib
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from fairlead.edits.text import split_lines
+
+Block = tuple[int, int, int, int]
+
+# SequenceMatcher looks at each pair of equal lines; after so many pairs a stretch counts as changed as a whole
+_MAX_PAIRS = 100_000
+_MAX_DEPTH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A run of lines that changes. Starts count from 0; `old` and `new` hold the lines with their ends.
+
+    `id` is a digest of what the hunk says: its base lines, its proposed lines, and which occurrence of the
+    same change it is (docs/protocol.md, `Hunk`). Other content is another id.
+    """
+
+    id: str
+    old_start: int
+    old: tuple[str, ...]
+    new_start: int
+    new: tuple[str, ...]
+
+
+def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
+    """The changed runs `(a_start, a_end, b_start, b_end)` between two lists of lines, in order, none touching another.
+
+    Lines that stand once on both sides anchor the comparison, so that its time grows with the files' size and not
+    with its square.
+    """
+    found: list[Block] = []
+    pairs_left = _MAX_PAIRS
+    waiting = [(0, len(a), 0, len(b), 0)]
+    while waiting:
+        a0, a1, b0, b1, depth = waiting.pop()
+        while a0 < a1 and b0 < b1 and a[a0] == b[b0]:
+            a0, b0 = a0 + 1, b0 + 1
+        while a0 < a1 and b0 < b1 and a[a1 - 1] == b[b1 - 1]:
+            a1, b1 = a1 - 1, b1 - 1
+        if a0 == a1 or b0 == b1:
+            if a0 < a1 or b0 < b1:
+                found.append((a0, a1, b0, b1))
+            continue
+        anchors = _anchors(a[a0:a1], b[b0:b1]) if depth < _MAX_DEPTH else []
+        if not anchors:
+            pairs_left -= _equal_pairs(a[a0:a1], b[b0:b1])
+            runs = _compared(a[a0:a1], b[b0:b1]) if pairs_left >= 0 else [(0, a1 - a0, 0, b1 - b0)]
+            found += [(a0 + i, a0 + j, b0 + k, b0 + m) for i, j, k, m in runs]
+            continue
+        starts = [(a0, b0), *((a0 + i + 1, b0 + j + 1) for i, j in anchors)]
+        ends = [*((a0 + i, b0 + j) for i, j in anchors), (a1, b1)]
+        gaps = [(i, j, k, m, depth + 1) for (i, k), (j, m) in zip(starts, ends, strict=True)]
+        waiting += reversed(gaps)
+    return found
+
+
+def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+    """The longest row of lines that stand once in `a` and once in `b`, in the same order in both."""
+    count_a, count_b = Counter(a), Counter(b)
+    where = {line: j for j, line in enumerate(b) if count_b[line] == 1}
+    pairs = [(i, where[line]) for i, line in enumerate(a) if count_a[line] == 1 and line in where]
+    ends: list[int] = []  # of the rows of each length, the smallest last place in b
+    last: list[int] = []  # which pair stands there
+    before: list[int | None] = []
+    for number, (_, j) in enumerate(pairs):
+        length = bisect_left(ends, j)
+        ends[length : length + 1] = [j]
+        last[length : length + 1] = [number]
+        before.append(last[length - 1] if length else None)
+    row: list[tuple[int, int]] = []
+    at = last[-1] if last else None
+    while at is not None:
+        row.append(pairs[at])
+        at = before[at]
+    return row[::-1]
+
+
+def _equal_pairs(a: Sequence[str], b: Sequence[str]) -> int:
+    counts = Counter(b)
+    return sum(counts[line] for line in a)
+
+
+def _compared(a: Sequence[str], b: Sequence[str]) -> list[Block]:
+    """The changed runs of a stretch without anchors."""
+    opcodes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    return [(i, j, k, m) for tag, i, j, k, m in opcodes if tag != "equal"]
+
+
+def hunks(base: str, proposed: str) -> tuple[Hunk, ...]:
+    """The hunks that turn `base` into `proposed`, in order, none touching another."""
+    a, b = split_lines(base), split_lines(proposed)
+    seen: Counter[bytes] = Counter()
+    found: list[Hunk] = []
+    for a0, a1, b0, b1 in changed_blocks(a, b):
+        old, new = tuple(a[a0:a1]), tuple(b[b0:b1])
+        digest = hashlib.sha256(repr((old, new)).encode("utf-8", "surrogatepass"))
+        occurrence = seen[digest.digest()]
+        seen[digest.digest()] += 1
+        digest.update(str(occurrence).encode())
+        found.append(Hunk(digest.hexdigest()[:16], a0, old, b0, new))
+    return tuple(found)
+
+
+def apply_hunks(base: str, chosen: Sequence[Hunk]) -> str:
+    """`base` with the chosen hunks of it applied."""
+    lines = split_lines(base)
+    for hunk in sorted(chosen, key=lambda h: h.old_start, reverse=True):
+        lines[hunk.old_start : hunk.old_start + len(hunk.old)] = hunk.new
+    return "".join(lines)
+
+
+def revert_hunks(proposed: str, chosen: Sequence[Hunk]) -> str:
+    """`proposed` with the chosen hunks taken out of it again."""
+    lines = split_lines(proposed)
+    for hunk in sorted(chosen, key=lambda h: h.new_start, reverse=True):
+        lines[hunk.new_start : hunk.new_start + len(hunk.new)] = hunk.old
+    return "".join(lines)

@@ -1,0 +1,57 @@
+"""Which plan item and tool call made which lines of a proposed text, kept beside it as data."""
+
+from dataclasses import dataclass
+
+from fairlead.edits.diff import Hunk, changed_blocks
+from fairlead.edits.text import split_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who made a change. `order` grows with each change, so that the latest one can be told."""
+
+    order: int
+    item_id: str | None
+    call_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """`lines[i]` made line i; `gaps[i]` changed what stands just before or behind that gap (one more than lines).
+
+    The gaps know what took lines out: a diff to the base may show them missing on either side of those that came.
+    """
+
+    lines: tuple[Origin | None, ...]
+    gaps: tuple[Origin | None, ...]
+
+    @staticmethod
+    def untouched(text: str) -> "Origins":
+        count = len(split_lines(text))
+        return Origins((None,) * count, (None,) * (count + 1))
+
+    def after(self, old: str, new: str, origin: Origin | None) -> "Origins":
+        """The origins of `new`, which came out of `old` by a change of `origin`."""
+        lines: list[Origin | None] = []
+        gaps: list[Origin | None] = []
+        touched: list[int] = []
+        kept = 0
+        for a0, a1, b0, b1 in changed_blocks(split_lines(old), split_lines(new)):
+            lines += self.lines[kept:a0] + (origin,) * (b1 - b0)
+            gaps += self.gaps[kept:a0] + (None,) * (b1 - b0)
+            touched += range(b0, b1 + 1)
+            kept = a1
+        lines += self.lines[kept:]
+        gaps += self.gaps[kept:]
+        for gap in touched:
+            gaps[gap] = origin
+        return Origins(tuple(lines), tuple(gaps))
+
+    def of(self, hunk: Hunk) -> Origin | None:
+        """The latest origin within a hunk, else the nearest one: of equal lines a diff may show another as changed."""
+        start, end = hunk.new_start, hunk.new_start + len(hunk.new)
+        made = [o for o in (*self.lines[start:end], *self.gaps[start : end + 1]) if o is not None]
+        if made:
+            return max(made, key=lambda o: o.order)
+        known = [(abs(gap - start), o) for gap, o in enumerate(self.gaps) if o is not None]
+        return min(known, key=lambda pair: pair[0])[1] if known else None

@@ -1,0 +1,34 @@
+"""Lines and line ends, as an editor counts them (LSP 3.18, `Position`): `\\n`, `\\r\\n` and `\\r` end a line."""
+
+import re
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_END = re.compile(r"\r\n|\r|\n")
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their ends; joined again they are the text. Form feeds and the like stay inside."""
+    return _LINE.findall(text)
+
+
+def body(line: str) -> str:
+    """A line without its end."""
+    return line.rstrip("\r\n")
+
+
+def line_number(text: str, index: int) -> int:
+    """The line, from 1, of a place that does not lie inside a line end."""
+    return len(_END.findall(text, 0, index)) + 1
+
+
+def line_end(text: str, default: str = "\n") -> str:
+    """The line end that a text uses most, `default` where it has none."""
+    crlf = text.count("\r\n")
+    counts = {"\r\n": crlf, "\n": text.count("\n") - crlf, "\r": text.count("\r") - crlf}
+    best = max(counts, key=lambda end: counts[end])
+    return best if counts[best] else default
+
+
+def with_line_end(text: str, end: str) -> str:
+    """The text with each line end replaced by `end`."""
+    return _END.sub(lambda _: end, text)

@@ -1,0 +1,1 @@
+"""The wire: the only place that imports pygls or lsprotocol."""

@@ -1,0 +1,91 @@
+"""The two sides of a diff as virtual documents (LSP 3.18, `workspace/textDocumentContent`)."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from lsprotocol import types
+
+from fairlead.agent.errors import ToolError
+from fairlead.edits.changeset import Changeset, Proposal
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.errors import RequestError
+from fairlead.lsp.params import content_uri
+from fairlead.lsp.rpc import AgentProtocol
+from fairlead.session.host import WrongRequest
+from fairlead.session.sessions import Sessions
+
+log = logging.getLogger(__name__)
+
+
+class ProposedContent:
+    """Answers for `fairlead-base:` and `fairlead-proposed:` and tells the client when their text changes."""
+
+    def __init__(self, protocol: AgentProtocol, sessions: Sessions) -> None:
+        self._protocol = protocol
+        self._sessions = sessions
+        self._shown: dict[str, dict[str, Proposal]] = {}
+        self._pending: set[asyncio.Task[None]] = set()
+        self.registered = False
+
+    async def register(self) -> None:
+        """Registers the schemes; pygls does not announce them by itself."""
+        registration = {
+            "id": "fairlead-content",
+            "method": types.WORKSPACE_TEXT_DOCUMENT_CONTENT,
+            "registerOptions": {"schemes": [wire.BASE_SCHEME, wire.PROPOSED_SCHEME]},
+        }
+        try:
+            await self._protocol.request(types.CLIENT_REGISTER_CAPABILITY, {"registrations": [registration]})
+            self.registered = True
+        except RequestError as error:
+            log.info("the client does not take text document content: %s", error)
+
+    def text(self, uri: str) -> str:
+        """The text behind a URI. What cannot be shown explains itself: an error would pop up at the person."""
+        parsed = content_uri(uri)
+        if parsed is None:
+            return f"Fairlead does not know this address: {uri}\n"
+        scheme, session_id, path = parsed
+        try:
+            files = self._sessions.get(session_id).files
+        except WrongRequest:
+            return "This session is no longer there, so its proposed changes cannot be shown.\n"
+        proposal = files.proposal(path)
+        try:
+            if proposal is None:
+                return files.current(path) or ""
+        except ToolError as error:
+            return f"{error}\n"
+        return proposal.proposed if scheme == wire.PROPOSED_SCHEME else proposal.base or ""
+
+    def refresh(self, session_id: str, changes: Changeset) -> None:
+        """Tells the client which texts are others now."""
+        old, new = self._shown.get(session_id, {}), dict(changes.files)
+        self._shown[session_id] = new
+        if not self.registered:
+            return
+        for path in {*old, *new}:
+            before, after = old.get(path), new.get(path)
+            for scheme, attribute in ((wire.BASE_SCHEME, "base"), (wire.PROPOSED_SCHEME, "proposed")):
+                if getattr(before, attribute, None) != getattr(after, attribute, None):
+                    self._refresh_one(proposal_uri(scheme, session_id, Path(path)))
+
+    def _refresh_one(self, uri: str) -> None:
+        task = asyncio.ensure_future(self._ask(types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH, {"uri": uri}))
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def _ask(self, method: str, params: Any) -> None:
+        try:
+            await self._protocol.request(method, params)
+        except RequestError as error:
+            log.info("refresh refused: %s", error)
+
+
+def proposal_uri(scheme: str, session_id: str, path: Path) -> str:
+    """`scheme://session/abs/path`."""
+    posix = path.as_posix()
+    return f"{scheme}://{session_id}{quote(posix if posix.startswith('/') else f'/{posix}')}"

@@ -1,0 +1,113 @@
+"""The Editor port over LSP: edits through workspace/applyEdit, questions to the person."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any, cast
+
+from lsprotocol import types
+
+from fairlead.lsp import convert
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.documents import Documents
+from fairlead.lsp.errors import RequestError
+from fairlead.lsp.rpc import AgentProtocol
+from fairlead.shell.output import visible
+from fairlead.workspace.editor import Applied, ApprovalOption, ApprovalRequest, Decision, FileEdit
+
+log = logging.getLogger(__name__)
+
+OPTIONS: tuple[ApprovalOption, ...] = ("allow_once", "allow_session", "reject")
+ACTIONS: dict[str, ApprovalOption] = {
+    wire.ALLOW_ONCE: "allow_once",
+    wire.ALLOW_SESSION: "allow_session",
+    wire.REJECT_COMMAND: "reject",
+}
+
+
+class ClientAbilities:
+    """What the client announced in `initialize`, as plain questions."""
+
+    def __init__(self, capabilities: types.ClientCapabilities | None = None) -> None:
+        workspace = capabilities.workspace if capabilities else None
+        window = capabilities.window if capabilities else None
+        edit = workspace.workspace_edit if workspace else None
+        experimental = capabilities.experimental if capabilities else None
+        agent: Any = experimental.get("agent") if isinstance(experimental, dict) else None
+        content = workspace.text_document_content if workspace else None
+        operations = edit.resource_operations if edit and edit.resource_operations else []
+        self.apply_edit = bool(workspace and workspace.apply_edit)
+        self.document_changes = bool(edit and edit.document_changes)
+        self.create_files = types.ResourceOperationKind.Create in operations
+        self.progress = bool(window and window.work_done_progress)
+        self.text_content = bool(content and content.dynamic_registration)
+        self.approvals = isinstance(agent, dict) and agent.get("approvals") is True
+
+
+class LspEditor:
+    """The person's editor at the other end of the wire."""
+
+    def __init__(self, protocol: AgentProtocol, documents: Documents) -> None:
+        self._protocol = protocol
+        self._documents = documents
+        self.abilities = ClientAbilities()
+
+    async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
+        """One workspace edit (LSP 3.18, `workspace/applyEdit`); versioned where a document is open."""
+        able = self.abilities
+        creates = any(edit.old is None for edit in edits)
+        if not able.apply_edit:
+            return Applied(False, "This editor cannot apply edits (it does not announce workspace/applyEdit).")
+        if creates and not (able.document_changes and able.create_files):
+            return Applied(False, "This editor cannot create files through a workspace edit.")
+        change = self._document_changes(edits) if able.document_changes else self._plain_changes(edits)
+        try:
+            answer = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, {"label": label, "edit": change})
+        except RequestError as error:
+            return Applied(False, f"The editor refused the edit: {error}")
+        if isinstance(answer, dict) and answer.get("applied") is True:
+            return Applied(True)
+        reason = answer.get("failureReason") if isinstance(answer, dict) else None
+        return Applied(False, str(reason) if reason else "The editor did not apply the edit and gave no reason.")
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        try:
+            if self.abilities.approvals:
+                answer = await self._protocol.request(wire.APPROVE, convert.approval(request))
+                return _decision(answer)
+            action = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, _question(request))
+        except RequestError as error:
+            log.info("approval not answered: %s", error)
+            return Decision("reject", "The editor could not ask.")
+        title = action.get("title") if isinstance(action, dict) else None
+        return Decision(ACTIONS.get(cast("str", title), "reject"))
+
+    def _document_changes(self, edits: Sequence[FileEdit]) -> dict[str, Any]:
+        changes: list[dict[str, Any]] = []
+        for edit in edits:
+            uri = self._documents.uri(edit.path)
+            if edit.old is None:
+                changes.append({"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}})
+            text_edits = convert.text_edits(edit, self._documents.encoding)
+            if text_edits:
+                changes.append({"textDocument": {"uri": uri, "version": edit.version}, "edits": text_edits})
+        return {"documentChanges": changes}
+
+    def _plain_changes(self, edits: Sequence[FileEdit]) -> dict[str, Any]:
+        encoding = self._documents.encoding
+        return {"changes": {self._documents.uri(edit.path): convert.text_edits(edit, encoding) for edit in edits}}
+
+
+def _decision(answer: Any) -> Decision:
+    option = answer.get("option") if isinstance(answer, dict) else None
+    reason = answer.get("reason") if isinstance(answer, dict) else None
+    return Decision(option if option in OPTIONS else "reject", str(reason) if reason else "")
+
+
+def _question(request: ApprovalRequest) -> dict[str, Any]:
+    reasons = "\n".join(request.reasons)
+    message = f"{reasons}\n\nRun this command in {request.cwd}?\n\n{visible(request.command)}"
+    return {
+        "type": int(types.MessageType.Warning),
+        "message": message.strip(),
+        "actions": [{"title": title} for title in ACTIONS],
+    }

@@ -1,0 +1,248 @@
+"""The handlers: each reads its params, calls one use case, and converts what comes back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from fairlead.lsp import convert
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.editor import ClientAbilities
+from fairlead.lsp.params import Params, check_mode, read_context, read_target
+from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
+from fairlead.lsp.server import AgentServer, Credentials
+from fairlead.session import review
+from fairlead.session.host import RequestRefused, Stale, WrongRequest
+from fairlead.session.session import Session
+from fairlead.workspace.paths import Root
+
+Handler = Callable[[AgentServer, Params], Awaitable[Any]]
+
+
+def initialize(server: AgentServer, params: types.InitializeParams) -> None:
+    options = params.initialization_options
+    given: dict[str, Any] = options if isinstance(options, dict) else {}
+    root = _root(params)
+    server.host.root = Root(root) if root is not None else None
+    server.host.trusted = given.get("trusted") is not False
+    server.editor.abilities = ClientAbilities(params.capabilities)
+    server.use_settings(given.get("settings"))
+    server.documents.encoding = str(
+        getattr(server.workspace.position_encoding, "value", server.workspace.position_encoding)
+    )
+
+
+def _root(params: types.InitializeParams) -> Path | None:
+    folders = params.workspace_folders or []
+    uri = folders[0].uri if folders else params.root_uri
+    path = to_fs_path(uri) if uri else params.root_path
+    return Path(path) if path else None
+
+
+async def initialized(server: AgentServer, _: Any) -> None:
+    server.warm_up()
+    if server.editor.abilities.text_content:
+        await server.content.register()
+
+
+async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
+    return {"sessionId": server.sessions.create(params.optional_text("title") or "").id}
+
+
+async def run_task(server: AgentServer, params: Params) -> wire.RunResult:
+    session = _session_for_run(server, params)
+    return await _run(server, session, params)
+
+
+def _session_for_run(server: AgentServer, params: Params) -> Session:
+    if not params.text("prompt").strip():
+        raise WrongRequest("The task is empty. Say what should be done.")
+    check_mode(params)
+    session_id = params.optional_text("sessionId")
+    return server.sessions.get(session_id) if session_id is not None else server.sessions.create()
+
+
+async def _run(server: AgentServer, session: Session, params: Params) -> wire.RunResult:
+    session.check(params.text("prompt"))
+    server.runs_progress.use(session.id, params.raw("workDoneToken"), server.editor.abilities.progress)
+    outcome = await session.run(params.text("prompt"), read_context(params))
+    return convert.run_result(session.id, outcome)
+
+
+async def cancel(server: AgentServer, params: Params) -> None:
+    server.sessions.get(params.text("sessionId")).cancel()
+
+
+async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
+    if params.has("resolution"):
+        raise WrongRequest("params.resolution is not available in this version; a conflict can be rejected")
+    session = server.sessions.get(params.text("sessionId"))
+    decided = await review.accept(session, read_target(params), params.optional_integer("version"))
+    return _review_result(session, decided)
+
+
+async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
+    session = server.sessions.get(params.text("sessionId"))
+    decided = await review.reject(session, read_target(params), params.optional_integer("version"))
+    return _review_result(session, decided)
+
+
+def _review_result(session: Session, decided: list[review.Decided]) -> wire.ReviewResult:
+    edits = convert.edits(session.id, session.files.version, session.files.changes)
+    return {"outcomes": [convert.outcome(one) for one in decided], "edits": edits}
+
+
+async def credentials(server: AgentServer, params: Params) -> None:
+    server.credentials = Credentials(
+        params.optional_text("apiKey") or None,
+        params.optional_text("authToken") or None,
+        params.optional_text("baseUrl") or None,
+    )
+
+
+async def run_in_background(server: AgentServer, params: Params) -> dict[str, str]:
+    """For clients that know no custom requests: the answer comes at once, the end as a message."""
+    session = _session_for_run(server, params)
+    session.check(params.text("prompt"))
+
+    async def work() -> None:
+        try:
+            result = await _run(server, session, params)
+        except (RequestRefused, WrongRequest) as error:
+            server.show(types.MessageType.Error, str(error))
+            return
+        kind = types.MessageType.Error if result["error"] else types.MessageType.Info
+        server.show(kind, f"Fairlead ({result['stopReason']}): {result['message']}")
+
+    server.keep(asyncio.ensure_future(work()))
+    return {"sessionId": session.id}
+
+
+async def show_plan(server: AgentServer, params: Params) -> wire.PlanWire:
+    session = server.sessions.get(params.text("sessionId"))
+    return convert.plan(session.id, session.plan.snapshot())
+
+
+async def show_edits(server: AgentServer, params: Params) -> wire.EditsWire:
+    session = server.sessions.get(params.text("sessionId"))
+    return convert.edits(session.id, session.files.version, session.files.changes)
+
+
+REQUESTS: dict[str, Handler] = {
+    wire.CREATE_SESSION: create_session,
+    wire.RUN_TASK: run_task,
+    wire.CANCEL: cancel,
+    wire.ACCEPT: accept,
+    wire.REJECT: reject,
+    wire.CREDENTIALS: credentials,
+}
+COMMANDS: dict[str, Handler] = {
+    wire.COMMAND_RUN_TASK: run_in_background,
+    wire.COMMAND_CANCEL: cancel,
+    wire.COMMAND_ACCEPT: accept,
+    wire.COMMAND_REJECT: reject,
+    wire.COMMAND_PLAN: show_plan,
+    wire.COMMAND_EDITS: show_edits,
+}
+
+
+def trust(server: AgentServer, params: Any) -> None:
+    server.host.trusted = Params(params).boolean("trusted")
+
+
+def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:
+    server.use_settings(params.settings)
+
+
+def did_open(server: AgentServer, params: Any) -> None:
+    document = params["textDocument"]
+    _observe(server, server.documents.opened(document["uri"], document["text"], document["version"]))
+
+
+def did_change(server: AgentServer, params: Any) -> None:
+    document = params["textDocument"]
+    _observe(server, server.documents.changed(document["uri"], document["version"], params["contentChanges"]))
+
+
+def did_close(server: AgentServer, params: Any) -> None:
+    _observe(server, server.documents.closed(params["textDocument"]["uri"]))
+
+
+def did_save(server: AgentServer, params: Any) -> None:
+    _observe(server, server.documents.saved(params["textDocument"]["uri"]))
+
+
+def _observe(server: AgentServer, path: Path | None) -> None:
+    if path is not None:
+        server.sessions.observe(path)
+
+
+async def text_content(server: AgentServer, params: Params) -> dict[str, str]:
+    return {"text": server.content.text(params.text("uri"))}
+
+
+def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelParams) -> None:
+    session_id = server.runs_progress.session(params.token)
+    if session_id is not None:
+        server.sessions.get(session_id).cancel()
+
+
+def register(server: AgentServer) -> None:
+    """Puts all handlers in their places."""
+    for method, handler in {**REQUESTS, types.WORKSPACE_TEXT_DOCUMENT_CONTENT: text_content}.items():
+        server.feature(method)(_answering(server, handler))
+    for name, handler in COMMANDS.items():
+        server.command(name)(_command(server, handler))
+    notifications: dict[str, Callable[[AgentServer, Any], Any]] = {
+        types.INITIALIZE: initialize,
+        wire.TRUST: trust,
+        types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration,
+        types.TEXT_DOCUMENT_DID_OPEN: did_open,
+        types.TEXT_DOCUMENT_DID_CHANGE: did_change,
+        types.TEXT_DOCUMENT_DID_CLOSE: did_close,
+        types.TEXT_DOCUMENT_DID_SAVE: did_save,
+        types.WINDOW_WORK_DONE_PROGRESS_CANCEL: cancel_progress,
+    }
+    for method, handler in notifications.items():
+        server.feature(method)(_told(server, handler))
+
+    async def on_initialized(params: Any) -> None:
+        await initialized(server, params)
+
+    server.feature(types.INITIALIZED)(on_initialized)
+
+
+def _told(server: AgentServer, handler: Callable[[AgentServer, Any], Any]) -> Callable[[Any], Any]:
+    def told(params: Any) -> Any:
+        return handler(server, params)
+
+    return told
+
+
+def _answering(server: AgentServer, handler: Handler) -> Callable[[Any], Awaitable[Any]]:
+    """A request's handler: what it raises on purpose becomes an error with its code."""
+
+    async def answer(params: Any) -> Any:
+        try:
+            return await handler(server, Params(params))
+        except Stale as error:
+            raise rpc_error(wire.CONTENT_MODIFIED, str(error)) from error
+        except RequestRefused as error:
+            raise rpc_error(wire.REQUEST_FAILED, str(error)) from error
+        except WrongRequest as error:
+            raise rpc_error(INVALID_PARAMS, str(error)) from error
+
+    return answer
+
+
+def _command(server: AgentServer, handler: Handler) -> Callable[..., Awaitable[Any]]:
+    """A workspace/executeCommand handler: one object, of the shape of the request's params."""
+    answer = _answering(server, handler)
+
+    async def command(*arguments: Any) -> Any:
+        return await answer(arguments[0] if arguments else {})
+
+    return command

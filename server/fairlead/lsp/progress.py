@@ -1,0 +1,85 @@
+"""A run as work-done progress (LSP 3.18, `window/workDoneProgress`): current item, count, a cancel button."""
+
+import asyncio
+import itertools
+from typing import Any
+
+from lsprotocol import types
+
+from fairlead.agent.events import RunFinished, RunStarted
+from fairlead.lsp.errors import RequestError
+from fairlead.lsp.rpc import AgentProtocol
+from fairlead.plan import PlanningState
+from fairlead.session.events import PlanChanged, SessionEvent
+
+
+class Progress:
+    """Which run reports under which token. A token of ours is used once the client has taken it."""
+
+    def __init__(self, protocol: AgentProtocol) -> None:
+        self._protocol = protocol
+        self._numbers = itertools.count(1)
+        self._tokens: dict[str, int | str] = {}
+        self._titles: dict[str, str] = {}
+        self._plans: dict[str, PlanningState] = {}
+        self._creating: set[asyncio.Task[None]] = set()
+
+    def token(self, session_id: str) -> int | str | None:
+        return self._tokens.get(session_id)
+
+    def session(self, token: int | str) -> str | None:
+        """The session whose run reports under a token."""
+        return next((session_id for session_id, known in self._tokens.items() if known == token), None)
+
+    def use(self, session_id: str, token: int | str | None, can_create: bool) -> None:
+        """The next run of a session reports under the client's token, or under one of ours where it allows that."""
+        self._tokens.pop(session_id, None)
+        if token is not None:
+            self._tokens[session_id] = token
+        elif can_create:
+            task = asyncio.ensure_future(self._create(session_id))
+            self._creating.add(task)
+            task.add_done_callback(self._creating.discard)
+
+    def on_event(self, session_id: str, event: SessionEvent) -> None:
+        match event:
+            case RunStarted(model):
+                self._titles[session_id] = f"Fairlead: {model}" if model.startswith("replay") else "Fairlead"
+                self._begin(session_id)
+            case PlanChanged(state):
+                self._plans[session_id] = state
+                if session_id in self._titles:
+                    self._send(session_id, {"kind": "report", "message": self._message(session_id)})
+            case RunFinished(stop_reason):
+                self._titles.pop(session_id, None)
+                self._send(session_id, {"kind": "end", "message": stop_reason})
+                self._tokens.pop(session_id, None)
+            case _:
+                pass
+
+    async def _create(self, session_id: str) -> None:
+        token = f"fairlead-{session_id}-{next(self._numbers)}"
+        try:
+            await self._protocol.request(types.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": token})
+        except RequestError:
+            return
+        if session_id in self._titles and session_id not in self._tokens:
+            self._tokens[session_id] = token
+            self._begin(session_id)
+
+    def _begin(self, session_id: str) -> None:
+        begin = {"kind": "begin", "title": self._titles[session_id], "cancellable": True}
+        self._send(session_id, begin | {"message": self._message(session_id)})
+
+    def _message(self, session_id: str) -> str:
+        state = self._plans.get(session_id)
+        if state is None or not state.items:
+            return "Working"
+        current = state.current
+        doing = (current.active_form or current.content) if current else "Working"
+        return f"{doing} ({state.completed}/{len(state.items)})"
+
+    def _send(self, session_id: str, value: dict[str, Any]) -> None:
+        token = self._tokens.get(session_id)
+        if token is not None:
+            self._protocol.send_notification(types.PROGRESS, {"token": token, "value": value})

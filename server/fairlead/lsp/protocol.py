@@ -1,0 +1,159 @@
+"""The names and shapes of the wire (docs/protocol.md). JSON is camelCase; every field is always there."""
+
+from typing import Literal, NotRequired, TypedDict
+
+VERSION = 1
+
+CREATE_SESSION = "agent/sessions/create"
+RUN_TASK = "agent/runTask"
+CANCEL = "agent/cancel"
+ACCEPT = "agent/edits/accept"
+REJECT = "agent/edits/reject"
+CREDENTIALS = "agent/credentials"
+TRUST = "agent/trust"
+
+PLAN = "agent/plan"
+EDITS = "agent/edits"
+EVENT = "agent/event"
+
+APPROVE = "agent/approve"
+
+COMMAND_RUN_TASK = "fairlead.server.runTask"
+COMMAND_CANCEL = "fairlead.server.cancel"
+COMMAND_ACCEPT = "fairlead.server.accept"
+COMMAND_REJECT = "fairlead.server.reject"
+COMMAND_PLAN = "fairlead.server.plan"
+COMMAND_EDITS = "fairlead.server.edits"
+
+BASE_SCHEME = "fairlead-base"
+PROPOSED_SCHEME = "fairlead-proposed"
+
+ALLOW_ONCE = "Allow Once"
+ALLOW_SESSION = "Allow for This Session"
+REJECT_COMMAND = "Reject"
+
+REQUEST_FAILED = -32803
+CONTENT_MODIFIED = -32801
+
+
+class UsageWire(TypedDict):
+    requests: int
+    inputTokens: int
+    cacheReadTokens: int
+    cacheWriteTokens: int
+    outputTokens: int
+    costUsd: float | None
+
+
+class ErrorWire(TypedDict):
+    kind: str
+    message: str
+    retryable: bool
+
+
+class RunResult(TypedDict):
+    sessionId: str
+    stopReason: str
+    message: str
+    usage: UsageWire
+    error: ErrorWire | None
+
+
+class EvidenceCommandWire(TypedDict):
+    command: str
+    exitCode: int | None
+
+
+class EvidenceWire(TypedDict):
+    files: list[str]
+    commands: list[EvidenceCommandWire]
+    costUsd: float | None
+    seconds: float
+
+
+class PlanItemWire(TypedDict):
+    id: str
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+    activeForm: str
+    held: bool
+    verification: Literal["none", "shown", "claimed", "contradicted"]
+    evidence: EvidenceWire
+
+
+class PlanWire(TypedDict):
+    sessionId: str
+    version: int
+    revision: int
+    items: list[PlanItemWire]
+    completed: int
+    total: int
+    roundsSinceUpdate: int
+
+
+class ConflictWire(TypedDict):
+    base: str
+    current: str
+    proposed: str
+
+
+class HunkWire(TypedDict):
+    id: str
+    oldStart: int
+    oldLines: int
+    newStart: int
+    newLines: int
+    itemId: str | None
+    state: Literal["pending", "conflict"]
+    conflict: ConflictWire | None
+
+
+class FileWire(TypedDict):
+    uri: str
+    kind: Literal["create", "modify", "delete", "rename"]
+    newUri: str | None
+    state: Literal["pending", "conflict"]
+    protected: bool
+    itemIds: list[str]
+    additions: int
+    deletions: int
+    hunks: list[HunkWire]
+
+
+class EditsWire(TypedDict):
+    sessionId: str
+    version: int
+    files: list[FileWire]
+
+
+class OutcomeWire(TypedDict):
+    uri: str
+    hunk: str | None
+    outcome: Literal["applied", "rejected", "conflict", "failed"]
+    message: str
+
+
+class ReviewResult(TypedDict):
+    outcomes: list[OutcomeWire]
+    edits: EditsWire
+
+
+class LocationWire(TypedDict):
+    uri: str
+    line: int | None
+
+
+class ApproveParams(TypedDict):
+    sessionId: str
+    toolCallId: str | None
+    kind: Literal["command", "file"]
+    mode: Literal["sandboxed", "workspace"] | None
+    command: str | None
+    cwd: str | None
+    uri: str | None
+    reasons: list[str]
+
+
+class ApproveResult(TypedDict):
+    option: Literal["allow_once", "allow_session", "reject"]
+    reason: NotRequired[str]

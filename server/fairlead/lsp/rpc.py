@@ -1,0 +1,164 @@
+"""The JSON-RPC layer on pygls, made strict: every request is answered, and no traceback leaves the process.
+
+What pygls 2.1 leaves to be desired is mended here and nowhere else: malformed params of a request get an answer, so do
+requests before `initialize` and after `shutdown`; late answers to cancelled requests are let pass; custom messages are
+plain dicts both ways, because its converter drops fields that equal their default.
+"""
+
+import asyncio
+import itertools
+import json
+import logging
+from collections.abc import Generator
+from typing import Any
+
+from cattrs import Converter
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, LanguageServerProtocol, lsp_method
+from pygls.server import JsonRPCServer
+
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.errors import RequestError
+
+log = logging.getLogger(__name__)
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+NOT_INITIALIZED = -32002
+
+# sync is ours (lsp/documents.py), so pygls need not keep a second copy of each document
+OURS = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+    types.TEXT_DOCUMENT_DID_SAVE,
+    types.WORKSPACE_TEXT_DOCUMENT_CONTENT,
+)
+
+
+class AgentProtocol(LanguageServerProtocol):
+    """Messages in and out. `exit_code` is set when the client has asked the process to end."""
+
+    def __init__(self, server: JsonRPCServer, converter: Converter) -> None:
+        super().__init__(server, converter)  # type: ignore[arg-type]
+        for method in OURS:
+            self.fm.builtin_features.pop(method, None)
+        self.exit_code: int | None = None
+        self._initialized = False
+        self._numbers = itertools.count(1)
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """As pygls has it, and what is ours announced (docs/protocol.md, Initialize)."""
+        result = yield from super().lsp_initialize(params)
+        result.capabilities.experimental = {"agent": {"version": wire.VERSION}}
+        return result
+
+    def receive(self, body: bytes) -> None:
+        """Takes one message as it came in its frame."""
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError):
+            return self._refuse(None, PARSE_ERROR, "The message is not valid JSON.")
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return self._refuse(None, INVALID_REQUEST, "The message is no JSON-RPC 2.0 object.")
+        method, msg_id = message.get("method"), message.get("id")
+        if method is None:
+            return self._answered(message)
+        if not isinstance(method, str) or ("id" in message and not isinstance(msg_id, int | str)):
+            return self._refuse(None, INVALID_REQUEST, "A request needs a method and an id.")
+        if method == types.EXIT:
+            self.exit_code = 0 if self._shutdown else 1
+            return None
+        refused = self._out_of_order(method)
+        if refused is not None:
+            return self._refuse(msg_id, *refused) if "id" in message else None
+        try:
+            structured = self._structured(message, method)
+        except Exception as error:
+            log.info("unreadable params of %s", method, exc_info=True)
+            if "id" in message:
+                self._refuse(msg_id, INVALID_PARAMS, f"Wrong params for {method}: {type(error).__name__}")
+            return None
+        return self.handle_message(structured)
+
+    def send_notification(self, method: str, params: Any) -> None:
+        """Sends a notification with plain JSON params."""
+        self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Asks the other side; cancelling the caller withdraws the question.
+
+        Raises:
+            RequestError: it answered with an error, or is gone.
+        """
+        msg_id = f"fairlead-{next(self._numbers)}"
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[msg_id] = answer
+        self._send_data({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self.send_notification(types.CANCEL_REQUEST, {"id": msg_id})
+            raise
+        finally:
+            del self._waiting[msg_id]
+
+    def disconnected(self, reason: str) -> None:
+        """The other side is gone: whoever waits for it hears so."""
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(RequestError(INTERNAL_ERROR, reason))
+
+    def _handle_cancel_notification(self, msg_id: Any) -> None:
+        """A request that came in the same moment begins first: only what has begun can end in good order."""
+        asyncio.get_running_loop().call_soon(super()._handle_cancel_notification, msg_id)
+
+    def _answered(self, message: dict[str, Any]) -> None:
+        answer = self._waiting.get(str(message.get("id")))
+        if answer is None or answer.done():
+            return
+        error = message.get("error")
+        if isinstance(error, dict):
+            code = error.get("code")
+            answer.set_exception(RequestError(code if isinstance(code, int) else 0, str(error.get("message", ""))))
+        else:
+            answer.set_result(message.get("result"))
+
+    def _out_of_order(self, method: str) -> tuple[int, str] | None:
+        if self._shutdown:
+            return INVALID_REQUEST, "The server is shutting down."
+        if method == types.INITIALIZE:
+            if self._initialized:
+                return INVALID_REQUEST, "The server is initialized already."
+            self._initialized = True
+        elif not self._initialized:
+            return NOT_INITIALIZED, "The server is not initialized: send 'initialize' first."
+        return None
+
+    def _structured(self, message: dict[str, Any], method: str) -> Any:
+        if method.startswith("agent/") or method in OURS:
+            params = message.get("params")
+            if "id" in message:
+                return JsonRPCRequestMessage(message["id"], method, "2.0", params)
+            return JsonRPCNotification(method, "2.0", params)
+        return self.structure_message(message)
+
+    def _refuse(self, msg_id: Any, code: int, text: str) -> None:
+        self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": {"code": code, "message": text}})
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
+        if error is not None and error.code == INTERNAL_ERROR:
+            error = types.ResponseError(INTERNAL_ERROR, f"Internal error: {error.message}. The log has the details.")
+        if error is not None and self.writer is not None:
+            return self._refuse(msg_id, error.code, error.message)
+        return super()._send_response(msg_id, result, error)
+
+
+def rpc_error(code: int, message: str) -> JsonRpcException:
+    """What a handler raises to answer with an error."""
+    return JsonRpcException(message, code)

@@ -1,0 +1,50 @@
+"""A server process's life, from the first frame to the last."""
+
+import asyncio
+import logging
+import os
+import sys
+
+from fairlead.lsp.features import register
+from fairlead.lsp.server import AgentServer
+from fairlead.lsp.transport import FramingError, StdioFrames, StdoutWriter, own_stdin, own_stdout
+
+log = logging.getLogger(__name__)
+
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+async def serve() -> int:
+    """Serves one client over stdio until it leaves; returns the process's exit code."""
+    logging.basicConfig(stream=sys.stderr, level=os.environ.get("FAIRLEAD_LOG", "WARNING").upper(), format=LOG_FORMAT)
+    # pygls logs every refused request with a traceback; what matters of it comes through report_server_error
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    server = AgentServer()
+    register(server)
+    gone = asyncio.Event()
+    server.protocol.set_writer(StdoutWriter(own_stdout(), gone.set))
+    frames = StdioFrames(own_stdin(), asyncio.get_running_loop())
+    code = 0
+    try:
+        while server.protocol.exit_code is None and not gone.is_set():
+            frame = await frames.next()
+            if frame is None:
+                break
+            server.protocol.receive(frame)
+        code = server.protocol.exit_code or 0
+    except FramingError as error:
+        log.critical("the client's stream is out of step: %s", error)
+        code = 1
+    server.protocol.disconnected("The client is gone.")
+    await server.sessions.close()
+    await _settle()
+    return code
+
+
+async def _settle() -> None:
+    """Lets the runs that were just cancelled come to their end, with their commands."""
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    if others:
+        _, late = await asyncio.wait(others, timeout=3)
+        for task in late:
+            task.cancel()

@@ -1,0 +1,135 @@
+"""The server: what it holds and how its parts are wired."""
+
+import asyncio
+import gc
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from fairlead import __version__
+from fairlead.lsp.content import ProposedContent
+from fairlead.lsp.documents import Documents
+from fairlead.lsp.editor import LspEditor
+from fairlead.lsp.progress import Progress
+from fairlead.lsp.publish import Publisher
+from fairlead.lsp.rpc import AgentProtocol
+from fairlead.lsp.settings import read_settings
+from fairlead.models.anthropic import Endpoint, load_sdk
+from fairlead.models.choose import ModelChoice
+from fairlead.session.events import EditsChanged, SessionEvent
+from fairlead.session.host import Host
+from fairlead.session.sessions import Sessions
+from fairlead.session.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What `agent/credentials` gave; never logged, never stored. Not shown by repr."""
+
+    api_key: str | None = None
+    auth_token: str | None = None
+    base_url: str | None = None
+
+    def __repr__(self) -> str:
+        return "Credentials(...)"
+
+
+class AgentServer(LanguageServer):
+    """Holds what the handlers in features.py work with."""
+
+    protocol: AgentProtocol  # pyright: ignore[reportIncompatibleVariableOverride]  pygls makes it of protocol_cls
+
+    def __init__(self) -> None:
+        super().__init__(
+            "fairlead",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            protocol_cls=AgentProtocol,
+            converter_factory=default_converter,
+        )
+        self.documents = Documents()
+        self.editor = LspEditor(self.protocol, self.documents)
+        self.credentials = Credentials()
+        self.host = Host(self.documents, self.editor, self.choose_model, Settings())
+        self.sessions = Sessions(self.host, self._subscriber)
+        self.runs_progress = Progress(self.protocol)
+        self.content = ProposedContent(self.protocol, self.sessions)
+        self.background: set[asyncio.Task[Any]] = set()
+        self._reported: set[str] = set()
+
+    def use_settings(self, given: Any) -> None:
+        """Takes settings from the wire; each problem is reported once."""
+        self.host.settings, problems = read_settings(given)
+        fresh = [problem for problem in problems if problem not in self._reported]
+        self._reported.update(fresh)
+        if fresh:
+            self.show(
+                types.MessageType.Warning,
+                f"Fairlead settings: {'; '.join(fresh)}. Defaults are used instead.",
+            )
+
+    def show(self, kind: types.MessageType, text: str) -> None:
+        """A message for the person."""
+        self.protocol.send_notification(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": text})
+
+    def choose_model(self) -> ModelChoice:
+        """The model by precedence: agent/credentials, settings, environment."""
+        settings, given, env = self.host.settings, self.credentials, os.environ
+        api_key, auth_token = given.api_key, given.auth_token
+        if not (api_key or auth_token):
+            api_key, auth_token = env.get("ANTHROPIC_API_KEY"), env.get("ANTHROPIC_AUTH_TOKEN")
+        endpoint = Endpoint(
+            model=settings.model,
+            max_tokens=settings.max_tokens,
+            effort=settings.effort or None,
+            base_url=given.base_url or settings.base_url or env.get("ANTHROPIC_BASE_URL") or None,
+            api_key=api_key or None,
+            auth_token=auth_token or None,
+        )
+        return ModelChoice(endpoint, Path(settings.replay).expanduser() if settings.replay else None)
+
+    def warm_up(self) -> None:
+        """Imports what the first task needs, in the background."""
+        if self.host.settings.replay:
+            return
+        threading.Thread(target=_import_all, name="warm-up", daemon=True).start()
+
+    def keep(self, task: asyncio.Task[Any]) -> None:
+        """Holds a background task until it is done."""
+        self.background.add(task)
+        task.add_done_callback(self.background.discard)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Errors go to the log; the person hears of those that concern them through the answers to their requests."""
+        details = "".join(error.data["traceback"]) if isinstance(error, JsonRpcInternalError) and error.data else ""
+        level = logging.ERROR if details or not isinstance(error, JsonRpcException) else logging.DEBUG
+        log.log(level, "%s\n%s", error, details)
+
+    def _subscriber(self, session_id: str) -> Callable[[SessionEvent], None]:
+        notify, progress = self.protocol.send_notification, self.runs_progress
+        publisher = Publisher(session_id, self.host.workspace(), notify, lambda: progress.token(session_id))
+
+        def on_event(event: SessionEvent) -> None:
+            publisher(event)
+            self.runs_progress.on_event(session_id, event)
+            if isinstance(event, EditsChanged):
+                self.content.refresh(session_id, event.changes)
+
+        return on_event
+
+
+def _import_all() -> None:
+    load_sdk()
+    # what is imported stays; collecting it again and again is the worst stall there is
+    gc.freeze()

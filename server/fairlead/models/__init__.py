@@ -1,0 +1,1 @@
+"""Implementations of the model port: `anthropic` (the Messages API) and `replay` (a recorded conversation)."""

@@ -1,0 +1,287 @@
+"""The recording format: a conversation as a YAML file that a person can read and write by hand (docs/replay.md).
+
+replay: 1
+turns:
+  - text: I look at the file first.
+    calls:
+      - read_file: {path: hello.py}
+  - text: Done.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from re import compile as _pattern
+from typing import Any
+
+import yaml
+from yaml.reader import ReaderError
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.model import Usage
+
+MAX_DEPTH = 120
+MAX_SIZE = 1_000_000
+YAML_LINE_ENDS = "\x85\u2028\u2029\ufeff"
+TURN_FIELDS = ("text", "thinking", "calls", "stop", "usage")
+FILE_FIELDS = ("replay", "about", "pace", "turns")
+USAGE_FIELDS = {
+    "input": "input_tokens",
+    "cacheRead": "cache_read_tokens",
+    "cacheWrite": "cache_write_tokens",
+    "output": "output_tokens",
+}
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer of the model. `calls` are `(tool name, input)`; `stop` is None where it follows from the calls."""
+
+    text: str = ""
+    thinking: str = ""
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    stop: str | None = None
+    usage: Usage = field(default_factory=lambda: Usage(requests=1))
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A file's content. `pace` is the pause between words in seconds, for people who watch."""
+
+    turns: tuple[Turn, ...]
+    about: str = ""
+    pace: float = 0.0
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML with JSON's numbers and words only: `yes`, `on`, `010`, `1:30` and dates are plain text."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes text of several lines as a block, so that code stays readable, and quotes what the loader would take."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_Loader.yaml_implicit_resolvers = {}
+_Dumper.yaml_implicit_resolvers = {}
+for _kind, _look, _first in (
+    ("null", r"~|null|", ["~", "n", ""]),
+    ("bool", r"true|false", ["t", "f"]),
+    ("int", r"-?(?:0|[1-9][0-9]*)", list("-0123456789")),
+    ("float", r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-0123456789")),
+):
+    for _side in (_Loader, _Dumper):
+        _side.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", _pattern(f"^(?:{_look})$"), _first)
+
+
+def read_recording(path: Path) -> Recording:
+    """Reads a recording.
+
+    Raises:
+        ModelError: the file is missing or has a mistake; kind `replay`, with the line and the reason.
+    """
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8")
+    except OSError as error:
+        raise ModelError("replay", f"The replay file {path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise ModelError("replay", f"The replay file {path} is not UTF-8 text.") from error
+    try:
+        _check_shape(text)
+        return _recording(yaml.compose(text, Loader=_Loader))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ModelError("replay", f"{path}, line {line}: {error.problem or error.context}.") from error
+    except ReaderError as error:
+        line = data.count(b"\n", 0, error.position) + 1
+        raise ModelError("replay", f"{path}, line {line}: {error.reason}; write an escape in double quotes.") from error
+    except _Mistake as error:
+        raise ModelError("replay", f"{path}, line {error.line}: {error}.") from error
+
+
+class _Mistake(Exception):
+    def __init__(self, where: yaml.Node | yaml.Event | None, message: str) -> None:
+        super().__init__(message)
+        self.line = where.start_mark.line + 1 if where is not None and where.start_mark is not None else 1
+
+
+def _check_shape(text: str) -> None:
+    """Refuses what would cost without bounds: very deep nesting, aliases that hold themselves or multiply."""
+    size = 0
+    under_way: list[tuple[str | None, int]] = []
+    sizes: dict[str | None, int] = {}
+    for event in yaml.parse(text, Loader=_Loader):
+        match event:
+            case yaml.AliasEvent():
+                if event.anchor not in sizes:
+                    raise _Mistake(event, f"“*{event.anchor}” stands for nothing that is complete before it")
+                size += sizes[event.anchor]
+            case yaml.CollectionStartEvent():
+                under_way.append((event.anchor, size))
+                size += 1
+            case yaml.CollectionEndEvent():
+                anchor, before = under_way.pop()
+                sizes[anchor] = size - before
+            case yaml.ScalarEvent():
+                size += 1
+                sizes[event.anchor] = 1
+            case _:
+                pass
+        if size > MAX_SIZE or len(under_way) > MAX_DEPTH:
+            raise _Mistake(event, f"too much: more than {MAX_SIZE:,} values, or {MAX_DEPTH} levels")
+
+
+def _recording(root: yaml.Node | None) -> Recording:
+    if root is None:
+        raise _Mistake(None, "the file is empty; it begins with “replay: 1” and has a list “turns”")
+    fields = dict(_fields(root, FILE_FIELDS, "a recording"))
+    version = fields.get("replay")
+    if version is None or _value(version) != 1:
+        raise _Mistake(version or root, "“replay: 1” is missing; that is the format's version")
+    if "turns" not in fields:
+        raise _Mistake(root, "“turns” is missing, the list of the model's answers")
+    pace = _value(fields["pace"]) if "pace" in fields else 0.0
+    if not isinstance(pace, int | float) or isinstance(pace, bool) or not 0 <= pace <= 5:
+        raise _Mistake(fields["pace"], "“pace” is the pause between words in seconds, 0 to 5")
+    turns = tuple(_turn(node) for node in _items(fields["turns"], "turns"))
+    return Recording(turns, _text(fields, "about"), float(pace))
+
+
+def _turn(node: yaml.Node) -> Turn:
+    fields = dict(_fields(node, TURN_FIELDS, "a turn"))
+    calls = tuple(map(_call, _items(fields["calls"], "calls"))) if "calls" in fields else ()
+    usage = {"requests": 1}
+    if "usage" in fields:
+        for name, value in _fields(fields["usage"], tuple(USAGE_FIELDS), "usage"):
+            count = _value(value)
+            if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+                raise _Mistake(value, f"“{name}” is a number of tokens")
+            usage[USAGE_FIELDS[name]] = count
+    stop = _text(fields, "stop") or None
+    return Turn(_text(fields, "text"), _text(fields, "thinking"), calls, stop, Usage(**usage))
+
+
+def _call(node: yaml.Node) -> tuple[str, dict[str, Any]]:
+    pairs = list(_pairs(node, "a call"))
+    if len(pairs) != 1:
+        raise _Mistake(node, "a call is one tool's name with its input: “- read_file: {path: a.py}”")
+    name, given = pairs[0]
+    if not isinstance(given, yaml.MappingNode):
+        raise _Mistake(given, f"the input of “{name.value}” must be an object (name: value)")
+    return name.value, _json(given)
+
+
+def _json(node: yaml.Node, depth: int = 0) -> Any:
+    """What JSON can say, as it is; names are text whatever they look like."""
+    if depth > MAX_DEPTH:
+        raise _Mistake(node, f"more than {MAX_DEPTH} levels deep")
+    match node:
+        case yaml.MappingNode(tag="tag:yaml.org,2002:map"):
+            return {key.value: _json(value, depth + 1) for key, value in _pairs(node, "an object")}
+        case yaml.SequenceNode(tag="tag:yaml.org,2002:seq"):
+            return [_json(value, depth + 1) for value in node.value]
+        case yaml.ScalarNode():
+            value = _value(node)
+            if value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value)):
+                return value
+        case _:
+            _value(node)  # a tag that nobody knows is an error of its own
+    raise _Mistake(node, "JSON cannot say this; leave out the tag, or put it in quotes")
+
+
+def _fields(node: yaml.Node, allowed: Sequence[str], what: str) -> Iterator[tuple[str, yaml.Node]]:
+    seen: set[str] = set()
+    for key, value in _pairs(node, what):
+        name = key.value
+        if name not in allowed:
+            raise _Mistake(key, f"unknown field “{name}”; {what} has {', '.join(allowed)}")
+        if name in seen:
+            raise _Mistake(key, f"“{name}” stands twice")
+        seen.add(name)
+        yield name, value
+
+
+def _pairs(node: yaml.Node, what: str) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+    if not isinstance(node, yaml.MappingNode):
+        raise _Mistake(node, f"{what} must be an object (name: value)")
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _Mistake(key, "a name must be text")
+        yield key, value
+
+
+def _items(node: yaml.Node, what: str) -> list[yaml.Node]:
+    if not isinstance(node, yaml.SequenceNode):
+        raise _Mistake(node, f"“{what}” must be a list (each entry begins with “-”)")
+    return node.value
+
+
+def _text(fields: dict[str, yaml.Node], name: str) -> str:
+    node = fields.get(name)
+    if node is None:
+        return ""
+    value = _value(node)
+    if not isinstance(value, str):
+        raise _Mistake(node, f"“{name}” must be text; put it in quotes")
+    block = isinstance(node, yaml.ScalarNode) and node.style in ("|", ">")
+    return value.strip("\n") if block else value
+
+
+def _value(node: yaml.Node) -> Any:
+    loader = _Loader("")
+    try:
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+class _Exact(str):
+    """Text whose line ends at the edges count: in a block they would not."""
+
+    __slots__ = ()
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    exact = isinstance(text, _Exact) or any(character in text for character in YAML_LINE_ENDS)
+    style = '"' if exact else "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style=style)
+
+
+_Dumper.add_representer(_Exact, _represent_text)
+_Dumper.add_representer(str, _represent_text)
+
+
+def write_recording(path: Path, recording: Recording) -> None:
+    """Writes a recording that `read_recording` reads back as the same.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    whole: dict[str, Any] = {"replay": 1}
+    if recording.about:
+        whole["about"] = _exact(recording.about)
+    if recording.pace:
+        whole["pace"] = recording.pace
+    whole["turns"] = [_turn_fields(turn) for turn in recording.turns]
+    text = yaml.dump(whole, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _exact(text: str) -> str:
+    return text if text == text.strip("\n") else _Exact(text)
+
+
+def _turn_fields(turn: Turn) -> dict[str, Any]:
+    fields: dict[str, Any] = {"thinking": _exact(turn.thinking), "text": _exact(turn.text)}
+    fields["calls"] = [{name: given} for name, given in turn.calls]
+    fields["stop"] = turn.stop
+    fields["usage"] = {
+        name: getattr(turn.usage, attribute)
+        for name, attribute in USAGE_FIELDS.items()
+        if getattr(turn.usage, attribute)
+    }
+    return {name: value for name, value in fields.items() if value} or {"text": ""}

@@ -1,0 +1,60 @@
+"""The replay model: a recorded conversation plays the model, and says so wherever it runs."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.messages import Block, ToolCall, text_block
+from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta
+from fairlead.models.recording import Recording, Turn, read_recording
+
+
+class ReplayModel:
+    """Answers each request with the next turn of a recording, whatever was asked."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._recording: Recording | None = None
+        self._next = 0
+
+    @property
+    def name(self) -> str:
+        return f"replay ({self._path.name})"
+
+    async def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
+        if self._recording is None:
+            self._recording = read_recording(self._path)
+        recording = self._recording
+        if self._next >= len(recording.turns):
+            played = len(recording.turns)
+            raise ModelError("replay", f"The recording {self._path.name} is at its end ({played} answers were played).")
+        turn = recording.turns[self._next]
+        self._next += 1
+        for delta in _deltas(turn):
+            yield delta
+            if recording.pace:
+                await asyncio.sleep(recording.pace)
+        yield _reply(turn, self._next)
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def _deltas(turn: Turn) -> list[ModelEvent]:
+    thinking: list[ModelEvent] = [ThinkingDelta(word) for word in _words(turn.thinking)]
+    return thinking + [TextDelta(word) for word in _words(turn.text)]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\S+\s*|\s+", text)
+
+
+def _reply(turn: Turn, number: int) -> Reply:
+    calls = [
+        ToolCall(f"toolu_replay_{number}_{index}", name, given) for index, (name, given) in enumerate(turn.calls, 1)
+    ]
+    content: list[Block] = [text_block(turn.text)] if turn.text.strip() else []
+    content += [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.input} for call in calls]
+    return Reply(content, calls, turn.stop or ("tool_use" if calls else "end_turn"), turn.usage)

@@ -1,0 +1,84 @@
+"""Bounded retries around one attempt at an answer. Text that was shown is never shown a second time."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.model import ModelEvent, Retrying, TextDelta, ThinkingDelta
+
+MAX_ATTEMPTS = 5
+FIRST_DELAY = 0.5
+MAX_DELAY = 60.0
+RESTARTED = "\n\n[The connection broke; the answer starts again.]\n\n"
+
+
+async def with_retries(
+    attempt: Callable[[], AsyncGenerator[ModelEvent, None]],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> AsyncGenerator[ModelEvent, None]:
+    """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS, each later one after a longer pause.
+
+    The pauses double from FIRST_DELAY seconds with jitter; what the server asks for (`retry-after`) goes first.
+
+    Raises:
+        ModelError: one that no retry can mend, or the last attempt's.
+    """
+    text, thinking = _Shown(), _Shown()
+    for number in range(1, MAX_ATTEMPTS + 1):
+        try:
+            async with aclosing(attempt()) as events:
+                async for event in events:
+                    match event:
+                        case TextDelta():
+                            for part in text.unseen(event.text):
+                                yield TextDelta(part)
+                        case ThinkingDelta():
+                            for part in thinking.unseen(event.text):
+                                yield ThinkingDelta(part)
+                        case _:
+                            yield event
+            return
+        except ModelError as error:
+            if not error.retryable:
+                raise
+            if number == MAX_ATTEMPTS:
+                kept = "Your task and proposals are kept: try again later."
+                message = f"{error.message} Fairlead tried {MAX_ATTEMPTS} times. {kept}"
+                raise ModelError(error.kind, message, retryable=True) from error
+            backoff = FIRST_DELAY * 2 ** (number - 1) * random.uniform(0.75, 1.0)
+            delay = min(MAX_DELAY, backoff if error.retry_after is None else error.retry_after)
+            yield Retrying(number, delay, error.message)
+            await sleep(delay)
+            text.again()
+            thinking.again()
+
+
+class _Shown:
+    """What was shown of an answer so far. After a restart the equal beginning is passed over in silence."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+        self._expected = ""
+
+    def again(self) -> None:
+        self._expected = self._shown
+
+    def unseen(self, part: str) -> list[str]:
+        """What of the next part has not been shown; where the new answer departs from the old one, it says so."""
+        if not self._expected:
+            self._shown += part
+            return [part]
+        if self._expected.startswith(part):
+            self._expected = self._expected[len(part) :]
+            return []
+        if part.startswith(self._expected):
+            rest = part[len(self._expected) :]
+            self._expected = ""
+            self._shown += rest
+            return [rest]
+        repeated = self._shown[: len(self._shown) - len(self._expected)]
+        self._expected = ""
+        self._shown = repeated + part
+        return [RESTARTED, repeated + part]

@@ -1,0 +1,10 @@
+"""The plan: items, the manager that holds them, and how they read as text. Pure: no I/O, no clock.
+
+Rules are numbered in docs/plan.md (P1 to P12).
+"""
+
+from fairlead.plan.items import PlanError, PlanItem, PlanningState, Status
+from fairlead.plan.manager import TodoManager
+from fairlead.plan.render import render_items
+
+__all__ = ["PlanError", "PlanItem", "PlanningState", "Status", "TodoManager", "render_items"]

@@ -1,0 +1,113 @@
+"""The values of a plan, and how the model's loose input becomes them."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Literal, cast, get_args
+
+Status = Literal["pending", "in_progress", "completed"]
+STATUSES: tuple[str, ...] = get_args(Status)
+
+
+class PlanError(ValueError):
+    """A rewrite of the plan that breaks a rule; the message is written for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanItem:
+    """One step of the plan (docs/plan.md P1)."""
+
+    id: str
+    content: str
+    status: Status = "pending"
+    active_form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningState:
+    """A snapshot of the plan (P2).
+
+    `version` counts every change, `revision` only changes of the items' id, content, status or order.
+    """
+
+    items: tuple[PlanItem, ...] = ()
+    rounds_since_update: int = 0
+    version: int = 0
+    revision: int = 0
+
+    @property
+    def completed(self) -> int:
+        return sum(item.status == "completed" for item in self.items)
+
+    @property
+    def current(self) -> PlanItem | None:
+        """The item in progress, the first one where the setting allows several."""
+        return next((item for item in self.items if item.status == "in_progress"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An item as the model wrote it, checked but for its id."""
+
+    id: str | None
+    content: str
+    status: Status
+    active_form: str
+
+
+def read_draft(raw: Any, position: int) -> Draft:
+    """Checks one raw item; `position` counts from 1 and names an item without an id in errors.
+
+    Raises:
+        PlanError: the item breaks P4 or P5.
+    """
+    if not isinstance(raw, Mapping):
+        raise PlanError(f"Item {position}: expected an object with content and status")
+    fields = cast("Mapping[str, Any]", raw)
+    item_id = _one_line(_first(fields, "id")) or None
+    name = item_id or str(position)
+    content = _one_line(_first(fields, "content", "text"))
+    if not content:
+        raise PlanError(f"Item {name}: text required")
+    status = str(_first(fields, "status") or "pending").strip().lower()
+    if status not in STATUSES:
+        raise PlanError(f"Item {name}: invalid status '{status}'")
+    active_form = _one_line(_first(fields, "activeForm", "active_form"))
+    return Draft(item_id, content, cast("Status", status), active_form)
+
+
+def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Collection[str]) -> tuple[PlanItem, ...]:
+    """Gives each draft its id (P6): its own, else that of an old item of equal content, else the next free number.
+
+    `used` holds all ids that there ever were: a dropped item's id never comes back for another step by itself.
+
+    Raises:
+        PlanError: two items carry one id.
+    """
+    given = Counter(draft.id for draft in drafts if draft.id is not None)
+    if twice := next((item_id for item_id, times in given.items() if times > 1), None):
+        raise PlanError(f"Item {twice}: duplicate id, each item needs its own")
+    by_content: dict[str, list[str]] = {}
+    for item in previous:
+        if item.id not in given:
+            by_content.setdefault(item.content, []).append(item.id)
+    fresh = (str(number) for number in count(1) if str(number) not in used and str(number) not in given)
+    items: list[PlanItem] = []
+    for draft in drafts:
+        item_id = draft.id
+        if item_id is None:
+            kept = by_content.get(draft.content)
+            item_id = kept.pop(0) if kept else next(fresh)
+        items.append(PlanItem(item_id, draft.content, draft.status, draft.active_form))
+    return tuple(items)
+
+
+def _first(fields: Mapping[str, Any], *names: str) -> Any:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def _one_line(value: Any) -> str:
+    if value is None:
+        return ""
+    return " ".join(part.strip() for part in str(value).splitlines()).strip()

@@ -1,0 +1,21 @@
+"""The plan as text: what the model reads back after each rewrite, and what a terminal colours."""
+
+from collections.abc import Sequence
+
+from fairlead.plan.items import PlanItem
+
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+
+
+def render_line(item: PlanItem) -> str:
+    """One item on one line (docs/plan.md P9)."""
+    doing = f" ({item.active_form})" if item.status == "in_progress" and item.active_form else ""
+    return f"{MARKS[item.status]} #{item.id}: {item.content}{doing}"
+
+
+def render_items(items: Sequence[PlanItem]) -> str:
+    """All lines, a blank one, and the count; `No todos.` for an empty plan (P9)."""
+    if not items:
+        return "No todos."
+    done = sum(item.status == "completed" for item in items)
+    return "\n".join([*map(render_line, items), "", f"({done}/{len(items)} completed)"])

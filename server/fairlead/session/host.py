@@ -1,0 +1,47 @@
+"""What all sessions of one server share: the workspace, the editor's ports, the settings, the choice of a model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fairlead.models.choose import ModelChoice
+from fairlead.session.settings import Settings
+from fairlead.workspace.editor import Buffers, Editor
+from fairlead.workspace.paths import Root
+
+
+class RequestRefused(Exception):
+    """A use case that cannot be done now; the message says why, for people (LSP: RequestFailed)."""
+
+
+class WrongRequest(ValueError):
+    """A use case asked for with values that make no sense (LSP: InvalidParams)."""
+
+
+class Stale(RequestRefused):
+    """The person decided on a state that is no longer the current one (LSP: ContentModified)."""
+
+
+@dataclass
+class Host:
+    """Changed by the front end as the editor tells; read by sessions at each use."""
+
+    buffers: Buffers
+    editor: Editor
+    choose_model: Callable[[], ModelChoice]
+    settings: Settings
+    root: Root | None = None
+    trusted: bool = True
+
+    def workspace(self) -> Root:
+        """The workspace's root.
+
+        Raises:
+            RequestRefused: no folder is open, it is gone, or it is not trusted.
+        """
+        if self.root is None:
+            raise RequestRefused("No folder is open. Open the folder that the agent should work in.")
+        if not self.root.path.is_dir():
+            raise RequestRefused(f"The workspace is not a folder: {self.root.path}")
+        if not self.trusted:
+            raise RequestRefused("This workspace is not trusted. Trust it in the editor to let the agent work here.")
+        return self.root

@@ -1,0 +1,52 @@
+"""`edit_file`: proposes to replace one exact, unique piece of a file (docs/plan.md L12)."""
+
+from typing import Any
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.model import ToolSpec
+from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.edits.diff import hunks
+from fairlead.edits.match import MatchError, replace_once
+from fairlead.workspace.files import Files
+
+SPEC = ToolSpec(
+    "edit_file",
+    "Propose to replace old_text by new_text in a file. old_text must stand there exactly once, blanks and all: "
+    "take it from read_file, with lines around it until it is unique. The user reviews it; until then only you see it.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "old_text": {"type": "string"},
+            "new_text": {"type": "string"},
+        },
+        "required": ["path", "old_text", "new_text"],
+    },
+)
+
+
+class EditFile:
+    spec = SPEC
+    kind: ToolKind = "edit"
+    read_only = False
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        return f"Edit {input['path']}", (Location(input["path"]),)
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        path = self._files.root.resolve(input["path"])
+        old = self._files.read(path)
+        if old is None:
+            raise ToolError(f"No such file: {input['path']}. To make a new file, use write_file.")
+        try:
+            new = replace_once(old, input["old_text"], input["new_text"])
+        except MatchError as error:
+            raise ToolError(str(error)) from error
+        self._files.propose(path, new, call.item_id, call.id)
+        changed = hunks(old, new)
+        line = changed[0].new_start + 1
+        added, removed = sum(len(h.new) for h in changed), sum(len(h.old) for h in changed)
+        return f"Proposed at line {line} (+{added} -{removed})."

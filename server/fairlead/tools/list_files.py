@@ -1,0 +1,55 @@
+"""`list_files`: which files there are, proposed ones included."""
+
+from typing import Any
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.model import ToolSpec
+from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.tools.globs import glob_filter
+from fairlead.tools.ripgrep import file_names
+from fairlead.workspace.files import Files
+
+MAX_FILES = 500
+MAX_COLLECTED = 1_000_000
+
+SPEC = ToolSpec(
+    "list_files",
+    f"List the workspace's files (ignored ones left out), at most {MAX_FILES}.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "Folder or file, default all"},
+            "glob": {"type": "string", "description": "Only such files, as **/*.py"},
+        },
+    },
+)
+
+
+class ListFiles:
+    spec = SPEC
+    kind: ToolKind = "search"
+    read_only = True
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        return f"List {input.get('path') or 'files'}", ()
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        root = self._files.root
+        folder = root.resolve(input.get("path") or ".")
+        fits = glob_filter(input.get("glob"))
+        unsaved = [path for path, _ in self._files.unsaved() if path.is_relative_to(folder)]
+        if not folder.exists() and not unsaved:
+            raise ToolError(f"No such file or folder: {input.get('path')}")
+        names = await file_names(root.relative(folder), root.path, MAX_COLLECTED) if folder.exists() else set[str]()
+        at_least = "at least " if len(names) >= MAX_COLLECTED else ""
+        # an open file that is on the disk but not in the list is an ignored one
+        names |= {root.relative(path) for path in unsaved if self._files.proposal(path) or not path.exists()}
+        ordered = sorted(filter(fits, names))
+        if not ordered:
+            return "No files."
+        left = len(ordered) - MAX_FILES
+        more = f"\n({at_least}{left:,} more files were left out; narrow it with path or glob.)" if left > 0 else ""
+        return "\n".join(ordered[:MAX_FILES]) + more

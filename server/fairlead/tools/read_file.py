@@ -1,0 +1,74 @@
+"""`read_file`: a file's text, proposals included, without line numbers."""
+
+import difflib
+from itertools import accumulate
+from typing import Any
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.model import ToolSpec
+from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.edits.text import split_lines, with_line_end
+from fairlead.workspace.files import Files
+
+MAX_LINES = 2000
+MAX_CHARS = 60_000
+
+SPEC = ToolSpec(
+    "read_file",
+    "Read a text file, with your own proposed edits in it. Plain text without line numbers. "
+    f"At most {MAX_LINES} lines at a time; go on with offset.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "Relative to the workspace"},
+            "limit": {"type": "integer", "minimum": 1, "description": "How many lines"},
+            "offset": {"type": "integer", "minimum": 1, "description": "The first line, from 1"},
+        },
+        "required": ["path"],
+    },
+)
+
+
+class ReadFile:
+    spec = SPEC
+    kind: ToolKind = "read"
+    read_only = True
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        return f"Read {input['path']}", (Location(input["path"], input.get("offset")),)
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        path = self._files.root.resolve(input["path"])
+        text = self._files.read(path)
+        if text is None:
+            raise ToolError(f"No such file: {input['path']}{self._similar(input['path'])}")
+        return excerpt(text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
+
+    def _similar(self, given: str) -> str:
+        folder = self._files.root.resolve(given).parent
+        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        close = difflib.get_close_matches(given.rsplit("/", 1)[-1], names[:5000], n=3, cutoff=0.6)
+        return f". Similar names there: {', '.join(close)}" if close else ""
+
+
+def excerpt(text: str, offset: int, limit: int) -> str:
+    """`limit` lines from line `offset` (from 1), bounded; what was left out is said in the last line."""
+    lines = split_lines(with_line_end(text, "\n"))
+    if not lines:
+        return "(The file is empty.)"
+    if offset > len(lines):
+        return f"(The file has only {len(lines)} lines.)"
+    chosen = lines[offset - 1 : offset - 1 + min(limit, MAX_LINES)]
+    fitting = sum(size - 1 <= MAX_CHARS for size in accumulate(map(len, chosen)))  # the last line end is free
+    last = offset - 1 + max(1, fitting)
+    more = f"; go on with offset {last + 1}" if last < len(lines) else ""
+    if not fitting:
+        left = len(chosen[0].removesuffix("\n")) - MAX_CHARS
+        return f"{chosen[0][:MAX_CHARS]}\n(The last {left:,} characters of line {offset} were left out{more}.)"
+    shown = "".join(chosen[:fitting])
+    if fitting == len(lines):
+        return shown
+    return shown.removesuffix("\n") + f"\n(Lines {offset} to {last} of {len(lines)}{more}.)"

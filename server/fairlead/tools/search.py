@@ -1,0 +1,153 @@
+"""`search`: looks for a pattern in the workspace with ripgrep, in proposals and open buffers before the disk."""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.model import ToolSpec
+from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.tools.globs import glob_filter
+from fairlead.tools.ripgrep import file_names, plain_name, records
+from fairlead.workspace.files import Files
+
+MAX_LINES = 200
+MAX_COLLECTED = 5000
+MAX_LINE = 300
+MAX_CONTEXT = 10
+MAX_FILES = 1_000_000
+LEAD = 100
+TOO_LONG = "(a line of several megabytes)"
+
+SPEC = ToolSpec(
+    "search",
+    "Search file contents with a regular expression (ripgrep). Ignored files are left out; your proposed edits are "
+    f"seen. Prints path:line:text, at most {MAX_LINES} lines.",
+    {
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "description": "Regular expression"},
+            "path": {"type": "string", "description": "File or folder to search, default all"},
+            "glob": {"type": "string", "description": "Only such files, as *.py"},
+            "context": {"type": "integer", "minimum": 0, "description": "Lines shown around each match"},
+            "ignoreCase": {"type": "boolean"},
+        },
+        "required": ["pattern"],
+    },
+)
+
+
+@dataclass(frozen=True, order=True)
+class Found:
+    path: str
+    line: int
+    text: str
+    match: bool
+
+
+class Search:
+    spec = SPEC
+    kind: ToolKind = "search"
+    read_only = True
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        return f"Search {input['pattern']}", ()
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        root = self._files.root
+        folder = root.resolve(input.get("path") or ".")
+        fits = glob_filter(input.get("glob"))
+        unsaved = await self._unsaved(folder)
+        if not folder.exists() and not unsaved:
+            raise ToolError(f"No such file or folder: {input['path']}")
+        options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT))]
+        options += ["--ignore-case"] if input.get("ignoreCase") else []
+        options += ["--regexp", input["pattern"], "--"]
+        found: list[Found] = []
+        if folder.exists():
+            on_disk = _hits(
+                [*options, root.relative(folder)], root.path, lambda name: fits(name) and name not in unsaved
+            )
+            found += await _first(on_disk)
+        for name, text in unsaved.items():
+            if fits(name):
+                found += await _first(_hits([*options, "-"], root.path, lambda _: True, name, text))
+        return _show(sorted(found))
+
+    async def _unsaved(self, folder: Path) -> dict[str, str]:
+        """Texts that may not be what the disk says, by name: proposals, and open buffers that no rule ignores."""
+        root = self._files.root
+        texts = {path: text for path, text in self._files.unsaved() if path.is_relative_to(folder)}
+        listed = [path for path in texts if self._files.proposal(path) is None and path.exists()]
+        seen = await file_names(root.relative(folder), root.path, MAX_FILES) if listed else set()
+        ignored = {path for path in listed if root.relative(path) not in seen}
+        return {root.relative(path): text for path, text in texts.items() if path not in ignored}
+
+
+async def _first(hits: AsyncIterator[Found]) -> list[Found]:
+    """The first MAX_COLLECTED hits; the search is ended then."""
+    found: list[Found] = []
+    async with aclosing(hits):  # type: ignore[type-var]
+        async for hit in hits:
+            found.append(hit)
+            if len(found) >= MAX_COLLECTED:
+                break
+    return found
+
+
+async def _hits(
+    arguments: Sequence[str], cwd: Path, wanted: Callable[[str], bool], name: str = "", stdin: str | None = None
+) -> AsyncIterator[Found]:
+    """The lines that `rg` finds, or, of a text that is handed over, those under the name that it is given."""
+    path, take = name, False
+    async with aclosing(records(arguments, cwd, stdin)) as output:  # type: ignore[type-var]
+        async for record in output:
+            if record is None:
+                if take:
+                    yield Found(path, 0, TOO_LONG, True)
+            elif record.startswith(b'{"type":"begin"'):
+                path = name or plain_name(_text(json.loads(record)["data"]["path"]))
+                take = wanted(path)
+            elif take and record.startswith((b'{"type":"match"', b'{"type":"context"')):
+                event = json.loads(record)
+                data = event["data"]
+                yield Found(path, data["line_number"] or 0, _shortened(data), event["type"] == "match")
+
+
+def _text(value: dict[str, str]) -> str:
+    return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+
+
+def _shortened(data: dict[str, Any]) -> str:
+    """A line, of a very long one the part around the first match."""
+    text = _text(data["lines"]).rstrip("\r\n")
+    if len(text) <= MAX_LINE:
+        return text
+    before = text.encode()[: data["submatches"][0]["start"]] if data["submatches"] else b""
+    start = max(0, len(before.decode("utf-8", "ignore")) - LEAD)
+    return f"{'...' if start else ''}{text[start : start + MAX_LINE]}{'...' if start + MAX_LINE < len(text) else ''}"
+
+
+def _show(found: Sequence[Found]) -> str:
+    if not any(hit.match for hit in found):
+        return "No matches."
+    with_context = not all(hit.match for hit in found)
+    shown: list[str] = []
+    previous: Found | None = None
+    for hit in found[:MAX_LINES]:
+        if with_context and previous and (hit.path != previous.path or hit.line > previous.line + 1):
+            shown.append("--")
+        mark = ":" if hit.match else "-"
+        shown.append(f"{hit.path}{mark}{hit.line}{mark}{hit.text}")
+        previous = hit
+    if len(found) > MAX_LINES:
+        more = "at least " if len(found) >= MAX_COLLECTED else ""
+        shown.append(f"({more}{len(found) - MAX_LINES} more lines were left out; narrow the search.)")
+    return "\n".join(shown)

@@ -1,0 +1,27 @@
+"""The dispatch table (docs/plan.md L2)."""
+
+from fairlead.agent.tool import Tool
+from fairlead.plan import TodoManager
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.bash import Bash
+from fairlead.tools.edit_file import EditFile
+from fairlead.tools.list_files import ListFiles
+from fairlead.tools.read_file import ReadFile
+from fairlead.tools.search import Search
+from fairlead.tools.todo import Todo
+from fairlead.tools.write_file import WriteFile
+from fairlead.workspace.files import Files
+
+
+def tool_table(files: Files, plan: TodoManager, approvals: Approvals, bash_timeout: float) -> dict[str, Tool]:
+    """The tools of a session, by name. Their order is part of the cached prefix of every request."""
+    tools: list[Tool] = [
+        Todo(plan),
+        ReadFile(files),
+        EditFile(files),
+        WriteFile(files),
+        Search(files),
+        ListFiles(files),
+        Bash(files, approvals, bash_timeout),
+    ]
+    return {tool.spec.name: tool for tool in tools}

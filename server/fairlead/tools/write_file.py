@@ -1,0 +1,45 @@
+"""`write_file`: proposes a whole file."""
+
+from typing import Any
+
+from fairlead.agent.model import ToolSpec
+from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.edits.dress import dressed_as
+from fairlead.edits.text import split_lines
+from fairlead.workspace.files import Files
+
+SPEC = ToolSpec(
+    "write_file",
+    "Propose a file's whole content: a new file, or a rewrite. For a change of a few lines use edit_file. "
+    "The user reviews it; until then only you see it.",
+    {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+        "required": ["path", "content"],
+    },
+)
+
+
+class WriteFile:
+    spec = SPEC
+    kind: ToolKind = "edit"
+    read_only = False
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        return f"Write {input['path']}", (Location(input["path"]),)
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        path = self._files.root.resolve(input["path"])
+        old = self._files.read(path)
+        content = input["content"]
+        if old is not None and "\r" not in content:
+            content = dressed_as(old, content)
+        if content == old:
+            return "The file says exactly that already; nothing was proposed."
+        self._files.propose(path, content, call.item_id, call.id)
+        what = "new file" if old is None else "rewrite"
+        count = len(split_lines(content))
+        return f"Proposed ({what}, {count} {'line' if count == 1 else 'lines'})."

@@ -1,0 +1,49 @@
+"""Paths stay beneath the workspace root (docs/plan.md L11, docs/faults.md 32 to 34)."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from fairlead.agent.errors import ToolError
+
+
+class PathEscape(ToolError):
+    """A path that leads out of the workspace, by itself or through a symbolic link."""
+
+
+class Root:
+    """The workspace folder. `path` is as the editor named it, `real` with symbolic links resolved."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(os.path.normpath(path))
+        self.real = Path(os.path.realpath(path))
+
+    def resolve(self, given: str) -> Path:
+        """The absolute path that a given one means, links inside the workspace followed.
+
+        The result is below `path`, whatever links the root itself hangs on, so that one file has one name.
+
+        Raises:
+            PathEscape: it lies outside, or a link on the way leads outside.
+            ToolError: it cannot be a path.
+        """
+        if "\0" in given:
+            raise ToolError("A path cannot hold a NUL character.")
+        lexical = Path(os.path.normpath(self.path / given))
+        if not (lexical.is_relative_to(self.path) or lexical.is_relative_to(self.real)):
+            raise PathEscape(f"Path escapes workspace: {given}")
+        try:
+            real = Path(os.path.realpath(lexical))
+            if not real.is_relative_to(self.real):
+                raise PathEscape(f"Path escapes workspace: {given}")
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                real.lstat()
+        except UnicodeEncodeError as error:
+            raise ToolError("The path holds characters that are no valid Unicode.") from error
+        except OSError as error:
+            raise ToolError(f"Not a usable path: {given[:200]} ({error.strerror or error})") from error
+        return self.path / real.relative_to(self.real)
+
+    def relative(self, path: Path) -> str:
+        """How people and the model name a file: relative to the root, with forward slashes."""
+        return path.relative_to(self.path).as_posix() if path.is_relative_to(self.path) else str(path)

@@ -1,0 +1,87 @@
+"""A Messages API server as fast as can be, in a process of its own; it measures the gap from answer to next request.
+
+Run as `python messages_server.py ROUNDS`; prints its port, then, at the end of its input, the gaps in seconds as JSON.
+"""
+
+import json
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+
+def events(*blocks: dict[str, Any], stop_reason: str) -> bytes:
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "x", "content": [], "usage": usage}
+    sent: list[dict[str, Any]] = [{"type": "message_start", "message": message}]
+    for index, block in enumerate(blocks):
+        start = {**block, "input": {}} if block["type"] == "tool_use" else {**block, "text": ""}
+        delta = (
+            {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+            if block["type"] == "tool_use"
+            else {"type": "text_delta", "text": block["text"]}
+        )
+        sent.append({"type": "content_block_start", "index": index, "content_block": start})
+        sent.append({"type": "content_block_delta", "index": index, "delta": delta})
+        sent.append({"type": "content_block_stop", "index": index})
+    sent.append({"type": "message_delta", "delta": {"stop_reason": stop_reason}, "usage": {"output_tokens": 1}})
+    sent.append({"type": "message_stop"})
+    return b"".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in sent)
+
+
+def answer(number: int, rounds: int) -> bytes:
+    """Answer `number` of a run (from 0): a text and a read of one of two files, or the end."""
+    if number < rounds:
+        call = {
+            "type": "tool_use",
+            "id": f"toolu_{number}",
+            "name": "read_file",
+            "input": {"path": f"f{number % 2}.txt"},
+        }
+        body = events({"type": "text", "text": f"Round {number}."}, call, stop_reason="tool_use")
+    else:
+        body = events({"type": "text", "text": "Done."}, stop_reason="end_turn")
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+
+
+def serve(connection: socket.socket, rounds: int, gaps: list[float]) -> None:
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    data, sent_at, number = b"", 0.0, 0
+    while True:
+        while b"\r\n\r\n" not in data:
+            more = connection.recv(1 << 20)
+            if not more:
+                return
+            data += more
+        head, data = data.split(b"\r\n\r\n", 1)
+        length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        while len(data) < length:
+            data += connection.recv(1 << 20)
+        if sent_at:
+            gaps.append(time.perf_counter() - sent_at)
+        data = data[length:]
+        connection.sendall(answer(number, rounds))
+        sent_at = time.perf_counter()
+        number += 1
+
+
+def main() -> None:
+    rounds, gaps = int(sys.argv[1]), list[float]()
+    listener = socket.create_server(("127.0.0.1", 0))
+    sys.stdout.write(f"{listener.getsockname()[1]}\n")
+    sys.stdout.flush()
+
+    def accept() -> None:
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=serve, args=(connection, rounds, gaps), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    sys.stdin.read()
+    sys.stdout.write(json.dumps(gaps))
+
+
+if __name__ == "__main__":
+    main()

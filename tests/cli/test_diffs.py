@@ -1,0 +1,90 @@
+"""The diff that a person decides on."""
+
+import difflib
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.text import Text
+
+from fairlead.cli.diffs import draw_diff, two_sides
+from fairlead.edits.diff import hunks
+from fairlead.lsp import protocol as wire
+
+lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n"]), max_size=25).map("".join)
+
+
+def on_the_wire(base: str, proposed: str) -> list[wire.HunkWire]:
+    """The hunks as docs/protocol.md numbers them."""
+    return [
+        {
+            "id": hunk.id,
+            "oldStart": hunk.old_start + (1 if hunk.old else 0),
+            "oldLines": len(hunk.old),
+            "newStart": hunk.new_start + (1 if hunk.new else 0),
+            "newLines": len(hunk.new),
+            "itemId": None,
+            "state": "pending",
+            "conflict": None,
+        }
+        for hunk in hunks(base, proposed)
+    ]
+
+
+def drawn(base: str, proposed: str) -> list[Text]:
+    return draw_diff(two_sides(base, proposed), on_the_wire(base, proposed), "␍")
+
+
+@given(lines, lines)
+def test_it_is_a_unified_diff(base: str, proposed: str) -> None:
+    """Applied to the file by the rules of the format, what is shown gives the proposed text: nothing is left out."""
+    shown = [line.plain for line in drawn(base, proposed)]
+    assert apply(base.splitlines(), shown) == proposed.splitlines()
+
+
+def apply(base: list[str], diff: list[str]) -> list[str]:
+    """A patch program of the simplest kind; it checks each line that it passes."""
+    result: list[str] = []
+    at = 0
+    for line in diff:
+        if line.startswith("@@"):
+            start, count = (int(n) for n in line.split()[1][1:].split(","))
+            begin = start - 1 if count else start
+            result += base[at:begin]
+            at = begin
+            continue
+        if line[0] in " -":
+            assert base[at] == line[1:]
+            at += 1
+        if line[0] in " +":
+            result.append(line[1:])
+    return result + base[at:]
+
+
+def test_it_looks_like_the_one_of_the_standard_library() -> None:
+    """Context and numbers are those that everybody knows."""
+    base = "".join(f"line {n}\n" for n in range(1, 31))
+    proposed = base.replace("line 3\n", "three\n").replace("line 8\n", "").replace("line 25\n", "line 25\nmore\n")
+    known = difflib.unified_diff(io.StringIO(base).readlines(), io.StringIO(proposed).readlines())
+    assert [line.plain for line in drawn(base, proposed)] == [line.rstrip("\n") for line in known][2:]
+
+
+def test_what_cannot_be_seen_is_shown() -> None:
+    """Line ends that differ, a missing one at the end, and hidden characters are visible; colours say what goes."""
+    shown = drawn("one\ntwo\n", "one\r\ntwo\u200b")
+    assert [line.plain for line in shown] == [
+        "@@ -1,2 +1,2 @@",
+        "-one",
+        "-two",
+        "+one␍",
+        "+two\\u200b",
+        "\\ No newline at end of file",
+    ]
+    assert [str(line.style) for line in shown[1:5]] == ["red", "red", "green", "green"]
+
+
+def test_a_very_long_line() -> None:
+    """A line of a megabyte does not flood the terminal; how much is missing is said."""
+    (_, line, *_) = drawn("", "x" * 1_000_000)
+    assert len(line.plain) < 1100
+    assert line.plain.endswith("999,000 more characters")

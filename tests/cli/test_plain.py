@@ -1,0 +1,144 @@
+"""`fairlead run` without a terminal: plain lines, exit codes, and what becomes of the changes."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cli.command import Ended, run_plain
+from support.fake_api import FakeApi, Text, Turn
+
+Record = Callable[..., Path]
+WRITE = {"calls": [{"write_file": {"path": "src/new.py", "content": "print('新')\n"}}]}
+
+
+def run(workspace: Path, replay: Path, *more: object, **env: Any) -> Ended:
+    return run_plain("run", "a task", "--workspace", workspace, "--replay", replay, *more, **env)
+
+
+def test_accept_all_applies_everything(hello: Path, example: Path, record: Record) -> None:
+    """`--accept all` changes the files, makes the new ones, and names them; exit 0."""
+    replay = record(
+        {"calls": [{"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "夜"}}]},
+        WRITE,
+        {"text": "Done."},
+    )
+    ended = run(hello.parent, replay, "--accept", "all")
+    assert ended.code == 0, ended.out + ended.err
+    assert '"夜"' in hello.read_text(encoding="utf-8")
+    assert (hello.parent / "src" / "new.py").read_text(encoding="utf-8") == "print('新')\n"
+    assert "Changed: hello.py, src/new.py (new)" in ended.out
+    assert "src/new.py  new file  +1 -0" in ended.out
+
+
+def test_without_a_terminal_nothing_is_accepted(hello: Path, record: Record) -> None:
+    """The default without a terminal is none: the diff is shown, bytes and mtime stay, and it says so; exit 0."""
+    before = (hello.read_bytes(), hello.stat().st_mtime_ns)
+    replay = record(
+        {"calls": [{"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}]}, {"text": "."}
+    )
+    ended = run(hello.parent, replay)
+    assert ended.code == 0
+    assert (hello.read_bytes(), hello.stat().st_mtime_ns) == before
+    assert '-        return "night"\n+        return "x"' in ended.out
+    assert "Nothing was changed." in ended.out
+    assert "--accept all applies the changes" in ended.out
+
+
+def test_no_terminal_sequences_without_a_terminal(hello: Path, example: Path) -> None:
+    """No colour, no cursor movement, no line drawn twice, even where the environment asks for colour."""
+    ended = run(hello.parent, example, FORCE_COLOR="1", TERM="xterm-256color", CLICOLOR_FORCE="1")
+    assert ended.code == 0
+    assert "\x1b" not in ended.out
+    assert "\r" not in ended.out
+    assert ended.out.count("I plan the work first") == 1
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What is shown of a run whose model is not to be trusted."""
+    folder = tmp_path_factory.mktemp("told")
+    turn = {
+        "thinking": "[red]hm[/red]",
+        "text": "[bold]a[/bold] \x1b]0;title\x07\x1b[31mred\x1b[0m \u202eevil :smile:",
+        "usage": {"input": 100, "cacheRead": 850, "cacheWrite": 50, "output": 42},
+    }
+    replay = folder / "script.replay.yaml"
+    replay.write_text(yaml.safe_dump({"replay": 1, "turns": [turn]}))
+    ended = run(folder, replay)
+    assert (ended.code, ended.err) == (0, "")
+    return ended.out
+
+
+def test_untrusted_text_is_shown_as_text(told: str) -> None:
+    """Markup is not interpreted, and terminal sequences of the model never reach the person."""
+    assert "[red]hm[/red]" in told
+    assert "[bold]a[/bold] red evil :smile:" in told
+    assert not any(character in told for character in "\x1b\x07\u202e")
+
+
+def test_it_says_that_it_is_a_replay(told: str) -> None:
+    """A replay says so in the header and at the end."""
+    head, _, tail = told.partition("evil")
+    assert "replay of the recorded conversation script.replay.yaml" in head
+    assert "This was a replay: script.replay.yaml played the model." in tail
+
+
+def test_usage_at_the_end(told: str) -> None:
+    """Requests, tokens and their cached share are told at the end."""
+    assert "1 request · 1,000 tokens in (85% cached) · 42 out" in told
+
+
+def test_a_replay_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
+    """A mistake in a replay file ends with 1 and is told with its line and its reason."""
+    replay = tmp_path / "bad.yaml"
+    replay.write_text("replay: 1\nturns:\n  - text: fine\n  - txt: wrong\n")
+    ended = run(workspace, replay)
+    assert ended.code == 1
+    assert "line 4: unknown field" in ended.out
+    assert "This was a replay" not in ended.out  # nothing was played
+
+
+def test_commands_need_somebody_to_ask(workspace: Path, record: Record) -> None:
+    """Nobody at a terminal: a command is not run, and the model hears why. `--allow-commands` runs it, and says so."""
+    replay = record({"calls": [{"bash": {"command": "echo 世界 > made.txt; echo out; exit 3"}}]}, {"text": "Done."})
+    ended = run(workspace, replay)
+    assert ended.code == 0
+    assert "Nobody could be asked" in ended.out
+    assert not (workspace / "made.txt").exists()
+    if os.name == "posix":
+        allowed = run(workspace, replay, "--allow-commands")
+        assert (workspace / "made.txt").exists()
+        assert "run without asking (--allow-commands)" in allowed.out
+        assert "\n      out\n  ✗ exit code 3" in allowed.out
+
+
+def test_no_key() -> None:
+    """Without a key the run ends with 1 and says how to set one."""
+    ended = run_plain("run", "a task")
+    assert ended.code == 1
+    assert "Failed (auth)" in ended.out
+    assert "ANTHROPIC_API_KEY" in ended.out
+
+
+def test_a_run_that_is_cut_off(workspace: Path) -> None:
+    """An answer cut off by the output limit is not done: exit 1, what to do, and the text not told twice."""
+    with FakeApi([Turn((Text("half an answ"),), stop_reason="max_tokens")], require_key=False) as api:
+        model = ("--base-url", api.url, "--model", "m-1")
+        ended = run_plain("run", "a task", "--workspace", workspace, *model, ANTHROPIC_API_KEY="k")
+    assert ended.code == 1, ended.out
+    assert f"m-1 at {api.url}" in ended.out
+    assert "✗ The last answer was cut off" in ended.out
+    assert "maxTokens" in ended.out
+    assert ended.out.count("half an answ") == 1
+
+
+def test_an_encoding_without_the_signs(workspace: Path, record: Record) -> None:
+    """Where the output's encoding has no room for a sign, another one stands there; nothing fails."""
+    ended = run(workspace, record({"calls": [{"list_files": {}}]}, {"text": "世界"}), PYTHONIOENCODING="ascii")
+    assert ended.code == 0
+    assert "ok Done" in ended.out
+    assert ended.err == ""

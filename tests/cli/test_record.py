@@ -1,0 +1,79 @@
+"""`--record`: a run becomes a file that plays it again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from cli.command import run_plain
+from fairlead.models.recording import read_recording
+from support.fake_api import Call, FakeApi, Text, Thinking, Turn
+
+Record = Callable[..., Path]
+
+
+def test_round_trip_of_the_example(hello: Path, example: Path, tmp_path: Path) -> None:
+    """The example, recorded while it plays, is the example again: the same turns, and the same file comes of it."""
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    task = ("run", "Refactor hello.py", "--workspace", hello.parent)
+    recorded = run_plain(*task, "--replay", example, "--record", first, "--accept", "none")
+    assert recorded.code == 0
+    assert f"Recorded 10 answers to {first}" in recorded.out
+    assert "Nothing was changed." in recorded.out
+    assert "--accept all" not in recorded.out  # it is only told where nobody chose
+    assert read_recording(first).turns == read_recording(example).turns
+    assert read_recording(first).about == "Refactor hello.py"
+
+    played = run_plain(*task, "--replay", first, "--record", second, "--accept", "all")
+    assert played.code == 0
+    assert second.read_bytes() == first.read_bytes()
+    assert 'if __name__ == "__main__":' in hello.read_text()
+
+
+def test_a_real_run(workspace: Path, tmp_path: Path) -> None:
+    """A run with a model is recorded with its thinking, text of any script, calls in order, and each turn's usage."""
+    path = tmp_path / "run.yaml"
+    with FakeApi(
+        [
+            Turn(
+                (
+                    Thinking("想一想"),
+                    Text("One\n\n  two: 世界 👍"),
+                    Call("list_files", {}),
+                    Call("nope", {"a": [1, None]}),
+                ),
+                usage={"input_tokens": 10, "output_tokens": 3},
+            ),
+            Turn((Text("Done."),), usage={"input_tokens": 4, "output_tokens": 2}),
+        ],
+        require_key=False,
+    ) as api:
+        ended = run_plain(
+            *("run", "a task", "--workspace", workspace, "--record", path),
+            *("--base-url", api.url, "--model", "claude-opus-5-5"),
+            ANTHROPIC_API_KEY="k",
+        )
+    assert ended.code == 0, ended.out
+    one, two = read_recording(path).turns
+    assert (one.thinking, one.text) == ("想一想", "One\n\n  two: 世界 👍")
+    assert one.calls == (("list_files", {}), ("nope", {"a": [1, None]}))
+    assert (two.text, two.calls, two.stop) == ("Done.", (), None)
+    assert (one.usage.requests, one.usage.output_tokens) == (1, 3)
+    assert (two.usage.requests, two.usage.output_tokens) == (1, 2)
+
+
+def test_how_the_last_answer_ended_is_kept(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """A run that ended by a refusal ends so again."""
+    path = tmp_path / "run.yaml"
+    replay = record({"text": "No.", "stop": "refusal"})
+    ended = run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
+    assert ended.code == 1
+    assert "✗ The model refused" in ended.out
+    assert read_recording(path).turns == read_recording(replay).turns
+
+
+def test_what_was_played_before_an_error_is_kept(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """A run that fails leaves the recording of the answers that came, so that it can be reported."""
+    path = tmp_path / "run.yaml"
+    replay = record({"text": "Looking.", "calls": [{"list_files": {}}]})
+    ended = run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
+    assert ended.code == 1
+    assert read_recording(path).turns == read_recording(replay).turns

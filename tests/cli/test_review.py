@@ -1,0 +1,96 @@
+"""The review at the end of a run in a terminal: by file, by hunk, all the rest, none."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.command import InTerminal, in_terminal
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
+
+Record = Callable[..., Path]
+
+
+@pytest.fixture
+def review(hello: Path, record: Record) -> Iterator[InTerminal]:
+    """A run that proposes three changes of hello.py and one new file, up to its first question."""
+
+    def edit(old: str, new: str) -> dict[str, dict[str, str]]:
+        return {"edit_file": {"path": "hello.py", "old_text": old, "new_text": new}}
+
+    calls = [
+        edit("import sys\n", "import os\nimport sys\n"),
+        edit('"night"', '"夜"'),
+        edit("datetime.now().hour, shout", "12, shout"),
+        {"write_file": {"path": "new/文件.py", "content": "x = 1\n"}},
+    ]
+    replay = record({"calls": calls}, {"text": "Done."})
+    with in_terminal("run", "a task", "--workspace", hello.parent, "--replay", replay) as terminal:
+        terminal.until("Accept hello.py?")
+        yield terminal
+
+
+def test_yes_and_no(review: InTerminal, hello: Path) -> None:
+    """`y` changes the file, `n` leaves it as it is; the last lines say which is which."""
+    assert review.screen.colours("+import os") == ["green"]
+    assert review.screen.colours('-        return "night"') == ["red"]
+    assert "new/文件.py  new file" not in review.screen.text  # one after the other
+    review.answer("Accept hello.py?", "y")
+    review.answer("Accept new/文件.py?", "n")
+    assert review.end() == 0
+    assert hello.read_text(encoding="utf-8").startswith("import os\nimport sys\n")
+    assert not (hello.parent / "new").exists()
+    assert "✓ hello.py: applied" in review.screen.lines
+    assert "· new/文件.py: rejected" in review.screen.lines
+    assert "Changed: hello.py" in review.screen.lines
+
+
+def test_by_hunk(review: InTerminal, hello: Path) -> None:
+    """`h` asks for each change by itself: those accepted are in the file, the rejected one is not. `q` decides on
+    nothing more: what is left is named as not applied.
+    """
+    review.answer("Accept hello.py?", "h")
+    review.answer("Accept change 1 of 3?", "y")
+    review.answer("Accept change 2 of 3?", "n")
+    review.answer("Accept change 3 of 3?", "y")
+    review.answer("Accept new/文件.py?", "q")
+    assert review.end() == 0
+    text = hello.read_text(encoding="utf-8")
+    assert text.startswith("import os\n")
+    assert '"night"' in text
+    assert "12, shout" in text
+    assert not (hello.parent / "new").exists()
+    assert "Changed: hello.py (2 of 3 changes)" in review.screen.lines
+    assert "Not applied: new/文件.py" in review.screen.lines
+
+
+def test_all_the_rest(review: InTerminal, hello: Path) -> None:
+    """`a` accepts what is left without asking again; an unknown key is no answer, `?` explains the keys."""
+    review.answer("Accept hello.py?", "x?")
+    review.until("accept this file and all that follow")
+    review.answer("Accept hello.py?", "a")
+    assert review.end() == 0
+    assert (hello.parent / "new" / "文件.py").read_text() == "x = 1\n"
+    assert review.screen.text.count("Accept new") == 0
+
+
+def test_a_file_that_changed_meanwhile(review: InTerminal, hello: Path) -> None:
+    """A file changed on disk since it was shown is not overwritten; it is said, the others go on, and the exit is 1."""
+    hello.write_text("# mine\n")
+    review.answer("Accept hello.py?", "y")
+    review.answer("Accept new/文件.py?", "y")
+    assert review.end() == 1
+    assert hello.read_text() == "# mine\n"
+    assert (hello.parent / "new" / "文件.py").exists()
+    assert "Could not be applied: hello.py" in review.screen.lines
+
+
+def test_ctrl_c_leaves_the_review(review: InTerminal, hello: Path) -> None:
+    """Ctrl-C in the review: nothing more is applied, what was stays; 130 and no process left."""
+    before = hello.read_bytes()
+    review.press("\x03")
+    assert review.end() == 130
+    assert hello.read_bytes() == before
+    assert "Nothing was changed." in review.screen.lines

@@ -1,0 +1,107 @@
+"""Ctrl-C and its relatives: what a person stops ends in good order, and leaves no process."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.command import all_gone, in_terminal
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
+
+Record = Callable[..., Path]
+
+
+def task(workspace: Path, replay: Path, *more: object) -> list[object]:
+    return ["run", "a task", "--workspace", workspace, "--replay", replay, *more]
+
+
+def test_ctrl_c_while_the_model_talks(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """Once: the run is cancelled and its end told, the recording is written; 130, no process left."""
+    kept = tmp_path / "kept.yaml"
+    with in_terminal(*task(workspace, record({"text": "one two three"}, pace=5), "--record", kept)) as terminal:
+        terminal.until("writing")
+        children = terminal.children()
+        terminal.press("\x03")
+        assert terminal.end() == 130
+        assert "✗ Stopped" in terminal.screen.text
+        assert terminal.screen.cursor_shown
+        assert "Traceback" not in terminal.screen.text
+        assert children
+        assert all_gone(children)
+        assert kept.read_text().startswith("replay: 1\n")
+
+
+def test_ctrl_c_while_a_command_runs(workspace: Path, record: Record) -> None:
+    """The command ends with the run."""
+    replay = record({"calls": [{"bash": {"command": "echo started; sleep 999"}}]}, {"text": "never"})
+    with in_terminal(*task(workspace, replay, "--allow-commands")) as terminal:
+        terminal.until("      started")
+        children = terminal.children()
+        assert any("sleep" in " ".join(child.cmdline()) for child in children)
+        terminal.press("\x03")
+        assert terminal.end() == 130
+        assert all_gone(children)
+
+
+def test_ctrl_c_at_a_question(workspace: Path, record: Record) -> None:
+    """A question about a command is no obstacle: the run stops, the command has not run."""
+    replay = record({"calls": [{"bash": {"command": "touch made"}}]}, {"text": "never"})
+    with in_terminal(*task(workspace, replay)) as terminal:
+        terminal.until("Run it?")
+        children = terminal.children()
+        terminal.press("\x03")
+        assert terminal.end() == 130
+        assert all_gone(children)
+        assert not (workspace / "made").exists()
+
+
+def test_the_proposals_of_a_stopped_run(hello: Path, record: Record) -> None:
+    """A stopped run's proposals are applied only if the person wants to see them, and then says so."""
+    edit = {"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}
+    with in_terminal(*task(hello.parent, record({"calls": [edit]}, {"text": "one two"}, pace=5))) as terminal:
+        terminal.until("writing")
+        terminal.press("\x03")
+        terminal.answer("The run was stopped. Look at the proposed changes of 1 file?", "y")
+        terminal.answer("Accept hello.py?", "y")
+        assert terminal.end() == 130
+        assert '"x"' in hello.read_text()
+
+
+def test_accept_all_does_not_mean_a_stopped_run(hello: Path, record: Record) -> None:
+    """`--accept all` was said of a whole run: half of one is not applied."""
+    before = hello.read_bytes()
+    edit = {"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}
+    replay = record({"calls": [edit]}, {"text": "one two"}, pace=5)
+    with in_terminal(*task(hello.parent, replay, "--accept", "all")) as terminal:
+        terminal.until("writing")
+        terminal.press("\x03")
+        assert terminal.end() == 130
+        assert hello.read_bytes() == before
+        assert "Not applied: hello.py" in terminal.screen.text
+
+
+def test_twice_leaves_at_once(workspace: Path, record: Record) -> None:
+    """The second Ctrl-C does not wait for a run that will not stop; the server and its command still end."""
+    stubborn = "trap '' TERM; echo started; while true; do sleep 0.2; done"
+    replay = record({"calls": [{"bash": {"command": stubborn}}]}, {"text": "never"})
+    with in_terminal(*task(workspace, replay, "--allow-commands")) as terminal:
+        terminal.until("      started")
+        children = terminal.children()
+        terminal.press("\x03")
+        terminal.until("stopping")
+        terminal.press("\x03")
+        assert terminal.end() == 130
+        assert terminal.screen.cursor_shown
+        assert all_gone(children)
+
+
+def test_a_server_that_dies(workspace: Path, record: Record) -> None:
+    """If the server is killed, the command says so and ends with 1."""
+    with in_terminal(*task(workspace, record({"text": "one two"}, pace=5))) as terminal:
+        terminal.until("writing")
+        terminal.children()[0].send_signal(signal.SIGKILL)
+        assert terminal.end() == 1
+        assert "The server ended (exit code -9)." in terminal.screen.text

@@ -1,0 +1,70 @@
+"""What the command line accepts, and how it refuses."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from cli.command import run_plain
+from fairlead import __version__
+from fairlead.cli.main import run_command_line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["run"], "TASK"),
+        (["run", ""], "the task is empty"),
+        (["run", "  \n "], "the task is empty"),
+        (["run", "x", "--workspace", "nowhere"], "the workspace is not a folder: nowhere"),
+        (["run", "x", "--workspace", "file.txt"], "the workspace is not a folder: file.txt"),
+        (["run", "x", "--replay", "a.yaml", "--model", "b"], "not allowed with argument"),
+        (["run", "x", "--replay", "a.yaml", "--base-url", "http://localhost"], "--base-url makes no sense"),
+        (["run", "x", "--accept", "ask"], "needs a terminal"),
+        (["run", "x", "--accept", "some"], "invalid choice"),
+        (["run", "x", "--record", "nowhere/run.yaml"], "cannot be written there"),
+        (["demo", "--keep", "."], "must be new or empty"),
+        (["sing"], "invalid choice"),
+    ],
+)
+def test_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str) -> None:
+    """Wrong usage ends with 2, says what is wrong on stderr and where help is, and does nothing."""
+    (tmp_path / "file.txt").write_text("text")
+    with contextlib.chdir(tmp_path):
+        assert run_command_line(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert reason in told.err
+    assert "--help` tells more" in told.err
+    assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_the_exit_code_of_wrong_usage(tmp_path: Path) -> None:
+    """The process ends with 2."""
+    ended = run_plain("run", " ", cwd=tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "fairlead run: the task is empty: say what should be done\n`fairlead run --help` tells more.\n"
+
+
+def test_help_tells_of_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """`fairlead --help` names the commands, `serve` among them; without a command it is shown too, with 2."""
+    assert run_command_line(["--help"]) == 0
+    helped = capsys.readouterr().out
+    assert run_command_line([]) == 2
+    assert capsys.readouterr().out == helped
+    for command in ("fairlead run", "fairlead demo", "fairlead serve"):
+        assert command in helped
+
+
+def test_help_of_run() -> None:
+    """`fairlead run --help` names every option and the exit codes, and calls a dangerous one so."""
+    helped = run_plain("run", "--help")
+    assert helped.code == 0
+    for word in ("--workspace", "--model", "--replay", "--base-url", "--accept", "--record", "exit codes", "DANGEROUS"):
+        assert word in helped.out
+
+
+def test_version() -> None:
+    """`fairlead --version` says which one it is."""
+    ended = run_plain("--version")
+    assert (ended.code, ended.out) == (0, f"fairlead {__version__}\n")

@@ -1,0 +1,44 @@
+"""What all tests share: an empty workspace, and a fake Messages API with a server process that talks to it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client
+from support.fake_api import FakeApi
+
+KEY = "test-key"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """An empty workspace folder."""
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Writes the model's turns as a recording; returns the settings that play it."""
+
+    def write(*turns: dict[str, Any], **settings: Any) -> dict[str, Any]:
+        path = tmp_path / "script.replay.yaml"
+        path.write_text(json.dumps({"replay": 1, "turns": list(turns)}, ensure_ascii=False), encoding="utf-8")
+        return {"replay": str(path), **settings}
+
+    return write
+
+
+@pytest.fixture
+def connect(workspace: Path) -> Callable[..., Client]:
+    """A client whose server talks to a fake API with a valid key: `async with connect(api) as client`."""
+
+    def make(api: FakeApi, **options: Any) -> Client:
+        env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
+        return Client(workspace, env=env, **options)
+
+    return make

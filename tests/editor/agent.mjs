@@ -1,0 +1,52 @@
+// What the tests of the extension share: a model that plays a script, and the server's process seen from outside.
+
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { openEditor, useEditor } from "./host/editor.mjs";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Writes the model's turns as a recording (docs/replay.md) and returns its path. */
+export function recording(...turns) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-script-"));
+  const file = path.join(folder, "script.replay.yaml");
+  fs.writeFileSync(file, JSON.stringify({ replay: 1, turns }));
+  process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
+  return file;
+}
+
+/** The tests of a file share one VS Code with the extension of this checkout, whose model plays the turns. */
+export function useAgent(turns, { settings, ...options } = {}) {
+  return useEditor(withExtension({ settings: { "fairlead.replay": recording(...turns), ...settings }, ...options }));
+}
+
+export const openAgent = (options) => openEditor(withExtension(options));
+
+// A key of the person who runs the tests is never used.
+const withExtension = (options) => ({ extensions: [ROOT], env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined }, ...options });
+
+/** A call of the tool `todo`: items as `[content, status, activeForm]`. */
+export const plan = (...items) => ({ todo: { items: items.map(([content, status = "pending", activeForm = ""]) => ({ content, status, activeForm })) } });
+export const edit = (file, old_text, new_text) => ({ edit_file: { path: file, old_text, new_text } });
+export const write = (file, content) => ({ write_file: { path: file, content } });
+export const bash = (command) => ({ bash: { command } });
+
+/** Runs a task from the palette, as a person does. */
+export async function runTask(page, prompt) {
+  await page.runCommand("Agent: Run Task");
+  await page.fillInput(prompt, { title: "Agent: Run Task" });
+}
+
+/** The process ids of the agent's servers that belong to one VS Code (Linux: told by its home folder). */
+export function serverPids(code) {
+  return fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
+    try {
+      const command = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return command.includes("fairlead") && command.includes("serve") && fs.readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`HOME=${code.home}`);
+    } catch {
+      return false;
+    }
+  });
+}

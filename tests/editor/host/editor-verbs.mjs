@@ -1,0 +1,141 @@
+// The editor area: tabs, text, diffs, the buttons above an editor.
+
+import { buttonVerbs } from "./button-verbs.mjs";
+import { exactly } from "./exactly.mjs";
+
+export function editorVerbs({ page, until, act }) {
+  const group = page.locator(".editor-group-container.active");
+  const textEditor = group.locator(".editor-instance .monaco-editor").first();
+
+  // Lines are drawn in any order and placed by their top; VS Code draws a blank as U+00A0.
+  const linesOf = (locator) =>
+    locator.evaluate((editor) =>
+      [...editor.querySelectorAll(".view-lines > .view-line")]
+        .sort((one, other) => parseFloat(one.style.top) - parseFloat(other.style.top))
+        .map((line) => line.textContent.replaceAll("\u00a0", " ")),
+    );
+
+  const diff = (side, file) =>
+    (file
+      ? group
+          .locator(".multiDiffEntry")
+          .filter({ has: page.locator(".file-path .label-name", { hasText: exactly(file) }) })
+          .first()
+      : group.locator(".monaco-diff-editor").first()
+    ).locator(`.editor.${side}`);
+
+  async function tabs() {
+    return page.locator(".tabs-container .tab").evaluateAll((elements) =>
+      elements.map((tab) => ({
+        // A file's ending is an element of its own.
+        label: [...tab.querySelectorAll(".label-name, .label-suffix")].map((part) => part.textContent).join(""),
+        path: (tab.querySelector(".monaco-icon-label")?.getAttribute("aria-label") ?? "").replaceAll("\\", "/"),
+        active: tab.classList.contains("active"),
+        dirty: tab.classList.contains("dirty"),
+        preview: Boolean(tab.querySelector(".monaco-icon-label.italic")),
+      })),
+    );
+  }
+
+  const buttons = buttonVerbs({ page, until, act });
+  const lens = (title) => group.locator(".codelens-decoration a", { hasText: title });
+
+  return {
+    /** Every tab: `{ label, path, active, dirty, preview }`. */
+    tabs,
+    tab: (label, wanted = (tab) => tab.active) =>
+      until(`the tab "${label}"`, async () => (await tabs()).find((tab) => tab.label === label && wanted(tab))),
+    clickTab: (label) =>
+      act(`the tab "${label}"`, async () =>
+        page
+          .locator(".tabs-container .tab")
+          .nth((await tabs()).findIndex((tab) => tab.label === label))
+          .click({ position: { x: 20, y: 12 } }),
+      ),
+
+    /** Waits until `wanted(lines)` holds and returns the lines in sight of the active text editor. */
+    editorLines: (wanted = () => true) =>
+      until("the text of the editor", async () => {
+        const lines = await linesOf(textEditor);
+        return wanted(lines) && lines;
+      }),
+
+    /**
+     * Waits for a diff and returns the lines in sight of one side, 'original' or 'modified'; in a multi-file diff
+     * `file` is the name in an entry's header.
+     */
+    diffLines: (side, { file, wanted = (lines) => lines.length > 0 } = {}) =>
+      until(`the ${side} side of the diff${file ? ` of ${file}` : ""}`, async () => {
+        const lines = await linesOf(diff(side, file));
+        return wanted(lines) && lines;
+      }),
+    /** The files of a multi-file diff, by their headers. */
+    diffFiles: () =>
+      until("a multi-file diff", async () => {
+        const names = await group.locator(".multiDiffEntry .file-path .title.modified .label-name").allTextContents();
+        return names.length && names;
+      }),
+
+    /** The CodeLens titles in the active editor, in their order. */
+    lenses: () =>
+      until("a CodeLens", async () => {
+        const titles = await group.locator(".codelens-decoration a").allTextContents();
+        return titles.length && titles;
+      }),
+    clickLens: (title, nth = 0) => act(`the CodeLens "${title}"`, () => lens(title).nth(nth).click()),
+
+    /** Presses a button above the active editor, or else the entry of that name behind the three dots. */
+    titleAction: (label) => buttons.press("the title of the editor", group.locator(".editor-actions"), label),
+    titleActions: () => buttons.labels(group.locator(".editor-actions")),
+
+    /** Opens a file of the workspace by its path, as a person does by name. */
+    openFile: async (file) => {
+      const name = exactly(file.split("/").at(-1));
+      await act(`the file "${file}"`, async () => {
+        const input = page.locator(".quick-input-widget .quick-input-filter input");
+        if (!(await input.isVisible())) await page.keyboard.press("F1");
+        await input.fill(file);
+        await page
+          .locator(".quick-input-list .monaco-list-row")
+          .filter({ has: page.locator(".label-name", { hasText: name }) })
+          .first()
+          .click();
+      });
+      await until(
+        `the editor of "${file}"`,
+        async () => (await tabs()).some((tab) => tab.active && tab.path.endsWith(`/${file}`)) && textEditor.isVisible(),
+      );
+    },
+
+    /** Types at the cursor, or first goes to the 'start' or the 'end' of the text. */
+    typeText: async (text, { at } = {}) => {
+      await act("the keyboard focus in the editor", () =>
+        textEditor.locator(".native-edit-context, textarea.inputarea").first().focus(),
+      );
+      const keys = { start: "ControlOrMeta+Home", end: "ControlOrMeta+End" }[at];
+      if (keys) await page.keyboard.press(keys);
+      await page.keyboard.insertText(text);
+    },
+    /** Saves the active editor and waits until it is clean. */
+    save: async () => {
+      await page.keyboard.press("ControlOrMeta+s");
+      await until("the saved editor", async () => (await tabs()).every((tab) => !tab.active || !tab.dirty));
+    },
+
+    /** The inside of a webview, for locators of its own content. */
+    webview: () => page.frameLocator("iframe.webview.ready").last().frameLocator("#active-frame"),
+
+    describeEditors: async () => {
+      const names = (await tabs()).map((tab) => `${tab.active ? "*" : ""}${tab.label}${tab.dirty ? " (unsaved)" : ""}`);
+      const lines = [`tabs: ${names.join(" | ")}`];
+      if (await group.locator(".monaco-diff-editor").count()) {
+        for (const side of ["original", "modified"]) {
+          lines.push(`${side}:`, ...(await linesOf(diff(side))).map((line) => `  ${line}`));
+        }
+      } else if (await textEditor.count()) {
+        lines.push("text:", ...(await linesOf(textEditor)).map((line) => `  ${line}`));
+      }
+      return lines.join("\n");
+    },
+  };
+}

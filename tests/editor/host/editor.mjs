@@ -1,0 +1,102 @@
+// One VS Code for the tests of one file: it starts with the first test, and ends with the last.
+import fs from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import { closeBrowser, openPage } from "./page.mjs";
+import { startVSCode } from "./vscode.mjs";
+
+// What is typed arrives as it is, and nothing moves by itself.
+const STILL = {
+  "diffEditor.renderSideBySide": true,
+  "diffEditor.useInlineViewWhenSpaceIsLimited": false,
+  "editor.accessibilitySupport": "off",
+  "editor.autoClosingBrackets": "never",
+  "editor.autoClosingQuotes": "never",
+  "editor.autoIndent": "none",
+  "editor.cursorBlinking": "solid",
+  "editor.minimap.enabled": false,
+  "editor.quickSuggestions": { other: "off", comments: "off", strings: "off" },
+  "editor.suggestOnTriggerCharacters": false,
+  "terminal.integrated.gpuAcceleration": "off",
+  "workbench.hover.delay": 0,
+  "workbench.reduceMotion": "on",
+};
+
+/**
+ * Starts VS Code on a copy of a workspace and opens it: `{ code, page, workspace, close() }`.
+ *
+ * workspace  a folder to copy, or the files as `{ 'path/in/it': text or bytes }`; null for an empty window
+ * name       names the folder of a failure
+ * viewport, theme, scale, fonts  as in `openPage`; everything else as in `startVSCode`
+ *
+ * `close()` ends it all and fails if a process was left that had not ended by itself.
+ */
+export async function openEditor({ workspace = {}, name, viewport, theme, scale, fonts, settings, env, ...rest } = {}) {
+  let code;
+  let page;
+  const close = async () => {
+    await page?.close().catch(() => {});
+    const left = (await code?.stop()) ?? [];
+    if (left.length === 0) return;
+    const names = left.map((each) => `  ${each.pid} ${each.command}`);
+    throw new Error([`Left running after VS Code had ended (${path.basename(process.argv[1])}):`, ...names].join("\n"));
+  };
+  try {
+    // A test never spends a person's money.
+    code = await startVSCode({
+      ...rest,
+      workspace: workspace ? (scratch) => copy(workspace, scratch) : undefined,
+      settings: { ...STILL, ...settings },
+      env: { ANTHROPIC_API_KEY: undefined, ...env },
+    });
+    page = await openPage(code.url, { name, viewport, theme, scale, fonts, logs: code.logs });
+  } catch (error) {
+    await close().catch(() => {});
+    throw error;
+  }
+  return { code, page, workspace: code.workspace, close };
+}
+
+function copy(source, scratch) {
+  if (typeof source === "string") {
+    const folder = path.join(scratch, path.basename(source));
+    fs.cpSync(source, folder, { recursive: true });
+    return folder;
+  }
+  const folder = path.join(scratch, "workspace");
+  fs.mkdirSync(folder);
+  for (const [file, content] of Object.entries(source)) {
+    fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+    fs.writeFileSync(path.join(folder, file), content);
+  }
+  return folder;
+}
+
+/**
+ * For a test file: `const editorTest = useEditor(options)`, then
+ * `editorTest('what is guaranteed', async ({ page, workspace, code }) => ...)`.
+ * The tests share one VS Code, in their order. A failed one keeps a picture and the logs.
+ */
+export function useEditor(options) {
+  let started;
+  after(async () => {
+    const editor = await started?.catch(() => undefined);
+    try {
+      await editor?.close();
+    } finally {
+      await closeBrowser();
+    }
+  });
+  return (title, body) =>
+    test(title, async (context) => {
+      started ??= openEditor({ name: title, ...options });
+      const editor = await started;
+      editor.page.nameFailures(title);
+      try {
+        await body(editor, context);
+      } catch (error) {
+        if (!error.artifacts) error.stack += `\nKept in ${await editor.page.saveArtifacts(error.message)}`;
+        throw error;
+      }
+    });
+}

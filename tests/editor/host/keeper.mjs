@@ -1,0 +1,86 @@
+// Runs one command in a process group of its own and ends that group when standard input closes, which also happens
+// when the process on the other end is killed: nothing is left behind, whatever happens to a test run.
+// usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]; the last line on standard output lists what had to be killed.
+import { execFileSync, spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+const [mark, scratch, command, ...args] = process.argv.slice(2);
+const log = fs.openSync(path.join(scratch, "server.log"), "a");
+const child = spawn(command, args, {
+  detached: process.platform !== "win32",
+  stdio: ["ignore", log, log],
+  env: { ...process.env, FAIRLEAD_EDITOR_MARK: mark },
+});
+const ended = new Promise((resolve) => {
+  child.on("exit", resolve);
+  child.on("error", (error) => {
+    fs.writeSync(log, `${error.message}\n`);
+    resolve();
+  });
+});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+
+await Promise.race([
+  ended,
+  new Promise((resolve) => {
+    process.stdin.on("end", resolve).resume();
+  }),
+]);
+signalGroup("SIGTERM");
+await within(3000, () => !groupAlive() && strays().length === 0);
+const left = strays();
+signalGroup("SIGKILL");
+for (const { pid } of left) {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended by itself in the meantime.
+  }
+}
+await within(3000, () => !groupAlive() && strays().length === 0);
+fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
+process.stdout.write(`${JSON.stringify(left)}\n`, () => process.exit());
+
+function signalGroup(signal) {
+  try {
+    if (process.platform !== "win32") process.kill(-child.pid, signal);
+    else execFileSync("taskkill", ["/pid", String(child.pid), "/T", "/F"], { stdio: "ignore" });
+  } catch {
+    // The group is gone.
+  }
+}
+
+function groupAlive() {
+  if (process.platform === "win32") return child.exitCode === null;
+  try {
+    process.kill(-child.pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// A descendant that made itself a session of its own is out of the group's reach; it still carries the mark.
+function strays() {
+  if (process.platform !== "linux") return [];
+  const found = [];
+  for (const pid of fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
+    try {
+      if (!fs.readFileSync(`/proc/${pid}/environ`, "latin1").includes(`FAIRLEAD_EDITOR_MARK=${mark}\0`)) continue;
+      found.push({
+        pid: Number(pid),
+        command: fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim(),
+      });
+    } catch {
+      // It ended while it was being looked at, or belongs to someone else.
+    }
+  }
+  return found;
+}
+
+async function within(milliseconds, condition) {
+  const deadline = Date.now() + milliseconds;
+  while (!condition() && Date.now() < deadline) await pause(20);
+}

@@ -1,0 +1,170 @@
+// Packages from npm, checked and unpacked into the user's cache. No package script ever runs here, and what a person's
+// own npm is configured to do (mirror, proxy, certificates) holds, because npm itself does the fetching.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** The folder of everything that this harness installs; it can be deleted at any time. */
+export function cacheDir() {
+  const home = os.homedir();
+  const base =
+    process.env.XDG_CACHE_HOME ||
+    (process.platform === "darwin" && path.join(home, "Library", "Caches")) ||
+    (process.platform === "win32" && (process.env.LOCALAPPDATA || path.join(home, "AppData", "Local"))) ||
+    path.join(home, ".cache");
+  return path.join(base, "fairlead");
+}
+
+/**
+ * Sees to it that `dir` holds what `build(staging)` makes for `recipe` (a string naming every version that goes in).
+ * The folder appears by a rename, complete or not at all; a second process waits for the first.
+ */
+export async function installOnce(dir, recipe, build, log) {
+  const marker = path.join(dir, ".recipe");
+  const installed = () => read(marker) === recipe;
+  if (installed()) return;
+  fs.mkdirSync(path.dirname(dir), { recursive: true });
+  const release = await lock(`${dir}.lock`, installed, log);
+  if (!release) return;
+  const staging = `${dir}.partial`;
+  try {
+    fs.rmSync(staging, { recursive: true, force: true });
+    fs.mkdirSync(staging);
+    await build(staging);
+    fs.writeFileSync(path.join(staging, ".recipe"), recipe);
+    fs.rmSync(dir, { recursive: true, force: true });
+    fs.renameSync(staging, dir);
+  } finally {
+    fs.rmSync(staging, { recursive: true, force: true });
+    release();
+  }
+}
+
+/** Takes the lock and returns its release, or returns undefined when `done()` became true while waiting. */
+async function lock(file, done, log) {
+  const mine = `${process.pid}\n`;
+  let waiting = false;
+  for (;;) {
+    try {
+      fs.writeFileSync(file, mine, { flag: "wx" });
+      if (done()) {
+        fs.rmSync(file, { force: true });
+        return undefined;
+      }
+      const beat = setInterval(() => fs.utimesSync(file, new Date(), new Date()), 5000);
+      beat.unref();
+      return () => {
+        clearInterval(beat);
+        fs.rmSync(file, { force: true });
+      };
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    if (abandoned(file)) fs.rmSync(file, { force: true });
+    else {
+      if (!waiting) log(`waiting for process ${read(file)?.trim()}, which is installing the same`);
+      waiting = true;
+      await pause(200);
+    }
+  }
+}
+
+function abandoned(file) {
+  let age;
+  try {
+    age = Date.now() - fs.statSync(file).mtimeMs;
+  } catch {
+    return false;
+  }
+  if (age > 60_000) return true;
+  const pid = Number(read(file));
+  // A file without a number may be one that its owner has only just created.
+  if (!pid) return age > 2000;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error.code === "ESRCH";
+  }
+}
+
+/** Fetches one package, compares its sha512 with `integrity`, and unpacks it into `into`. */
+export async function fetchPackage({ name, version, integrity }, into) {
+  const spec = `${name}@${version}`;
+  const box = `${into}.tgz`;
+  fs.mkdirSync(box, { recursive: true });
+  let expected = integrity;
+  try {
+    expected ??= (await npm(["view", spec, "dist.integrity"])).trim();
+    await npm(["pack", spec, "--loglevel=error", "--prefer-offline", "--ignore-scripts"], box);
+  } catch (error) {
+    throw new Error(`${spec} could not be fetched.\n${error.message}`, { cause: error });
+  }
+  const tarball = path.join(
+    box,
+    fs.readdirSync(box).find((file) => file.endsWith(".tgz")),
+  );
+  const actual = await sha512(tarball);
+  if (actual !== expected) {
+    throw new Error(
+      `${spec} is not the package this was written for: expected ${expected}, got ${actual}. Nothing was installed.`,
+    );
+  }
+  await untar(tarball, into, ["--strip-components=1"]);
+  fs.rmSync(box, { recursive: true });
+}
+
+async function sha512(file) {
+  const hash = createHash("sha512");
+  for await (const chunk of fs.createReadStream(file)) hash.update(chunk);
+  return `sha512-${hash.digest("base64")}`;
+}
+
+export async function untar(archive, into, options = []) {
+  fs.mkdirSync(into, { recursive: true });
+  // Git for Windows puts a GNU tar first on PATH, which takes the C: of a path for a host name.
+  const tar = process.platform === "win32" ? path.join(process.env.SystemRoot, "System32", "tar.exe") : "tar";
+  await run(tar, ["-xf", archive, "-C", into, "--no-same-owner", ...options]);
+}
+
+export function npm(args, cwd = os.tmpdir()) {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([key]) => !/^npm_(package|lifecycle|command|config_local_prefix)/i.test(key)),
+  );
+  if (process.env.npm_execpath?.endsWith(".js"))
+    return run(process.execPath, [process.env.npm_execpath, ...args], { cwd, env });
+  // npm is a .cmd file on Windows, which only a shell starts; every argument here is free of spaces.
+  return run("npm", args, { cwd, env, shell: process.platform === "win32" });
+}
+
+/** Runs a command to its end and returns its standard output; a failure throws with the end of what it said. */
+export function run(command, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    let out = "";
+    let err = "";
+    child.stdout.on("data", (data) => {
+      out += data;
+    });
+    child.stderr.on("data", (data) => {
+      err += data;
+    });
+    child.on("error", (error) => reject(new Error(`${command} could not be started: ${error.message}`)));
+    child.on("close", (code) => {
+      if (code === 0) resolve(out);
+      else
+        reject(new Error(`${[command, ...args].join(" ")} ended with ${code}:\n${(err || out).trim().slice(-1500)}`));
+    });
+  });
+}
+
+function read(file) {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,196 @@
+// Opens VS Code in the browser and drives it by verbs. What is on the screen is read here and in the *-verbs files, by
+// VS Code's class names, and nowhere else: a test speaks of views, rows, diffs and messages.
+//
+// Every verb waits for its condition until a deadline, then throws an error that says what was on the screen, with a
+// picture and the logs beside it. None waits for a time.
+import fs from "node:fs";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { startBrowser } from "./browser.mjs";
+import { editorVerbs } from "./editor-verbs.mjs";
+import { ensureHost } from "./install.mjs";
+import { addFonts } from "./pictures.mjs";
+import { viewVerbs } from "./view-verbs.mjs";
+import { workbenchVerbs } from "./workbench-verbs.mjs";
+
+const ARTIFACTS = fileURLToPath(new URL("../.artifacts/", import.meta.url));
+const DEADLINE = 15_000;
+
+let connection;
+
+/** One browser for the whole process; the runner's, when it hands one over. */
+function connect() {
+  connection ??= (async () => {
+    const { playwright } = await ensureHost();
+    const handed = process.env.FAIRLEAD_BROWSER_ENDPOINT;
+    const own = handed ? undefined : await startBrowser();
+    const browser = await playwright.chromium.connect(handed ?? own.endpoint);
+    return {
+      browser,
+      close: async () => {
+        await browser.close();
+        await own?.stop();
+      },
+    };
+  })();
+  return connection;
+}
+
+/** Ends this process's browser; the runner's is left alone. */
+export async function closeBrowser() {
+  const open = connection;
+  connection = undefined;
+  await (await open?.catch(() => undefined))?.close();
+}
+
+/**
+ * Opens the address that `startVSCode` returned and waits until commands can be run.
+ *
+ * viewport  { width, height }
+ * theme     'dark' or 'light'; `setTheme` changes it later
+ * scale     pixels of a picture per pixel of the page
+ * fonts     what `pictureFonts` returns
+ * logs      a function that returns the server's logs, kept with a failure
+ * name      names the folder of a failure
+ */
+export async function openPage(
+  url,
+  { viewport = { width: 1280, height: 800 }, theme = "dark", scale = 1, fonts, logs = () => "", name = "page" } = {},
+) {
+  const { browser } = await connect();
+  const context = await browser.newContext({ viewport, colorScheme: theme, deviceScaleFactor: scale });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const blocked = new Set();
+  await context.route(
+    (address) => !isLocal(address),
+    (route) => {
+      blocked.add(new URL(route.request().url()).hostname);
+      return route.abort();
+    },
+  );
+  // VS Code asks its server for half of the key to its secrets. This server has none to give, and without an answer a
+  // reload would forget them, which a desktop does not.
+  await context.route("**/mint-key", (route) => route.fulfill({ body: Buffer.alloc(32, 1) }));
+  const page = await context.newPage();
+  page.setDefaultTimeout(2000);
+  if (fonts) await addFonts(page, fonts);
+  const said = [];
+  page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => said.push(`page error: ${error.stack}`));
+  // A page with unsaved text asks before it closes.
+  page.on("dialog", (dialog) => dialog.accept().catch(() => {}));
+
+  const core = { page, until, act };
+  const verbs = { ...workbenchVerbs(core), ...viewVerbs(core), ...editorVerbs(core) };
+
+  /** Waits until `probe()` returns something true, and returns that. A probe that throws counts as not yet. */
+  async function until(what, probe, timeout = DEADLINE) {
+    const deadline = Date.now() + timeout;
+    let error;
+    do {
+      try {
+        const value = await probe();
+        if (value) return value;
+        error = undefined;
+      } catch (caught) {
+        error = caught;
+        if (page.isClosed()) break;
+      }
+      await pause(20);
+    } while (Date.now() < deadline);
+    throw await failure(`waited ${timeout / 1000} s for ${what}`, error);
+  }
+
+  /** Does something with the mouse or the keyboard, again and again until it goes through. */
+  function act(what, action, timeout) {
+    return until(
+      what,
+      async () => {
+        await action();
+        return true;
+      },
+      timeout,
+    );
+  }
+
+  async function failure(message, cause) {
+    const last = cause ? [`(last: ${cause.message.split("\n")[0]})`] : [];
+    const seen = await screen();
+    const artifacts = await saveArtifacts(message);
+    const text = [message, ...last, "On the screen was:", seen, `Kept in ${artifacts}`].join("\n");
+    return Object.assign(new Error(text, { cause }), { artifacts });
+  }
+
+  async function screen() {
+    if (page.isClosed()) return "nothing: the page is closed";
+    const parts = [];
+    for (const describe of [verbs.describeWorkbench, verbs.describeViews, verbs.describeEditors]) {
+      parts.push(await describe().catch((error) => `(could not be read: ${error.message.split("\n")[0]})`));
+    }
+    return parts.filter(Boolean).join("\n");
+  }
+
+  /** Keeps a picture, the text of the screen and all logs; returns the folder. */
+  async function saveArtifacts(why = "") {
+    const folder = path.join(ARTIFACTS, name.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60));
+    let dir = folder;
+    for (let n = 2; fs.existsSync(dir); n += 1) dir = `${folder}-${n}`;
+    fs.mkdirSync(dir, { recursive: true });
+    const keep = (file, text) => fs.writeFileSync(path.join(dir, file), text);
+    keep("screen.txt", `${why}\n\n${await screen()}\n`);
+    keep("console.log", said.join("\n"));
+    keep("server.log", logs());
+    keep("blocked-hosts.txt", [...blocked].join("\n"));
+    await page
+      .screenshot({ path: path.join(dir, "screen.png"), timeout: 5000 })
+      .catch((error) => keep("no-picture.txt", error.message));
+    return path.relative(process.cwd(), dir);
+  }
+
+  try {
+    await page.goto(url, { timeout: 30_000 });
+    await ready();
+  } catch (error) {
+    await context.close();
+    throw error;
+  }
+
+  async function ready() {
+    await until(
+      "VS Code to start",
+      () => page.locator(".monaco-workbench .statusbar-item").first().isVisible(),
+      30_000,
+    );
+  }
+
+  return {
+    page,
+    ...verbs,
+    until,
+    screen,
+    saveArtifacts,
+    /** The hosts that a request went to and was refused; only this machine can be reached. */
+    blockedHosts: () => [...blocked],
+    consoleText: () => said.join("\n"),
+    /** From here on, what is kept of a failure goes under this name. */
+    nameFailures: (title) => {
+      name = title;
+    },
+    setTheme: (wanted) => page.emulateMedia({ colorScheme: wanted }),
+    screenshot: async (file, options = {}) => {
+      fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
+      await page.screenshot({ path: file, animations: "disabled", caret: "hide", timeout: 10_000, ...options });
+    },
+    /** Loads the window anew, as "Developer: Reload Window" does. */
+    reload: async () => {
+      await page.reload({ timeout: 30_000 });
+      await ready();
+    },
+    close: () => context.close(),
+  };
+}
+
+function isLocal({ protocol, hostname }) {
+  return protocol === "data:" || protocol === "blob:" || ["127.0.0.1", "localhost", "[::1]"].includes(hostname);
+}

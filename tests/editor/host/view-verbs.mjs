@@ -1,0 +1,161 @@
+// Views in the side bar or the panel: trees, their rows, buttons and titles. A view is named by its title.
+
+import { buttonVerbs } from "./button-verbs.mjs";
+import { exactly } from "./exactly.mjs";
+
+export function viewVerbs({ page, until, act }) {
+  const pane = (view) =>
+    page.locator(".pane").filter({ has: page.locator(".pane-header h3.title", { hasText: exactly(view) }) });
+  const actions = (view) => pane(view).locator(".pane-header .actions");
+  const buttons = buttonVerbs({ page, until, act });
+
+  /** The rows of a view in their order; only those that are scrolled into sight exist. */
+  function readRows(view) {
+    return pane(view)
+      .locator(".monaco-list-row")
+      .evaluateAll((elements) => {
+        const hex = (color) =>
+          color &&
+          `#${(color.match(/\d+/g) ?? [])
+            .slice(0, 3)
+            .map((part) => Number(part).toString(16).padStart(2, "0"))
+            .join("")}`;
+        return elements
+          .filter((row) => !row.closest(".monaco-tree-sticky-container"))
+          .map((row) => {
+            const icon = row.querySelector(".custom-view-tree-node-item-icon");
+            const box = row.querySelector(".custom-view-tree-node-item-checkbox");
+            const expanded = row.getAttribute("aria-expanded");
+            return {
+              index: Number(row.dataset.index),
+              level: Number(row.getAttribute("aria-level")),
+              label: row.querySelector(".label-name")?.textContent ?? "",
+              description: row.querySelector(".label-description")?.textContent ?? "",
+              icon: [...(icon?.classList ?? [])]
+                .filter((name) => /^codicon-(?!colored)/.test(name))
+                .map((name) => name.replace("codicon-", ""))
+                .join(" "),
+              color: hex(icon?.style.color),
+              checked: box ? box.getAttribute("aria-checked") === "true" : undefined,
+              expanded: expanded === null ? undefined : expanded === "true",
+              selected: row.getAttribute("aria-selected") === "true",
+              name: row.getAttribute("aria-label") ?? "",
+            };
+          })
+          .sort((one, other) => one.index - other.index);
+      });
+  }
+
+  /** `which` is a label, an index, or a function that tells the row from its fields. */
+  async function locate(view, which) {
+    const rows = await readRows(view);
+    const found =
+      typeof which === "number"
+        ? rows[which]
+        : rows.find(typeof which === "function" ? which : (row) => row.label === which);
+    if (!found) throw new Error(`no row ${which} in "${view}"`);
+    return pane(view).locator(`.monaco-list-rows > .monaco-list-row[data-index="${found.index}"]`);
+  }
+
+  const onRow = (what, view, which, action) =>
+    act(`${what} of row ${which} in "${view}"`, async () => action(await locate(view, which)));
+
+  async function viewTitles() {
+    return page
+      .locator(".pane-header h3.title")
+      .evaluateAll((titles) => titles.filter((title) => title.offsetParent).map((title) => title.textContent));
+  }
+
+  return {
+    viewTitles,
+
+    /**
+     * Waits until `wanted(rows)` holds (any rows, without it) and returns the rows of a view, each
+     * `{ index, level, label, description, icon, color, checked, expanded, selected, name }`: `icon` as in
+     * "sync modifier-spin", `color` as #rrggbb where the icon has one, `name` as a screen reader says it.
+     */
+    rows: (view, wanted = (rows) => rows.length > 0) =>
+      until(`the rows of "${view}"`, async () => {
+        const rows = await readRows(view);
+        return wanted(rows) && rows;
+      }),
+
+    clickRow: (view, which) => onRow("a click", view, which, (row) => row.locator(".label-name").click()),
+    toggleRow: (view, which) => onRow("the twistie", view, which, (row) => row.locator(".monaco-tl-twistie").click()),
+    checkRow: (view, which) =>
+      onRow("the checkbox", view, which, (row) => row.locator(".custom-view-tree-node-item-checkbox").click()),
+
+    /** Presses an inline button of a row by the beginning of its label. */
+    rowAction: (view, which, label) =>
+      onRow(`the button "${label}"`, view, which, async (row) => {
+        await row.hover();
+        await row.locator(`.actions .action-label[aria-label^="${label}"]`).click();
+      }),
+    rowActions: async (view, which) => {
+      const row = await until(`row ${which} in "${view}"`, () => locate(view, which));
+      await act(`the pointer over row ${which}`, () => row.hover());
+      return buttons.labels(row.locator(".actions"));
+    },
+    /** Chooses an entry of a row's context menu. */
+    rowMenu: async (view, which, label) => {
+      await onRow("the context menu", view, which, (row) => row.locator(".label-name").click({ button: "right" }));
+      await buttons.choose(label);
+    },
+
+    /** The text of the hover over a row. */
+    tooltip: async (view, which) => {
+      const hover = page.locator(".workbench-hover-container .monaco-hover");
+      await page.mouse.move(0, 0);
+      await until("the end of another hover", async () => !(await hover.count()));
+      return until(`the hover of row ${which} in "${view}"`, async () => {
+        await (await locate(view, which)).locator(".label-name").hover();
+        await hover.last().waitFor();
+        return (await hover.last().innerText()).trim();
+      });
+    },
+
+    /** Presses a button in a view's title, or else the entry of that name behind its three dots. */
+    viewTitleAction: async (view, label) => {
+      await act(`the title of "${view}"`, () => pane(view).locator(".pane-header").hover());
+      await buttons.press(`the title of "${view}"`, actions(view), label);
+    },
+    viewTitleActions: async (view) => {
+      await act(`the title of "${view}"`, () => pane(view).locator(".pane-header").hover());
+      return buttons.labels(actions(view));
+    },
+
+    viewDescription: async (view) => {
+      await until(`the view "${view}"`, () => pane(view).isVisible());
+      return (await pane(view).locator(".pane-header .description").allTextContents()).join("");
+    },
+    /** The line of text that a view shows above its tree (`TreeView.message`). */
+    viewMessage: async (view) =>
+      (await pane(view).locator(".tree-explorer-viewlet-tree-view > .message:not(.hide)").allInnerTexts()).join("\n"),
+
+    /** Waits for the text of an empty view; its buttons are among the lines. */
+    welcome: (view) =>
+      until(`the welcome text of "${view}"`, async () =>
+        (await pane(view).locator(".welcome-view-content").innerText()).trim(),
+      ),
+    pressWelcome: (view, button) =>
+      act(`the button "${button}" in the empty view "${view}"`, () =>
+        pane(view).locator(".welcome-view-content .monaco-button", { hasText: button }).click(),
+      ),
+
+    describeViews: async () => {
+      const lines = [];
+      for (const view of await viewTitles()) {
+        lines.push(
+          `view "${view}": ${(await pane(view).locator(".pane-header .description").allTextContents()).join("")}`,
+        );
+        for (const row of await readRows(view)) {
+          const box = { true: "[x] ", false: "[ ] " }[row.checked] ?? "";
+          lines.push(`${"  ".repeat(row.level)}${box}(${row.icon}) ${row.label}  ${row.description}`);
+        }
+        const welcome = pane(view).locator(".welcome-view-content");
+        if (await welcome.isVisible()) lines.push(`  ${(await welcome.innerText()).trim().replaceAll("\n", "\n  ")}`);
+      }
+      return lines.join("\n");
+    },
+  };
+}

@@ -1,0 +1,198 @@
+// Starts VS Code's server on a loopback port, with nothing of the person's own VS Code in it.
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { ensureHost } from "./install.mjs";
+import { run } from "./packages.mjs";
+
+// No welcome, tips, updates, telemetry or AI features of VS Code's own.
+const QUIET = {
+  "chat.commandCenter.enabled": false,
+  "chat.disableAIFeatures": true,
+  "extensions.autoCheckUpdates": false,
+  "extensions.autoUpdate": false,
+  "extensions.ignoreRecommendations": true,
+  // As on a desktop; in a browser VS Code saves by itself.
+  "files.autoSave": "off",
+  "git.openRepositoryInParentFolders": "never",
+  "telemetry.telemetryLevel": "off",
+  "update.mode": "none",
+  "window.autoDetectColorScheme": true,
+  "window.commandCenter": false,
+  // Without the name of the program that carries VS Code here.
+  "window.title": "${dirty}${activeEditorShort}${separator}${rootName}",
+  "workbench.enableExperiments": false,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "workbench.startupEditor": "none",
+  "workbench.tips.enabled": false,
+};
+
+/**
+ * Starts a VS Code with fresh data folders.
+ *
+ * workspace   a folder or a .code-workspace file, or a function that makes one in the scratch folder that it is given;
+ *             without one the window is empty
+ * extensions  unpacked extension folders (loaded in place) and .vsix files (installed)
+ * settings    user settings, over the quiet ones above; in place before the start
+ * env         variables over this process's own; `undefined` removes one. HOME is a fresh folder unless named here
+ * port        0 (the default) takes a free one
+ * trust       'off': every workspace is trusted; 'restricted': none is at first; 'ask': so too, and a dialog asks
+ *
+ * Returns `{ url, port, workspace, scratch, userDataDir, home, env, logs(), stop() }`. The url holds a secret, without
+ * which nobody else on the machine gets in. The scratch folder goes with the server. `stop()` ends every process and
+ * returns those, as `{ pid, command }`, that had not ended by themselves when the server did (on Linux).
+ */
+export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = {}) {
+  const host = await ensureHost({ log });
+  // Short: a Unix socket's path ends at about 100 characters.
+  const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-editor-")));
+  let prepared;
+  try {
+    prepared = await prepare(host, scratch, { trust, ...wanted });
+  } catch (error) {
+    fs.rmSync(scratch, { recursive: true, force: true });
+    throw error;
+  }
+  const { workspace, dirs, env, token, tokenFile } = prepared;
+
+  // A login shell would bring another PATH, and with it another Python than the one that the tests chose.
+  const flags = ["--force-disable-user-env", "--disable-telemetry", "--disable-getting-started-override"];
+  if (trust === "off") flags.push("--disable-workspace-trust");
+  const address = ["--host", "127.0.0.1", "--port", String(port), "--connection-token-file", tokenFile];
+  const kept = keep(scratch, env, [host.node, host.server, ...address, ...flags, ...dirs]);
+  const server = {
+    workspace,
+    scratch,
+    userDataDir: path.join(scratch, "user"),
+    home: path.join(scratch, "home"),
+    env,
+    logs: () => logs(scratch),
+    stop: kept.stop,
+  };
+  server.port = await listening(path.join(scratch, "server.log"), kept);
+  server.url = `http://127.0.0.1:${server.port}/?${query(token, workspace)}`;
+  return server;
+}
+
+/** Fills the scratch folder with what has to be there before the start. */
+async function prepare(host, scratch, { workspace, extensions = [], settings = {}, env = {}, trust }) {
+  const folder = (name) => {
+    const dir = path.join(scratch, name);
+    fs.mkdirSync(dir, { recursive: true });
+    return dir;
+  };
+  const token = randomBytes(16).toString("hex");
+  const tokenFile = path.join(scratch, "token");
+  fs.writeFileSync(tokenFile, token, { mode: 0o600 });
+  const asks = trust === "ask" ? { "security.workspace.trust.startupPrompt": "always" } : {};
+  fs.writeFileSync(
+    path.join(folder("user/User"), "settings.json"),
+    JSON.stringify({ ...QUIET, ...asks, ...settings }, null, 2),
+  );
+  const extensionsDir = folder("extensions");
+  const dirs = ["--user-data-dir", folder("user"), "--extensions-dir", extensionsDir];
+  dirs.push("--server-data-dir", folder("server"), "--accept-server-license-terms");
+  const childEnv = environment({ home: folder("home"), runtime: folder("run"), overrides: env });
+  for (const extension of extensions.filter((each) => !each.endsWith(".vsix"))) link(extension, extensionsDir);
+  for (const vsix of extensions.filter((each) => each.endsWith(".vsix"))) {
+    await run(host.node, [host.server, ...dirs, "--install-extension", path.resolve(vsix)], { env: childEnv });
+  }
+  const opened = typeof workspace === "function" ? workspace(scratch) : workspace && path.resolve(workspace);
+  return { workspace: opened, dirs, env: childEnv, token, tokenFile };
+}
+
+/** Runs the command under keeper.mjs: `{ ended(), stop() }`. */
+function keep(scratch, env, command) {
+  const keeper = spawn(
+    process.execPath,
+    [fileURLToPath(new URL("keeper.mjs", import.meta.url)), path.basename(scratch), scratch, ...command],
+    { env, detached: true, stdio: ["pipe", "pipe", "inherit"], windowsHide: true },
+  );
+  let said = "";
+  keeper.stdout.on("data", (data) => {
+    said += data;
+  });
+  keeper.stdin.on("error", () => {});
+  const gone = new Promise((resolve) => {
+    keeper.on("close", resolve);
+  });
+  return {
+    ended: () => keeper.exitCode !== null,
+    stop: async () => {
+      keeper.stdin.end();
+      await gone;
+      return said.trim() ? JSON.parse(said) : [];
+    },
+  };
+}
+
+function environment({ home, runtime, overrides }) {
+  const base = { ...process.env };
+  for (const name of Object.keys(base)) {
+    // What npm and an enclosing editor add would reach the extension, which does not have it on a person's machine.
+    if (/^(npm_|VSCODE_|NODE_OPTIONS$|NODE_TEST_CONTEXT$|XDG_|ELECTRON_|GIT_|TERM_PROGRAM)/i.test(name)) {
+      delete base[name];
+    }
+  }
+  const fresh = process.platform === "win32" ? { USERPROFILE: home } : { HOME: home };
+  if (process.platform === "linux") fresh.XDG_RUNTIME_DIR = runtime;
+  const merged = { ...base, ...fresh, ...overrides };
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
+}
+
+function link(extension, extensionsDir) {
+  const { publisher, name, version } = JSON.parse(fs.readFileSync(path.join(extension, "package.json"), "utf8"));
+  fs.symlinkSync(path.resolve(extension), path.join(extensionsDir, `${publisher}.${name}-${version}`), "junction");
+}
+
+function query(token, workspace) {
+  const parameters = new URLSearchParams({ tkn: token });
+  if (!workspace) parameters.set("ew", "true");
+  else {
+    const where = workspace.replaceAll("\\", "/");
+    parameters.set(
+      where.endsWith(".code-workspace") ? "workspace" : "folder",
+      where.startsWith("/") ? where : `/${where}`,
+    );
+  }
+  return parameters.toString();
+}
+
+async function listening(serverLog, kept) {
+  const deadline = Date.now() + 30_000;
+  let text = "";
+  for (;;) {
+    if (fs.existsSync(serverLog)) text = fs.readFileSync(serverLog, "utf8");
+    const port = /listening on (\d+)/.exec(text)?.[1];
+    if (port && (await answers(`http://127.0.0.1:${port}/version`))) return Number(port);
+    // It goes on running without a port when another program has it.
+    const refused = text.includes("Error occurred in server");
+    if (refused || kept.ended() || Date.now() > deadline) {
+      await kept.stop();
+      throw new Error(`VS Code's server did not come up:\n${text.trim().slice(-2000)}`);
+    }
+    await pause(20);
+  }
+}
+
+async function answers(url) {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false;
+  }
+}
+
+function logs(scratch) {
+  // The server may be going while it is read.
+  try {
+    const files = fs.readdirSync(scratch, { recursive: true }).filter((file) => file.endsWith(".log"));
+    return files.map((file) => `==== ${file}\n${fs.readFileSync(path.join(scratch, file), "utf8")}`).join("\n");
+  } catch (error) {
+    return `no logs: ${error.message}`;
+  }
+}

@@ -1,0 +1,245 @@
+// The parts of the window around the editors: palette, input boxes, dialogs, notifications, status bar, activity bar.
+
+import { exactly } from "./exactly.mjs";
+
+export function workbenchVerbs({ page, until, act }) {
+  const quick = page.locator(".quick-input-widget");
+  const input = quick.locator(".quick-input-filter input");
+  const dialogBox = page.locator(".monaco-dialog-box");
+  const toastBox = page.locator(".notification-toast");
+
+  const quickRow = (label) =>
+    quick
+      .locator(".quick-input-list .monaco-list-row")
+      .filter({ has: page.locator(".quick-input-list-label .label-name", { hasText: exactly(label) }) })
+      .first();
+
+  /** The open input box or list, as `{ title, value, placeholder, message, items: [{ label, description }] }`. */
+  async function quickInput() {
+    if (!(await quick.isVisible())) return undefined;
+    return quick.evaluate((widget) => {
+      const text = (selector, root = widget) => {
+        const element = root.querySelector(selector);
+        return element && element.offsetParent ? element.textContent.trim() : "";
+      };
+      const box = widget.querySelector(".quick-input-filter input");
+      return {
+        title: text(".quick-input-title"),
+        value: box.value,
+        placeholder: box.placeholder,
+        message: text(".quick-input-message"),
+        items: [...widget.querySelectorAll(".quick-input-list .monaco-list-row")]
+          .filter((row) => row.offsetParent)
+          .map((row) => ({
+            label: text(".quick-input-list-label .label-name", row),
+            description: text(".quick-input-list-label .label-description", row),
+          })),
+      };
+    });
+  }
+
+  const isPalette = (open) => open?.value.startsWith(">") || /name of a command/.test(open?.placeholder ?? "");
+
+  /** Waits for an input box or a list that is not the palette; with `title`, for one with that title. */
+  function asked(title) {
+    return until(title ? `an input box titled "${title}"` : "an input box", async () => {
+      const open = await quickInput();
+      return open && !isPalette(open) && (!title || open.title === title) && open;
+    });
+  }
+
+  async function toasts() {
+    return toastBox.evaluateAll((boxes) =>
+      boxes.map((box) => ({
+        message: box.querySelector(".notification-list-item-message")?.textContent.trim() ?? "",
+        severity: /codicon-(info|warning|error)/.exec(
+          box.querySelector(".notification-list-item-icon")?.className ?? "",
+        )?.[1],
+        source:
+          box
+            .querySelector(".notification-list-item-source")
+            ?.textContent.replace(/^Source: /, "")
+            .trim() ?? "",
+        buttons: [...box.querySelectorAll(".notification-list-item-buttons-container .monaco-button")].map((button) =>
+          button.textContent.trim(),
+        ),
+      })),
+    );
+  }
+
+  const toastWith = (text) =>
+    toastBox.filter({ has: page.locator(".notification-list-item-message", { hasText: text }) }).first();
+
+  async function dialog() {
+    if (!(await dialogBox.isVisible())) return undefined;
+    return dialogBox.evaluate((box) => ({
+      message: box.querySelector(".dialog-message")?.innerText.trim() ?? "",
+      detail: box.querySelector(".dialog-message-detail")?.innerText.trim() ?? "",
+      buttons: [...box.querySelectorAll(".dialog-buttons .monaco-button")].map((button) => button.textContent.trim()),
+    }));
+  }
+
+  async function statusItems() {
+    return page.locator(".statusbar-item").evaluateAll((items) =>
+      items
+        .filter((item) => item.offsetParent)
+        .map((item) => ({
+          id: item.id,
+          text: item.textContent.trim(),
+          label: item.getAttribute("aria-label") ?? "",
+          icons: [...item.querySelectorAll(".codicon")].flatMap((icon) =>
+            [...icon.classList].filter((name) => name.startsWith("codicon-")),
+          ),
+        })),
+    );
+  }
+
+  const findStatus = async (id) => (await statusItems()).find((item) => item.id === id || item.id.endsWith(`.${id}`));
+  const containerIcon = (title) =>
+    page.locator(".activitybar .action-item").filter({
+      has: page.locator(`.action-label[aria-label="${title}"], .action-label[aria-label^="${title} "]`),
+    });
+
+  /** Runs a command from the palette by its exact title, as in "Agent: Run Task". */
+  const runCommand = (title) =>
+    act(`the command "${title}" in the palette`, async () => {
+      await typeIntoPalette(title);
+      await quickRow(title).click();
+    });
+
+  // What is in the way, a palette that is about to close or a dialog that takes the key, is soon gone: a short try.
+  async function typeIntoPalette(text) {
+    if (!isPalette(await quickInput())) await page.keyboard.press("F1");
+    await input.fill(">", { timeout: 500 });
+    await input.fill(`>${text}`, { timeout: 500 });
+  }
+
+  return {
+    runCommand,
+
+    /** The titles with `typed` in them that the palette offers; the palette is closed again. */
+    commands: async (typed) => {
+      await act("the palette", () => typeIntoPalette(typed));
+      const found = await until(`the commands with "${typed}"`, async () => {
+        const titles = (await quickInput()).items.map((item) => item.label);
+        if (titles.join() === "No matching commands") return [];
+        return titles.length > 0 && titles.every((title) => title.includes(typed)) && titles;
+      });
+      await act("closing the palette", async () => {
+        await page.keyboard.press("Escape");
+        await quick.waitFor({ state: "hidden", timeout: 500 });
+      });
+      return found;
+    },
+
+    quickInput: asked,
+
+    /** Types into the open input box; `accept: false` leaves it open. */
+    fillInput: async (text, { title, accept = true } = {}) => {
+      await asked(title);
+      await act(`typing into the input box`, () => input.fill(text));
+      if (accept) await page.keyboard.press("Enter");
+    },
+
+    /** Chooses an entry of the open list by its exact label. */
+    pick: async (label, { title } = {}) => {
+      await asked(title);
+      await act(`the entry "${label}" of the list`, () => quickRow(label).click());
+    },
+
+    press: (keys) => page.keyboard.press(keys),
+
+    /** Waits for a notification whose text contains `text`: `{ message, severity, source, buttons }`. */
+    toast: (text) =>
+      until(`a notification with "${text}"`, async () => (await toasts()).find((each) => each.message.includes(text))),
+    toasts,
+    toastButton: (text, button) =>
+      act(`the button "${button}" of the notification "${text}"`, () =>
+        toastWith(text)
+          .locator(".notification-list-item-buttons-container .monaco-button", { hasText: exactly(button) })
+          .click(),
+      ),
+    closeToast: (text) =>
+      act(`closing the notification "${text}"`, async () => {
+        await toastWith(text).hover();
+        await toastWith(text).locator('.action-label[aria-label^="Clear Notification"]').click();
+      }),
+
+    /** Waits for a modal dialog: `{ message, detail, buttons }`. `dialog.now()` does not wait. */
+    dialog: Object.assign(() => until("a dialog", dialog), { now: dialog }),
+    pressDialog: (button) =>
+      act(`the button "${button}" of the dialog`, () =>
+        dialogBox.locator(".dialog-buttons .monaco-button", { hasText: exactly(button) }).click(),
+      ),
+
+    /** Trusts the workspace of a window in restricted mode, as a person does in the page for it. */
+    trustWorkspace: async () => {
+      await runCommand("Workspaces: Manage Workspace Trust");
+      await act('the button "Trust"', () =>
+        page.locator(".workspace-trust-editor .monaco-button", { hasText: exactly("Trust") }).click(),
+      );
+      await until("a trusted workspace", async () => !(await findStatus("status.workspaceTrust")));
+    },
+
+    /** Waits for a status bar item by the id that the extension gave it: `{ id, text, label, icons }`. */
+    statusItem: (id, wanted = () => true) =>
+      until(`the status bar item "${id}"`, async () => {
+        const item = await findStatus(id);
+        return item && wanted(item) && item;
+      }),
+    clickStatus: (id) =>
+      act(`the status bar item "${id}"`, async () =>
+        page.locator(`[id="${(await findStatus(id)).id}"] .statusbar-item-label`).click(),
+      ),
+
+    /** Shows a view container by its icon in the activity bar. */
+    showContainer: (title) =>
+      act(`the icon "${title}" in the activity bar`, async () => {
+        if (!(await containerIcon(title).getAttribute("class")).includes("checked"))
+          await containerIcon(title).locator(".action-label").click();
+      }),
+
+    /** The badge on a container's icon: `{ text, label }`, or undefined where there is none. */
+    viewBadge: async (container) => {
+      const icon = await until(
+        `the icon "${container}" in the activity bar`,
+        async () => (await containerIcon(container).count()) && containerIcon(container),
+      );
+      const badge = icon.locator(".badge-content");
+      if (!(await badge.isVisible())) return undefined;
+      return {
+        text: await badge.textContent(),
+        label: (await icon.getAttribute("aria-label")).replace(`${container} - `, ""),
+      };
+    },
+
+    /** A colour of the current theme by its id, as `#rrggbb`, to compare with a row's colour. */
+    themeColor: (id) =>
+      page
+        .locator(".monaco-workbench")
+        .first()
+        .evaluate(
+          (workbench, name) => {
+            const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+            canvas.fillStyle = getComputedStyle(workbench).getPropertyValue(name).trim();
+            return canvas.fillStyle;
+          },
+          `--vscode-${id.replaceAll(".", "-")}`,
+        ),
+
+    describeWorkbench: async () => {
+      const lines = [];
+      const open = await quickInput();
+      if (open) {
+        lines.push(`input box "${open.title}": ${open.value || `(${open.placeholder})`} ${open.message}`);
+        lines.push(...open.items.slice(0, 12).map((item) => `  - ${item.label} ${item.description}`));
+      }
+      const modal = await dialog();
+      if (modal) lines.push(`dialog: ${modal.message} | ${modal.detail} [${modal.buttons.join("] [")}]`);
+      for (const each of await toasts())
+        lines.push(`notification (${each.severity}): ${each.message} [${each.buttons.join("] [")}]`);
+      lines.push(`status bar: ${(await statusItems()).map((item) => item.text || item.label).join(" | ")}`);
+      return lines.join("\n");
+    },
+  };
+}

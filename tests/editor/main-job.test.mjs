@@ -1,0 +1,136 @@
+// The main job in a real VS Code: palette, plan, diffs, accept and reject, the bytes on disk.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { bash, edit, plan, runTask, useAgent, write } from "./agent.mjs";
+
+const before = ["def greet(name):", '    return "Hello, " + name', "", "", "def part(name):", '    return "Bye, " + name', "", "", 'print(greet("world"))', ""].join("\n");
+
+const editorTest = useAgent(
+  [
+    {
+      thinking: "First the file, then the plan.",
+      text: "I make a plan.",
+      calls: [plan(["Read hello.py", "in_progress", "Reading"], ["Add type hints"], ["Write a note"]), { read_file: { path: "hello.py" } }],
+    },
+    {
+      calls: [
+        plan(["Read hello.py", "completed"], ["Add type hints", "in_progress", "Adding type hints"], ["Write a note"]),
+        edit("hello.py", "def greet(name):", "def greet(name: str) -> str:"),
+        edit("hello.py", "def part(name):", "def part(name: str) -> str:"),
+        edit("hello.py", 'print(greet("world"))', 'if __name__ == "__main__":\n    print(greet("world"))'),
+        edit("hello.py", "not there", "x"),
+        write("docs/note ü.md", "# Note\n"),
+        bash("echo gate"),
+      ],
+    },
+    { calls: [plan(["Read hello.py", "completed"], ["Add type hints", "completed"], ["Write a note", "completed"])] },
+    { text: "All three steps are done." },
+    { text: "You are welcome." },
+  ],
+  { workspace: { "hello.py": before } },
+);
+const disk = (workspace) => fs.readFileSync(path.join(workspace, "hello.py"), "utf8");
+const labels = (rows) => rows.map((row) => row.label);
+
+editorTest("before the first task the view says what to do", async ({ page }) => {
+  await page.showContainer("Agent");
+  assert.match(await page.welcome("Plan"), /Give the agent a task[^]*Run Task/);
+  assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
+});
+
+editorTest("the plan shows all three states while the agent works, and nothing is on disk", async ({ page, workspace }) => {
+  await runTask(page, "Add type hints to hello.py");
+  const rows = await page.rows("Plan", (all) => all.length === 4 && all[0].label.startsWith("Allow"));
+  const [done, doing, open] = rows.slice(1);
+  assert.deepEqual([done.label, done.icon, done.name], ["Read hello.py", "pass-filled", "Read hello.py, completed"]);
+  assert.deepEqual([doing.label, doing.description, doing.icon], ["Add type hints", "Adding type hints", "sync modifier-spin"]);
+  assert.deepEqual([open.label, open.description, open.icon], ["Write a note", "", "circle-large-outline"]);
+  await page.until("the count", async () => (await page.viewDescription("Plan")) === "1/3");
+  assert.match(await page.viewMessage("Plan"), /Replay: a recorded conversation/);
+  assert.match((await page.statusItem("fairlead.status")).text, /waits for you \(replay\)/);
+  assert.equal(disk(workspace), before);
+});
+
+editorTest("a command is asked for, allowed, and the run goes on to the end", async ({ page }) => {
+  const asked = await page.toast("Run “echo gate”");
+  assert.deepEqual(asked.buttons, ["Allow Once", "Allow for This Session", "Reject"]);
+  assert.match(asked.message, /Runs on the files on disk; 4 proposed edits are not visible to it\./);
+  await page.toastButton("Run “echo gate”", "Allow Once");
+  await page.toast("All three steps are done.");
+  await page.until("the final count", async () => (await page.viewDescription("Plan")) === "3/3");
+  await page.rows("Plan", (rows) => rows.length === 3 && rows.every((row) => row.icon === "pass-filled"));
+});
+
+editorTest("the proposed changes are listed by file and hunk, with a badge", async ({ page }) => {
+  const rows = await page.rows("Proposed Changes", (all) => all.length === 5);
+  assert.deepEqual(labels(rows), ["hello.py", "Line 1", "Line 5", "Lines 9–10", "note ü.md"]);
+  assert.equal(rows[0].description, "+4 −3");
+  assert.match(rows[4].description, /docs · new/);
+  assert.equal((await page.viewBadge("Agent")).text, "2");
+});
+
+editorTest("a click opens the diff at the hunk, with both sides", async ({ page }) => {
+  await page.clickRow("Proposed Changes", "Lines 9–10");
+  const left = await page.diffLines("original", { wanted: (lines) => lines.length > 5 });
+  const right = await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
+  assert.ok(left.includes("def greet(name):") && !left.some((line) => line.includes("-> str")));
+  assert.ok(right.includes("def greet(name: str) -> str:") && right.includes('if __name__ == "__main__":'));
+  assert.match((await page.statusItem("status.editor.selection")).text, /Ln 9/);
+});
+
+editorTest("one hunk is accepted: it alone is on disk, saved", async ({ page, workspace }) => {
+  await page.rowAction("Proposed Changes", "Line 1", "Accept");
+  await page.until("the first hunk on disk", () => disk(workspace) === before.replace("greet(name):", "greet(name: str) -> str:"));
+  await page.rows("Proposed Changes", (rows) => !labels(rows).includes("Line 1"));
+});
+
+editorTest("one hunk is rejected: it leaves the diff and the disk stays", async ({ page, workspace }) => {
+  const text = disk(workspace);
+  await page.rowAction("Proposed Changes", "Line 5", "Reject");
+  await page.rows("Proposed Changes", (rows) => labels(rows).join() === "hello.py,Lines 9–10,note ü.md");
+  await page.diffLines("modified", { wanted: (lines) => lines.includes("def part(name):") });
+  assert.equal(disk(workspace), text);
+});
+
+editorTest("review all shows every file in one diff", async ({ page }) => {
+  await page.viewTitleAction("Proposed Changes", "Review All Changes");
+  const files = await page.diffFiles();
+  assert.deepEqual(files.sort(), ["hello.py", "note ü.md"]);
+});
+
+editorTest("the rest is accepted: bytes on disk, a new file in a new folder, nothing left to review", async ({ page, workspace }) => {
+  await page.runCommand("Agent: Accept All");
+  const expected = before.replace("greet(name):", "greet(name: str) -> str:").replace('print(greet("world"))', 'if __name__ == "__main__":\n    print(greet("world"))');
+  await page.until("the rest on disk", () => disk(workspace) === expected && fs.existsSync(path.join(workspace, "docs/note ü.md")));
+  assert.equal(fs.readFileSync(path.join(workspace, "docs/note ü.md"), "utf8"), "# Note\n");
+  assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
+  await page.until("no badge", async () => (await page.viewBadge("Agent")) === undefined);
+  await page.until("the settled diff closed", async () => !(await page.tabs()).some((tab) => tab.label.startsWith("hello.py")));
+  assert.ok((await page.tabs()).every((tab) => !tab.dirty));
+});
+
+editorTest("the conversation is a page that can be read, with links to files", async ({ page }) => {
+  await page.runCommand("Agent: Show Conversation");
+  const text = page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  await text.locator("h1", { hasText: "Add type hints to hello.py" }).waitFor();
+  const body = await text.locator("body").innerText();
+  for (const part of ["A recorded conversation plays the model", "I make a plan.", "Thinking", "Read hello.py", "old_text not found", "echo gate", "All three steps are done."]) {
+    assert.ok(body.includes(part), `“${part}” in the conversation`);
+  }
+  assert.ok(!body.includes("First the file, then the plan."), "thinking is folded");
+  await text.locator("a", { hasText: "Read hello.py" }).first().click();
+  await page.tab("hello.py");
+});
+
+editorTest("follow up goes on in the same session, and earlier prompts are within reach", async ({ page }) => {
+  await page.runCommand("Agent: Follow Up");
+  const open = await page.quickInput();
+  assert.match(open.title, /Follow Up on “Add type hints to hello\.py”/);
+  assert.ok(open.items.some((item) => item.label.includes("Add type hints to hello.py")));
+  await page.fillInput("Thank you");
+  await page.toast("You are welcome.");
+  assert.equal((await page.rows("Plan")).length, 3);
+  assert.deepEqual(page.blockedHosts(), []);
+});

@@ -1,0 +1,44 @@
+// The packaged extension in a clean VS Code: it finds a Python, makes its own environment, and works.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { edit, recording, ROOT, runTask, serverPids } from "./agent.mjs";
+import { useEditor } from "./host/editor.mjs";
+
+const FIRST_START = 180_000;
+const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, "package.json"), "utf8"));
+const vsix = path.join(ROOT, ".build", `fairlead-${version}.vsix`);
+execFileSync(process.execPath, [path.join(ROOT, "scripts/package.mjs")], { stdio: "pipe" });
+
+const turns = [{ calls: [edit("a.txt", "old", "new")] }, { text: "The first task is done." }];
+const editorTest = useEditor({
+  name: "package",
+  extensions: [vsix],
+  workspace: { "a.txt": "old\n", "fairlead.py": "raise SystemExit('a module of the workspace was run')\n" },
+  settings: { "fairlead.replay": recording(...turns) },
+  env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined },
+});
+
+editorTest("the package is small and holds nothing that it does not need", async () => {
+  assert.ok(fs.statSync(vsix).size < 1_000_000, `${fs.statSync(vsix).size} bytes`);
+});
+
+editorTest("the first task sets the server up by itself, and runs in an environment of its own", async ({ page, code, workspace }) => {
+  const began = Date.now();
+  await runTask(page, "Do the first thing");
+  await page.until("the first task's end", async () => (await page.toasts()).some((toast) => toast.message.includes("The first task is done.")), FIRST_START);
+  process.stdout.write(`# install to the first finished task: ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
+  const [pid] = serverPids(code);
+  assert.match(fs.readFileSync(`/proc/${pid}/cmdline`, "utf8"), new RegExp(`globalStorage/fairlead\\.fairlead/server-${version.replaceAll(".", "\\.")}/`));
+  await page.showContainer("Agent");
+  await page.runCommand("Agent: Accept All");
+  await page.until("the change on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "new\n");
+});
+
+editorTest("after a reload it starts without setting anything up again", async ({ page }) => {
+  await page.reload();
+  await runTask(page, "And once more");
+  await page.toast("The first task is done.");
+});

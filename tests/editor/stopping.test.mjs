@@ -1,0 +1,59 @@
+// Stopping, refusing, and a server that dies: the run ends, files are untouched, the next task works.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { bash, edit, plan, runTask, serverPids, useAgent } from "./agent.mjs";
+
+const command = "echo one\nsleep 300 # and much more\necho \u202eoverride";
+const turns = [{ calls: [plan(["Wait", "in_progress", "Waiting"]), edit("a.txt", "a", "b"), bash(command)] }, { text: "It was refused." }, { text: "Again." }];
+const editorTest = useAgent(turns, { workspace: { "a.txt": "a\n" } });
+// VS Code shows no more than three messages in a moment as toasts; the others wait in its list, and the view shows all
+const waits = (page) => page.rows("Plan", (rows) => rows[0]?.label.startsWith("Allow") ?? false);
+const content = (workspace) => fs.readFileSync(path.join(workspace, "a.txt"), "utf8");
+
+editorTest("a long command can be read whole before it is decided on, and rejected", async ({ page }) => {
+  await runTask(page, "Wait for it");
+  const asked = await page.toast("asks to run a command of 3 lines");
+  assert.deepEqual(asked.buttons, ["Show Whole Command…", "Reject"]);
+  await page.toastButton("asks to run a command of 3 lines", "Show Whole Command…");
+  const { detail, buttons } = await page.dialog();
+  assert.ok(detail.includes("sleep 300 # and much more") && detail.includes("\\u{202e}override"), detail);
+  assert.deepEqual(buttons.sort(), ["Allow Once", "Allow for This Session", "Cancel", "Reject"]);
+  await page.pressDialog("Reject");
+  await page.toast("It was refused.");
+});
+
+editorTest("stop in the middle: the question goes, the row stops turning, the proposals stay", async ({ page, workspace }) => {
+  await runTask(page, "Once more");
+  await waits(page);
+  await page.runCommand("Agent: Stop");
+  const rows = await page.rows("Plan", (all) => all.length === 1 && all[0].label === "Wait");
+  await page.until("a row that does not turn", async () => (await page.rows("Plan"))[0].icon === "debug-pause");
+  assert.equal(rows[0].label, "Wait");
+  assert.ok((await page.rows("Proposed Changes")).some((row) => row.label === "a.txt"));
+  assert.equal(content(workspace), "a\n");
+});
+
+editorTest("the next task in the stopped session works", async ({ page }) => {
+  await page.runCommand("Agent: Follow Up");
+  await page.fillInput("Go on");
+  await page.until("the end of the run", async () => (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"));
+});
+
+editorTest("a server that is killed: the run is reported as lost, files are untouched, and it is there again", async ({ page, code, workspace }) => {
+  await runTask(page, "A third time");
+  await waits(page);
+  const [pid, ...others] = serverPids(code);
+  assert.deepEqual(others, []);
+  process.kill(pid, "SIGKILL");
+  await page.runCommand("Notifications: Show Notifications");
+  const told = () => page.page.locator(".notifications-center .notification-list-item-message").allInnerTexts();
+  await page.until("the message", async () => (await told()).some((text) => /the run was lost\. Your files are untouched/.test(text)));
+  await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);
+  assert.equal(content(workspace), "a\n");
+  await runTask(page, "After the restart");
+  await waits(page);
+  await page.rowAction("Plan", (row) => row.label.startsWith("Allow"), "Reject");
+  await page.until("the end of the run", async () => !(await page.rows("Plan")).some((row) => row.icon.includes("spin")));
+});

@@ -1,0 +1,165 @@
+"""Hunks: what turns one text into another, in order, each with a name of its own."""
+
+import random
+import time
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.edits.diff import Hunk, apply_hunks, changed_blocks, hunks, revert_hunks
+from fairlead.edits.text import split_lines
+
+# few different lines, so that they repeat and cross, with all kinds of line ends and without a last one
+LINES = st.sampled_from(["a\n", "b\n", "\n", "c\r\n", "d\r", "é\u2028\n", "日本\n", "}\n"])
+TEXTS = st.builds(lambda lines, last: "".join(lines) + last, st.lists(LINES, max_size=12), st.sampled_from(["", "z"]))
+
+
+@given(TEXTS, TEXTS)
+def test_all_hunks_make_the_proposed_text_and_none_leave_the_base(base: str, proposed: str) -> None:
+    """Applied all to the base, or taken all out of the proposed text, they lead from the one to the other."""
+    found = hunks(base, proposed)
+    assert apply_hunks(base, found) == proposed
+    assert revert_hunks(proposed, found) == base
+    assert apply_hunks(base, []) == base
+    assert revert_hunks(proposed, []) == proposed
+    assert (found == ()) == (base == proposed)
+
+
+@given(TEXTS, TEXTS, st.data())
+def test_applying_some_is_reverting_the_others(base: str, proposed: str, data: st.DataObject) -> None:
+    """A choice of hunks means one text, from whichever side it is made, in whatever order they are handed over."""
+    found = hunks(base, proposed)
+    chosen = data.draw(st.lists(st.sampled_from(found), unique_by=lambda hunk: hunk.id)) if found else []
+    others = [hunk for hunk in found if hunk not in chosen]
+    assert apply_hunks(base, chosen) == revert_hunks(proposed, others)
+
+
+@given(TEXTS, TEXTS)
+def test_hunks_are_where_they_say(base: str, proposed: str) -> None:
+    """In order, with at least one equal line between two; both sides hold the lines that stand there."""
+    old, new = split_lines(base), split_lines(proposed)
+    shift, end = 0, -1
+    for hunk in hunks(base, proposed):
+        assert tuple(old[hunk.old_start : hunk.old_start + len(hunk.old)]) == hunk.old
+        assert tuple(new[hunk.new_start : hunk.new_start + len(hunk.new)]) == hunk.new
+        assert hunk.new_start == hunk.old_start + shift
+        assert hunk.old_start > end
+        assert hunk.old != hunk.new
+        shift += len(hunk.new) - len(hunk.old)
+        end = hunk.old_start + len(hunk.old)
+
+
+@given(TEXTS, TEXTS)
+def test_ids_are_unique_and_depend_on_what_is_said_only(base: str, proposed: str) -> None:
+    """Also of equal changes; equal lines before or behind change no id."""
+    found = hunks(base, proposed)
+    assert len({hunk.id for hunk in found}) == len(found)
+    framed = hunks(f"start\n{base}", f"start\n{proposed}")
+    assert [(hunk.id, hunk.old_start - 1, hunk.new_start - 1) for hunk in framed] == [
+        (hunk.id, hunk.old_start, hunk.new_start) for hunk in found
+    ]
+
+
+@st.composite
+def edited_texts(draw: st.DrawFn) -> tuple[str, str]:
+    """A text of lines that differ from each other, and the same with some of them changed, added or taken out."""
+    old, new = [], []
+    for number in range(draw(st.integers(1, 12))):
+        change = draw(st.sampled_from(["same", "same", "change", "add", "drop"]))
+        line = f"line {number}\n"
+        old += [] if change == "add" else [line]
+        new += {"same": [line], "change": [f"changed {number}\n"], "add": [f"added {number}\n"], "drop": []}[change]
+    return "".join(old), "".join(new)
+
+
+@given(edited_texts(), st.data())
+def test_deciding_one_hunk_leaves_the_ids_of_the_others(texts: tuple[str, str], data: st.DataObject) -> None:
+    """Accepted or rejected, the rest of the list is what it was, so that what a person sees stays clickable."""
+    base, proposed = texts
+    found = hunks(base, proposed)
+    if not found:
+        return
+    one = data.draw(st.sampled_from(found))
+    others = [hunk.id for hunk in found if hunk is not one]
+    assert [hunk.id for hunk in hunks(apply_hunks(base, [one]), proposed)] == others
+    assert [hunk.id for hunk in hunks(base, revert_hunks(proposed, [one]))] == others
+
+
+def test_equal_changes_are_told_apart() -> None:
+    """Two hunks that say the same are two hunks, and each goes where it belongs."""
+    base, proposed = "x\na\ny\na\nz\n", "x\nb\ny\nb\nz\n"
+    first, second = hunks(base, proposed)
+    assert (first.old, first.new) == (second.old, second.new)
+    assert first.id != second.id
+    assert apply_hunks(base, [second]) == "x\na\ny\nb\nz\n"
+
+
+NUMBERED = {
+    "a line in the middle": ("a\nb\nc\n", "a\nB\nc\n", [(1, ["b\n"], 1, ["B\n"])]),
+    "added at the start": ("a\n", "x\na\n", [(0, [], 0, ["x\n"])]),
+    "added at the end": ("a\n", "a\nx\n", [(1, [], 1, ["x\n"])]),
+    "taken out": ("a\nb\nc\n", "a\nc\n", [(1, ["b\n"], 1, [])]),
+    "a last newline added": ("a\nb", "a\nb\n", [(1, ["b"], 1, ["b\n"])]),
+    "a line end changed": ("a\r\nb\n", "a\nb\n", [(0, ["a\r\n"], 0, ["a\n"])]),
+    "all of a file": ("", "a\nb", [(0, [], 0, ["a\n", "b"])]),
+    "emptied": ("a\nb", "", [(0, ["a\n", "b"], 0, [])]),
+    "two, the second shifted": (
+        "a\nb\nc\nd\n",
+        "a\nx\ny\nb\nc\nD\n",
+        [(1, [], 1, ["x\n", "y\n"]), (3, ["d\n"], 5, ["D\n"])],
+    ),
+    "a block moved down": ("a\nb\nc\nd\n", "b\nc\na\nd\n", [(0, ["a\n"], 0, []), (3, [], 2, ["a\n"])]),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_numbers_are_those_of_a_unified_diff_less_one(name: str) -> None:
+    """Starts count from 0: of an empty side it is the line before which something is put in."""
+    base, proposed, expected = NUMBERED[name]
+    found = [(h.old_start, list(h.old), h.new_start, list(h.new)) for h in hunks(base, proposed)]
+    assert found == expected
+
+
+N = 50_000
+PLAIN = [f"line {n}\n" for n in range(N)]
+SHUFFLED = random.Random(1).sample(PLAIN, N)
+LETTERS = random.Random(2).choices(["{\n", "}\n", "\n", "x\n"], k=N)
+LARGE = {
+    "two changes far apart": (PLAIN, ["X\n", *PLAIN[1:-1], "Y\n"], 2),
+    "1,000 changes": (PLAIN, ["x\n" if n % 50 == 0 else line for n, line in enumerate(PLAIN)], 1000),
+    "every second line": (PLAIN, [f"x{n}\n" if n % 2 else line for n, line in enumerate(PLAIN)], N // 2),
+    "shuffled": (PLAIN, SHUFFLED, None),
+    "all lines equal": (["0\n"] * N, ["X\n", *["0\n"] * 9, "Y\n", *["0\n"] * N, "Z\n"], None),
+    "four kinds of lines": (LETTERS, [line for n, line in enumerate(LETTERS) if n % 17], None),
+    "taking turns": (["a\n", "b\n"] * 300, ["b\n", "a\n", "c\n"] * 200, None),
+    "nothing in common": (PLAIN, [f"other {n}\n" for n in range(N)], 1),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_files_take_bounded_time(name: str) -> None:
+    """It stands between the model and the rest of the server, which must answer within two seconds."""
+    old, new, count = LARGE[name]
+    base, proposed = "".join(old), "".join(new)
+    began = time.process_time()
+    found = hunks(base, proposed)
+    assert time.process_time() - began < 2
+    assert apply_hunks(base, found) == proposed
+    assert count is None or len(found) == count
+
+
+def test_a_nest_of_lines_that_stand_once_ever_further_in_ends() -> None:
+    """Each line is an anchor only between two others: as deep as there are lines, and still in bounded time."""
+    old = [f"{n}\n" for n in range(2000)]
+    new = [*old[1000:], *old[::-1], *old[:1000]]
+    began = time.process_time()
+    blocks = changed_blocks(old * 2, new)
+    assert time.process_time() - began < 2
+    assert apply_hunks("".join(old * 2), hunks("".join(old * 2), "".join(new))) == "".join(new)
+    assert blocks == sorted(blocks)
+
+
+def test_a_hunk_is_a_value() -> None:
+    """Equal texts give equal hunks, in another process too."""
+    assert hunks("a\n", "é\n") == hunks("a\n", "é\n") == (Hunk("42aa582bf7ed5e9e", 0, ("a\n",), 0, ("é\n",)),)

@@ -1,0 +1,72 @@
+"""Who made which lines: kept beside the proposed text, through every change of it."""
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.edits.diff import hunks
+from fairlead.edits.origins import Origin, Origins
+from fairlead.edits.text import split_lines
+
+TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n", "日\n"]), max_size=10).map("".join)
+
+
+def after(base: str, *texts: str) -> list[str | None]:
+    """The items of the hunks at the end, where text number n was made under item n (from 1)."""
+    origins, last = Origins.untouched(base), base
+    for number, text in enumerate(texts, 1):
+        origins = origins.after(last, text, Origin(number, str(number), f"call {number}"))
+        last = text
+    found = (origins.of(hunk) for hunk in hunks(base, last))
+    return [origin and origin.item_id for origin in found]
+
+
+@given(TEXTS, st.lists(st.tuples(TEXTS, st.booleans()), max_size=8))
+def test_there_is_one_origin_for_each_line_and_one_for_each_gap(base: str, changes: list[tuple[str, bool]]) -> None:
+    """Whatever the changes are, and whoever made them; a gap more than lines, at the start, between and at the end."""
+    origins, last = Origins.untouched(base), base
+    for order, (text, known) in enumerate(changes, 1):
+        origins = origins.after(last, text, Origin(order, "1", "c") if known else None)
+        last = text
+        count = len(split_lines(text))
+        assert (len(origins.lines), len(origins.gaps)) == (count, count + 1)
+
+
+@given(TEXTS, TEXTS)
+def test_each_hunk_of_one_change_has_its_origin(base: str, proposed: str) -> None:
+    """Additions, replacements and pure deletions alike, wherever they stand."""
+    origin = Origin(1, "7", "call")
+    origins = Origins.untouched(base).after(base, proposed, origin)
+    assert {origins.of(hunk) for hunk in hunks(base, proposed)} <= {origin}
+
+
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=5))
+def test_no_hunk_is_without_an_origin(base: str, texts: list[str]) -> None:
+    """Every difference to the base was made by one of the changes."""
+    found = after(base, *texts)
+    assert None not in found
+    assert set(found) <= {str(number) for number in range(1, len(texts) + 1)}
+
+
+BASE = "a\nb\nc\nd\ne\nf\n"
+SCENARIOS = {
+    "each item its line": (["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"], ["1", "2"]),
+    "additions": (["a\nx\nb\nc\nd\ne\nf\n", "a\nx\nb\nc\nd\ne\nf\ny\n"], ["1", "2"]),
+    "deletions": (["a\nc\nd\ne\nf\n", "a\nc\nd\nf\n"], ["1", "2"]),
+    "a deletion at the start and one at the end": (["b\nc\nd\ne\nf\n", "b\nc\nd\ne\n"], ["1", "2"]),
+    "the later one of two in one hunk": (["a\nB\nc\nd\ne\nf\n", "a\nB\nC\nd\ne\nf\n"], ["2"]),
+    "a later one above moves no origin": (["a\nb\nc\nd\nE\nf\n", "x\ny\na\nb\nc\nd\nE\nf\n"], ["2", "1"]),
+    "a deletion above moves no origin": (["a\nb\nc\nd\nE\nf\n", "b\nc\nd\nE\nf\n"], ["2", "1"]),
+    "a line changed twice is the later one's": (["a\nB\nc\nd\ne\nf\n", "a\nBB\nc\nd\ne\nf\n"], ["2"]),
+    "what was taken back has no hunk": (["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n", "a\nb\nc\nd\nE\nf\n"], ["2"]),
+    "all taken out": ([""], ["1"]),
+    "all taken out in two steps": (["a\nb\nc\n", ""], ["2"]),
+    "replaced as a whole": (["x\n", "y\n"], ["2"]),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_hunk_belongs_to_the_latest_item_that_worked_on_it(name: str) -> None:
+    """The items of the hunks at the end, in the order of the hunks."""
+    texts, items = SCENARIOS[name]
+    assert after(BASE, *texts) == items

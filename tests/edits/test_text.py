@@ -1,0 +1,91 @@
+"""Lines and line ends: only `\\n`, `\\r\\n` and `\\r` end a line."""
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.edits.dress import dressed_as
+from fairlead.edits.text import body, line_end, line_number, split_lines, with_line_end
+
+# every character that some library takes for a line end, and what stands around it
+TEXTS = st.text(st.sampled_from("ab\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff日🚀"), max_size=30)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", []),
+        ("\n", ["\n"]),
+        ("a", ["a"]),
+        ("a\nb\r\nc\rd", ["a\n", "b\r\n", "c\r", "d"]),
+        ("a\r\r\nb\n\r", ["a\r", "\r\n", "b\n", "\r"]),
+        ("form\x0cfeed\nU+2028\u2028 and U+0085\x85.\n", ["form\x0cfeed\n", "U+2028\u2028 and U+0085\x85.\n"]),
+        ("\x0b\x1c\x1d\x1e\u2029", ["\x0b\x1c\x1d\x1e\u2029"]),
+        ("日本\n語🚀", ["日本\n", "語🚀"]),
+    ],
+)
+def test_a_text_is_cut_where_an_editor_cuts_it(text: str, lines: list[str]) -> None:
+    """Form feed, U+2028, U+0085 and their like stay inside their line."""
+    assert split_lines(text) == lines
+
+
+@given(TEXTS)
+def test_the_lines_are_the_text(text: str) -> None:
+    """Nothing is lost, and no line holds an end but its own."""
+    lines = split_lines(text)
+    assert "".join(lines) == text
+    assert all("\n" not in body(line) and "\r" not in body(line) for line in lines)
+    assert all(line != body(line) for line in lines[:-1])
+
+
+@given(TEXTS, st.data())
+def test_a_place_has_the_number_of_its_line(text: str, data: st.DataObject) -> None:
+    """Counted from 1; a CRLF is one line end."""
+    lines = split_lines(text)
+    index = data.draw(st.integers(0, max(0, len(lines) - 1)))
+    start = len("".join(lines[:index]))
+    assert line_number(text, start) == index + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [("a\r\nb\n\r\n", "\r\n"), ("a\nb\r\nc\n", "\n"), ("a\rb\r", "\r"), ("a", "?"), ("", "?"), ("a\x85b\u2028", "?")],
+)
+def test_the_usual_line_end_is_the_most_frequent(text: str, end: str) -> None:
+    """A CRLF counts for neither LF nor CR; a text without any gets the default."""
+    assert line_end(text, "?") == end
+
+
+@given(TEXTS, st.sampled_from(["\n", "\r\n", "\r"]))
+def test_all_line_ends_can_be_one(text: str, end: str) -> None:
+    """The lines stay, each with the one end."""
+    changed = with_line_end(text, end)
+    assert [*map(body, split_lines(changed))] == [*map(body, split_lines(text))]
+    assert {line[len(body(line)) :] for line in split_lines(changed)} <= {end, ""}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "dressed"),
+    [
+        ("a\r\nb\r\n", "a\nx\nb\n", "a\r\nx\r\nb\r\n"),
+        ("a\rb\r", "b\na\n", "b\ra\r"),
+        ("a\nb\n", "a\r\nb\r\n", "a\nb\n"),
+        ("", "a\nb\n", "a\nb\n"),
+        # mixed: what stays or is replaced keeps its own end, what is added gets the usual one
+        ("a\r\nb\nc\r\n", "a\nB\nc\n", "a\r\nB\nc\r\n"),
+        ("a\r\nb\nc\r\nd\n", "a\nd\n", "a\r\nd\n"),
+        ("a\r\nb\nc\r\n", "a\nb\nnew\nc\n", "a\r\nb\nnew\r\nc\r\n"),
+        ("a\r\nb\rc\n\n", "a\nb\nc\nlast", "a\r\nb\rc\nlast"),
+        ("a\r\nb\nc", "a\nb\nc\nd", "a\r\nb\nc\r\nd"),
+    ],
+)
+def test_a_rewrite_wears_the_line_ends_that_were_there(old: str, new: str, dressed: str) -> None:
+    """docs/faults.md 1: only what was meant to change changes, in a file that mixes line ends too."""
+    assert dressed_as(old, new) == dressed
+
+
+@given(TEXTS, TEXTS)
+def test_a_rewrite_says_what_it_was_meant_to_say(old: str, new: str) -> None:
+    """Line ends apart, it is the new text; and the same text in other line ends is no change at all."""
+    assert [*map(body, split_lines(dressed_as(old, new)))] == [*map(body, split_lines(new))]
+    assert dressed_as(old, with_line_end(old, "\n")) == old

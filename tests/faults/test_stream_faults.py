@@ -1,0 +1,208 @@
+"""docs/faults.md 15 to 25: streams, cancellation and keys, against the strict fake API and the real server process."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from support.client import Client
+from support.fake_api import Call, Cut, FakeApi, HttpError, MidStreamError, Text, Turn, Wait, event_names
+
+Connect = Callable[..., Client]
+DONE = Turn((Text("Done."),))
+OVERLOADED = HttpError(529, "overloaded_error", "Overloaded", {"retry-after": "0"})
+
+
+async def still_works(client: Client, api: FakeApi, session: str) -> None:
+    """The guarantee behind every fault: the next prompt works, and nothing that the API would refuse was sent."""
+    api.push(Turn((Text("I am here."),)))
+    result = await client.run("Still there?", sessionId=session, deadline=10)
+    assert (result["stopReason"], result["message"]) == ("end_turn", "I am here.")
+    assert api.refusals == []
+
+
+@pytest.mark.parametrize("how", ["close", "drop", "reset"])
+async def test_fault_17_a_connection_that_breaks_after_some_text(connect: Connect, how: Any) -> None:
+    """docs/faults.md 17: bounded retry, no text twice, and the retry is told."""
+    turn = Turn((Text("One two three four five."),), chunk=4)
+    with FakeApi(turns=[Cut(turn, after=6, how=how), turn]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert result["message"] == "One two three four five."
+            assert client.text() == "One two three four five."
+            retry = client.events("retry")[0]
+            assert (retry["attempt"], retry["delayMs"] > 0, bool(retry["reason"])) == (1, True, True)
+            await still_works(client, api, result["sessionId"])
+
+
+async def test_fault_17_another_answer_after_the_break_says_so(connect: Connect) -> None:
+    """docs/faults.md 17: where the second answer differs, the person sees that it starts again."""
+    first, second = Turn((Text("I read the file."),), chunk=2), Turn((Text("I look first."),))
+    with FakeApi(turns=[Cut(first, after=6), second]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert result["message"] == "I look first."
+            assert client.text().endswith("[The connection broke; the answer starts again.]\n\nI look first.")
+
+
+async def test_fault_18_overloaded_twice_then_fine(connect: Connect) -> None:
+    """docs/faults.md 18."""
+    with FakeApi(turns=[OVERLOADED, OVERLOADED, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], len(client.events("retry"))) == ("end_turn", 2)
+
+
+async def test_fault_18_always_overloaded_ends_with_a_clear_error(connect: Connect) -> None:
+    """docs/faults.md 18: bounded, the session usable afterwards."""
+    with FakeApi(turns=[OVERLOADED] * 5) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert result["stopReason"] == "error"
+            assert (result["error"]["kind"], result["error"]["retryable"]) == ("overloaded", True)
+            assert "overloaded" in result["message"] and "5 times" in result["message"]
+            await still_works(client, api, result["sessionId"])
+
+
+async def test_fault_19_an_error_event_inside_an_answer_is_retried(connect: Connect) -> None:
+    """docs/faults.md 19: `event: error` overloaded inside a 200."""
+    turn = Turn((Text("All of it."), Call("search", {"pattern": "x"})))
+    with FakeApi(turns=[MidStreamError(turn, after=4), turn, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert result["stopReason"] == "end_turn"
+            assert client.text() == "All of it.Done."
+            assert len(client.events("tool_started")) == 1
+            assert api.refusals == []
+
+
+THREE = Turn(
+    (
+        Text("Three at once."),
+        Call("write_file", {"path": "a.txt", "content": "a"}),
+        Call("bash", {"command": "echo started; sleep 300"}),
+        Call("write_file", {"path": "b.txt", "content": "b"}),
+    )
+)
+
+
+async def test_fault_20_cancel_during_an_approval(connect: Connect) -> None:
+    """docs/faults.md 20: the question is withdrawn, each call has one result, the next prompt works."""
+    never = asyncio.Event()
+    with FakeApi(turns=[THREE]) as api:
+        async with connect(api, answers={"agent/approve": lambda _: never.wait()}) as client:
+            _, answer = client.begin("agent/runTask", {"prompt": "go"})
+            await client.until(lambda: client.last("agent/approve"))
+            session = client.events()[0]["sessionId"]
+            await client.request("agent/cancel", {"sessionId": session})
+            assert (await answer)["stopReason"] == "cancelled"
+            await client.until(lambda: client.last("$/cancelRequest"))
+            await still_works(client, api, session)
+        sent = [block for block in api.requests[-1].body["messages"][2]["content"] if block["type"] == "tool_result"]
+        assert [("Proposed" in b["content"], "Cancelled" in b["content"], "Not run" in b["content"]) for b in sent] == [
+            (True, False, False),
+            (False, True, False),
+            (False, False, True),
+        ]
+
+
+async def test_fault_20_cancel_during_a_command(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 20: what was started is killed with its children, and the result says how far it came."""
+    allow = {"agent/approve": lambda _: {"option": "allow_once"}}
+    with FakeApi(turns=[THREE]) as api:
+        async with connect(api, answers=allow) as client:
+            number, answer = client.begin("agent/runTask", {"prompt": "go"})
+            await client.event("tool_output", text="started\n")
+            session = client.events()[0]["sessionId"]
+            client.notify("$/cancelRequest", {"id": number})
+            assert (await answer)["stopReason"] == "cancelled"
+            children = psutil.Process(client.process.pid).children(recursive=True)
+            assert [child.name() for child in children] == []
+            await still_works(client, api, session)
+        bash = api.requests[-1].body["messages"][2]["content"][1]["content"]
+        assert "\nCancelled: started, ran " in bash and bash.endswith("killed. Output so far:\nstarted")
+
+
+async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> None:
+    """docs/faults.md 20: wherever the stream stands, nothing runs, and the next prompt in the session is valid."""
+    with FakeApi() as api:
+        async with connect(api) as client:
+            for before in range(len(event_names(THREE))):
+                hold = threading.Event()
+                api.push(Wait(THREE, hold, before))
+                session = (await client.request("agent/sessions/create", {}))["sessionId"]
+                asked = len(api.requests)
+                _, answer = client.begin("agent/runTask", {"prompt": "go", "sessionId": session})
+                await asyncio.to_thread(api.wait_for_requests, asked + 1)
+                await client.request("agent/cancel", {"sessionId": session})
+                assert (await answer)["stopReason"] == "cancelled"
+                hold.set()
+                await still_works(client, api, session)
+            assert client.last("agent/edits") is None
+
+
+async def test_fault_25_no_key(workspace: Path) -> None:
+    """docs/faults.md 25: one clear message that says what to do; the same session works once there is a key."""
+    async with Client(workspace) as client:
+        result = await client.run()
+        assert result["stopReason"] == "error"
+        assert (result["error"]["kind"], result["error"]["retryable"]) == ("auth", False)
+        for way in ("Agent: Set API Key", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+            assert way in result["error"]["message"]
+        with FakeApi(turns=[]) as api:
+            await client.request("agent/credentials", {"apiKey": "test-key", "baseUrl": api.url})
+            await still_works(client, api, result["sessionId"])
+
+
+async def test_fault_25_a_wrong_key(workspace: Path) -> None:
+    """docs/faults.md 25: 401 is not retried and says what to do; the key is not in the message."""
+    with FakeApi(turns=[DONE], key="right") as api:
+        env = {"ANTHROPIC_API_KEY": "wrong-key-123", "ANTHROPIC_BASE_URL": api.url}
+        async with Client(workspace, env=env) as client:
+            result = await client.run()
+            assert (result["stopReason"], result["error"]["kind"]) == ("error", "auth")
+            assert "API key was refused" in result["message"] and "wrong-key-123" not in str(client.log)
+            assert len(api.requests) == 1
+
+
+async def test_fault_25_no_network(workspace: Path) -> None:
+    """docs/faults.md 25: bounded retries, then one message that names where it could not connect."""
+    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    async with Client(workspace, env=env) as client:
+        result = await client.run(deadline=40)
+        assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")
+        assert "http://127.0.0.1:9" in result["message"]
+
+
+async def test_a_prompt_of_a_megabyte_is_refused_and_the_session_works(connect: Connect) -> None:
+    """Bad input: a message that says what to do instead, and nothing is lost."""
+    with FakeApi() as api:
+        async with connect(api) as client:
+            session = (await client.request("agent/sessions/create", {}))["sessionId"]
+            error = await client.error("agent/runTask", {"prompt": "x" * 1_000_000, "sessionId": session})
+            assert (error.code, "too long" in error.message) == (-32602, True)
+            await still_works(client, api, session)
+
+
+async def test_a_lone_surrogate_in_the_prompt_is_harmless(connect: Connect) -> None:
+    """Bad input: half a character becomes a replacement character; the request is valid."""
+    with FakeApi(turns=[DONE]) as api:
+        async with connect(api) as client:
+            assert (await client.run("half \ud83d and whole 🚀"))["stopReason"] == "end_turn"
+        assert api.requests[0].body["messages"][0]["content"][0]["text"] == "half \ufffd and whole 🚀"
+        assert api.refusals == []
+
+
+async def test_a_server_without_caching_and_thinking_works(workspace: Path) -> None:
+    """A Messages API server that knows neither: the fields are left out from then on."""
+    with FakeApi(
+        turns=[Turn((Call("search", {"pattern": "x"}),)), DONE], plain=True, require_key=False, alternate=True
+    ) as api:
+        async with Client(workspace, env={"ANTHROPIC_BASE_URL": api.url}) as client:
+            assert (await client.run())["stopReason"] == "end_turn"
+        assert "cache_control" not in api.requests[-1].body and "thinking" not in api.requests[-1].body
+        assert len(api.requests) == 2 + len(api.refusals)

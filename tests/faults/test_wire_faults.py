@@ -1,0 +1,162 @@
+"""docs/faults.md 44 and 45: wrong messages, each answered with its code; a stream out of step ends the process."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client
+
+Replay = Callable[..., dict[str, Any]]
+
+WRONG: list[tuple[str, Any, int]] = [
+    ("agent/runTask", {}, -32602),
+    ("agent/runTask", None, -32602),
+    ("agent/runTask", [], -32602),
+    ("agent/runTask", {"prompt": 5}, -32602),
+    ("agent/runTask", {"prompt": "   "}, -32602),
+    ("agent/runTask", {"prompt": "x", "sessionId": "nope"}, -32602),
+    ("agent/runTask", {"prompt": "x", "mode": "fly"}, -32602),
+    ("agent/runTask", {"prompt": "x", "context": [{"uri": 5}]}, -32602),
+    ("agent/cancel", {"sessionId": "nope"}, -32602),
+    ("agent/edits/accept", {"sessionId": "nope", "target": {"all": True}}, -32602),
+    ("agent/edits/accept", {"sessionId": "SESSION", "target": {}}, -32602),
+    ("agent/edits/accept", {"sessionId": "SESSION", "target": {"uri": "http://x"}}, -32602),
+    ("agent/edits/reject", {"sessionId": "SESSION", "target": {"all": True}, "version": "1"}, -32602),
+    ("agent/credentials", {"apiKey": 1}, -32602),
+    ("agent/unknown", {}, -32601),
+    ("agent/steer", {}, -32601),
+    ("textDocument/hover", {"textDocument": {"uri": "file:///x"}, "position": {"line": 0, "character": 0}}, -32601),
+    ("workspace/executeCommand", {"command": "nope"}, -32602),
+    ("workspace/executeCommand", {"nope": 1}, -32602),
+    ("workspace/executeCommand", "nope", -32602),
+    ("initialize", {"capabilities": {}}, -32600),
+]
+
+
+async def test_fault_44_each_wrong_request_gets_its_code(workspace: Path) -> None:
+    """docs/faults.md 44: wrong params, unknown session, unknown method; no traceback; the server still answers."""
+    async with Client(workspace) as client:
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        for method, params, code in WRONG:
+            sent = json.loads(json.dumps(params).replace("SESSION", session))
+            error = await client.error(method, sent)
+            assert (method, params, error.code) == (method, params, code)
+            assert error.message and error.data is None and "Traceback" not in error.message
+        assert (await client.request("agent/sessions/create", {}, deadline=2))["sessionId"]
+        assert client.all("window/showMessage") == []
+
+
+async def test_fault_44_before_initialize_and_after_shutdown(workspace: Path) -> None:
+    """docs/faults.md 44: -32002 before `initialize`, -32600 after `shutdown`, exit codes as LSP says."""
+    client = Client(workspace)
+    await client.start()
+    assert (await client.error("agent/runTask", {"prompt": "x"})).code == -32002
+    client.notify("textDocument/didSave", {"textDocument": {"uri": "file:///x"}})
+    await client.request("initialize", client.initialize_params())
+    client.notify("initialized", {})
+    await client.request("shutdown", None)
+    assert (await client.error("agent/runTask", {"prompt": "x"})).code == -32600
+    client.notify("exit", None)
+    async with asyncio.timeout(5):
+        assert await client.process.wait() == 0
+
+
+async def test_fault_44_exit_without_shutdown(workspace: Path) -> None:
+    """LSP: `exit` without `shutdown` ends with 1."""
+    client = Client(workspace)
+    await client.start()
+    await client.request("initialize", client.initialize_params())
+    client.notify("exit", None)
+    async with asyncio.timeout(5):
+        assert await client.process.wait() == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"{nonsense", -32700),
+        (b"\xff\xfe", -32700),
+        (b"[" * 100_000, -32700),
+        (b"[]", -32600),
+        (b'"text"', -32600),
+        (b'{"jsonrpc": "1.0", "id": 1, "method": "x"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": {}, "method": "x"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": 5}', -32600),
+    ],
+)
+async def test_fault_45_invalid_json_in_a_good_frame(workspace: Path, body: bytes, code: int) -> None:
+    """docs/faults.md 45: answered with its code and id null; the next request works."""
+    async with Client(workspace) as client:
+        client.send_raw(body)
+        await client.until(lambda: client.last("answer:?"))
+        assert client.last("answer:?")["code"] == code
+        assert (await client.request("agent/sessions/create", {}))["sessionId"]
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"Content-Length: 5000\r\n\r\n{}",
+        b"Content-Length: 2",
+        b"Content-Length: many\r\n\r\n{}",
+        b"Content-Length: -5\r\n\r\n{}",
+        b"Content-Type: x\r\n\r\n{}",
+        b"no header at all\r\n\r\n",
+        b"x" * 10_000,
+        b"Content-Length: 2\r\n\r\n{}trailing rubbish that is no header\r\n\r\n",
+    ],
+)
+async def test_fault_45_a_stream_out_of_step_ends_the_process(workspace: Path, stream: bytes) -> None:
+    """docs/faults.md 45: a wrong Content-Length or half a frame: a non-zero code, never a hang."""
+    client = Client(workspace)
+    await client.start()
+    assert client.process.stdin is not None
+    client.process.stdin.write(stream)
+    client.process.stdin.close()
+    async with asyncio.timeout(10):
+        assert await client.process.wait() != 0
+
+
+async def test_a_client_that_leaves_ends_the_server_and_its_command(workspace: Path, replay: Replay) -> None:
+    """The client is gone (its pipe is closed) while a command runs: the server ends, and the command with it."""
+    pid_file = workspace / "pid"
+    settings = replay({"calls": [{"bash": {"command": "echo $$ > pid; echo up; sleep 300"}}]})
+    client = Client(workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "allow_once"}})
+    await client.start()
+    await client.request("initialize", client.initialize_params())
+    client.notify("initialized", {})
+    client.begin("agent/runTask", {"prompt": "go"})
+    await client.event("tool_output")
+    assert client.process.stdin is not None
+    client.process.stdin.close()
+    async with asyncio.timeout(10):
+        await client.process.wait()
+    assert not Path(f"/proc/{pid_file.read_text().strip()}").exists()
+
+
+async def test_no_folder_and_a_folder_that_is_none(tmp_path: Path) -> None:
+    """Bad input: no folder open, or a workspace that is a file: -32803 with the reason."""
+    async with Client(None) as client:
+        error = await client.error("agent/runTask", {"prompt": "x"})
+        assert error.code == -32803 and "No folder is open" in error.message
+    file = tmp_path / "file"
+    file.write_text("x")
+    async with Client(file) as client:
+        error = await client.error("agent/runTask", {"prompt": "x"})
+        assert error.code == -32803 and "not a folder" in error.message
+
+
+async def test_a_replay_file_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
+    """Bad input: the line and the reason, as the run's error; a mended file works in the same session."""
+    file = tmp_path / "bad.yaml"
+    file.write_text("replay: 1\nturns:\n  - text: a\n    cals: []\n")
+    async with Client(workspace, settings={"replay": str(file)}) as client:
+        result = await client.run()
+        assert (result["stopReason"], result["error"]["kind"]) == ("error", "replay")
+        assert "line 4" in result["message"] and "unknown field “cals”" in result["message"]
+        file.write_text("replay: 1\nturns:\n  - text: a\n")
+        assert (await client.run(sessionId=result["sessionId"]))["message"] == "a"

@@ -1,0 +1,277 @@
+"""The contract of docs/protocol.md, seen from outside: handshake, order, settings, cancelling, plain clients."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import EDITOR, NOTHING, Client
+from support.fake_api import Call, FakeApi, Text, Turn
+
+Replay = Callable[..., dict[str, Any]]
+
+PLAN = {"todo": {"items": [{"content": "One", "status": "in_progress", "activeForm": "Doing one"}]}}
+
+
+def edit(path: str, old: str, new: str) -> dict[str, Any]:
+    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
+
+
+async def test_the_handshake_announces_the_agent(workspace: Path) -> None:
+    """docs/protocol.md, Initialize: `experimental.agent: {version: 1}` and the commands for plain clients."""
+    async with Client(workspace) as client:
+        capabilities = client.server["capabilities"]
+        assert capabilities["experimental"]["agent"] == {"version": 1}
+        assert "fairlead.server.runTask" in capabilities["executeCommandProvider"]["commands"]
+        registered = await client.until(lambda: client.last("client/registerCapability"))
+        options = registered["registrations"][0]["registerOptions"]
+        assert options == {"schemes": ["fairlead-base", "fairlead-proposed"]}
+
+
+async def test_states_come_before_the_event_and_the_answer_that_follow_them(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, Order: state before answer, `run_finished` last of the run, `seq` without gaps."""
+    (workspace / "a.py").write_text("x = 1\n")
+    settings = replay(
+        {"text": "Planning.", "calls": [PLAN]}, {"calls": [edit("a.py", "x = 1", "x = 2")]}, {"text": "Done."}
+    )
+    async with Client(workspace, settings=settings) as client:
+        result = await client.run()
+        kinds = [params["kind"] if name == "agent/event" else name for name, params in client.log]
+        assert kinds.index("agent/plan") < kinds.index("tool_finished")
+        assert kinds.index("agent/edits") < kinds.index("answer:agent/runTask")
+        assert kinds.index("run_finished") < kinds.index("answer:agent/runTask")
+        sequence = [event["seq"] for event in client.events()]
+        assert sequence == list(range(1, len(sequence) + 1))
+        assert client.events()[-1]["kind"] == "run_finished"
+        assert client.events()[0]["model"] == "replay (script.replay.yaml)"
+        versions = [state["version"] for state in client.all("agent/plan")]
+        assert versions == sorted(set(versions))
+        assert result == {
+            "sessionId": result["sessionId"],
+            "stopReason": "end_turn",
+            "message": "Done.",
+            "usage": result["usage"],
+            "error": None,
+        }
+
+
+async def test_deltas_are_coalesced_and_nothing_overtakes_them(connect: Callable[..., Client]) -> None:
+    """docs/protocol.md: 2,000 deltas become few notifications, their text whole and before the next event."""
+    words = "word " * 2000
+    turn = Turn((Text(words), Call("search", {"pattern": "x"})), chunk=5)
+    with FakeApi(turns=[turn, Turn((Text("End."),))]) as api:
+        async with connect(api) as client:
+            await client.run()
+            assert client.text() == words + "End."
+            assert len(client.events("text")) < 500
+            kinds = [event["kind"] for event in client.events()]
+            last_text = max(i for i, kind in enumerate(kinds[: kinds.index("tool_started")]) if kind == "text")
+            assert last_text < kinds.index("tool_started")
+
+
+async def test_a_session_made_first_is_the_one_that_runs(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md: `agent/sessions/create`, then runs in it; its id is fit for a URI's authority."""
+    async with Client(workspace, settings=replay({"text": "a"}, {"text": "b"})) as client:
+        session = (await client.request("agent/sessions/create", {"title": "T"}))["sessionId"]
+        assert session == session.lower() and session.replace("-", "").isalnum()
+        assert [(await client.run(sessionId=session))["message"] for _ in "ab"] == ["a", "b"]
+
+
+async def test_a_second_run_in_a_running_session_is_refused(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, Errors: -32803 with the reason; the first run is not disturbed; another session may run."""
+    settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "end"})
+    asked = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def approve(_: Any) -> Any:
+        asked.set()
+        await go_on.wait()
+        return {"option": "allow_once"}
+
+    async with Client(workspace, settings=settings, answers={"agent/approve": approve}) as client:
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        _, first = client.begin("agent/runTask", {"prompt": "go", "sessionId": session})
+        await asked.wait()
+        error = await client.error("agent/runTask", {"prompt": "more", "sessionId": session})
+        assert (error.code, "already running" in error.message) == (-32803, True)
+        go_on.set()
+        assert (await first)["stopReason"] == "end_turn"
+
+
+@pytest.mark.parametrize("way", ["$/cancelRequest", "agent/cancel", "window/workDoneProgress/cancel"])
+async def test_a_run_is_cancelled_each_way_and_still_answers(workspace: Path, replay: Replay, way: str) -> None:
+    """docs/protocol.md: the request answers with `cancelled`, the open question is withdrawn, the session goes on."""
+    settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "again"})
+    never = asyncio.Event()
+    async with Client(workspace, settings=settings, answers={"agent/approve": lambda _: never.wait()}) as client:
+        number, answer = client.begin("agent/runTask", {"prompt": "go", "workDoneToken": "t1"})
+        await client.until(lambda: client.last("agent/approve"))
+        session = client.events()[0]["sessionId"]
+        if way == "$/cancelRequest":
+            client.notify(way, {"id": number})
+        elif way == "agent/cancel":
+            assert await client.request(way, {"sessionId": session}) is None
+            assert await client.request(way, {"sessionId": session}) is None
+        else:
+            client.notify(way, {"token": "t1"})
+        assert (await answer)["stopReason"] == "cancelled"
+        assert client.last("$/cancelRequest")["id"].startswith("fairlead-")
+        assert (await client.run(sessionId=session))["message"] == "again"
+
+
+async def test_progress_tells_the_item_and_the_count(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md: work-done progress with the active form of the current item and the count."""
+    asking = {"calls": [{"bash": {"command": "true"}}]}
+    async with Client(
+        workspace, settings=replay({"calls": [PLAN]}, {"text": "end"}, asking, {"text": "end"})
+    ) as client:
+
+        async def approve(_: Any) -> Any:
+            await client.until(lambda: client.last("$/progress")["token"] != "mine")
+            return {"option": "allow_once"}
+
+        client.answers["agent/approve"] = approve
+        await client.run(workDoneToken="mine")
+        assert client.events("run_started")[0]["workDoneToken"] == "mine"
+        values = [p["value"] for p in client.all("$/progress") if p["token"] == "mine"]
+        assert [value["kind"] for value in values] == ["begin", *["report"] * (len(values) - 2), "end"]
+        assert values[0]["cancellable"] is True and "replay" in values[0]["title"]
+        assert values[1]["message"] == "Doing one (0/1)"
+        await client.run(sessionId=client.events()[0]["sessionId"])
+        created = await client.until(lambda: client.last("window/workDoneProgress/create"))
+        assert any(p["token"] == created["token"] for p in client.all("$/progress"))
+
+
+async def test_wrong_settings_are_named_once_and_replaced(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md: unknown and invalid settings go to window/showMessage once; the server works with defaults."""
+    settings = replay({"text": "ok"}, nonsense=1, maxTokens="many", plan={"maxItems": 0, "x": 1}, approvals="never")
+    async with Client(workspace, settings=settings) as client:
+        message = client.last("window/showMessage")["message"]
+        for part in ("nonsense", "maxTokens", "plan.maxItems", "plan.x", "approvals"):
+            assert part in message
+        client.notify("workspace/didChangeConfiguration", {"settings": settings})
+        assert (await client.run())["message"] == "ok"
+        assert len(client.all("window/showMessage")) == 1
+
+
+async def test_settings_change_while_the_server_runs(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md: didChangeConfiguration; the next rewrite of the plan follows the new limit (P7)."""
+    items = [{"content": f"Step {n}", "status": "pending"} for n in range(3)]
+    settings = replay({"calls": [{"todo": {"items": items}}]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        client.notify("workspace/didChangeConfiguration", {"settings": {**settings, "plan": {"maxItems": 2}}})
+        await client.run()
+        assert client.events("tool_finished")[0]["text"] == "Error: Max 2 todos allowed"
+
+
+async def test_a_plain_client_works_with_commands_alone(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, executeCommand: start, watch by asking, accept; the end comes as a message."""
+    (workspace / "a").write_text("1\n")
+    settings = replay({"calls": [PLAN, edit("a", "1", "2")]}, {"text": "All done."})
+
+    async with Client(workspace, settings=settings) as client:
+
+        async def command(name: str, **params: Any) -> Any:
+            return await client.request(
+                "workspace/executeCommand", {"command": f"fairlead.server.{name}", "arguments": [params]}
+            )
+
+        session = (await command("runTask", prompt="go"))["sessionId"]
+        message = await client.until(lambda: client.last("window/showMessage"))
+        assert message == {"type": 3, "message": "Fairlead (end_turn): All done."}
+        assert (await command("plan", sessionId=session))["total"] == 1
+        assert len((await command("edits", sessionId=session))["files"]) == 1
+        review = await command("accept", sessionId=session, target={"all": True})
+        assert review["outcomes"][0]["outcome"] == "applied"
+        assert (workspace / "a").read_text() == "2\n"
+        assert await command("cancel", sessionId=session) is None
+        error = await client.error("workspace/executeCommand", {"command": "fairlead.server.accept", "arguments": []})
+        assert error.code == -32602
+
+
+async def test_fault_47_a_client_that_announces_nothing(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 47: the run works; commands are rejected; accepting says what this editor cannot do."""
+    (workspace / "a").write_text("1\n")
+    settings = replay({"calls": [edit("a", "1", "2"), {"bash": {"command": "touch made"}}]}, {"text": "End."})
+    async with Client(workspace, settings=settings, capabilities=NOTHING) as client:
+        result = await client.run()
+        assert result["message"] == "End."
+        assert "did not allow" in client.events("tool_finished")[1]["text"]
+        assert client.all("$/progress") == []
+        target = {"sessionId": result["sessionId"], "target": {"all": True}}
+        review = await client.request("agent/edits/accept", target)
+        assert review["outcomes"][0]["outcome"] == "failed"
+        assert "cannot apply edits" in review["outcomes"][0]["message"]
+        assert len(review["edits"]["files"]) == 1
+    assert [entry.name for entry in workspace.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("title", "made"), [("Allow Once", True), ("Allow for This Session", True), ("Reject", False), (None, False)]
+)
+async def test_without_approvals_the_person_is_asked_by_a_message(
+    workspace: Path, replay: Replay, title: str | None, made: bool
+) -> None:
+    """docs/protocol.md: showMessageRequest with three actions in that order; the whole command is in it."""
+    settings = replay({"calls": [{"bash": {"command": "touch made"}}]}, {"text": "End."})
+    capabilities = {**EDITOR, "experimental": {}}
+    answers = {"window/showMessageRequest": lambda _: {"title": title} if title else None}
+    async with Client(workspace, settings=settings, capabilities=capabilities, answers=answers) as client:
+        await client.run()
+        question = client.last("window/showMessageRequest")
+        assert [a["title"] for a in question["actions"]] == ["Allow Once", "Allow for This Session", "Reject"]
+        assert "touch made" in question["message"]
+    assert (workspace / "made").exists() is made
+
+
+async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspace: Path, replay: Replay) -> None:
+    """The approval and the result both begin with the line; an allowance for the session is for the same bytes."""
+    (workspace / "a").write_text("1\n")
+    commands = [{"bash": {"command": command}} for command in ("cat a", "cat  a")]
+    again = [{"read_file": {"path": "a"}}, commands[0], commands[1]]
+    settings = replay({"calls": [edit("a", "1", "2"), commands[0]]}, {"calls": again}, {"text": "."})
+    answers = {"agent/approve": lambda _: {"option": "allow_session"}}
+    line = "Runs on the files on disk; 1 proposed edits are not visible to it."
+    async with Client(workspace, settings=settings, answers=answers) as client:
+        await client.run()
+        asked = client.all("agent/approve")
+        assert [request["command"] for request in asked] == ["cat a", "cat  a"]
+        assert asked[0]["reasons"][0] == line
+        assert asked[0]["cwd"] == str(workspace) and asked[0]["mode"] == "workspace"
+        texts = [e["text"] for e in client.events("tool_finished") if "exit code" in e["text"]]
+        assert len(texts) == 3 and all(text.startswith(f"{line}\n1\n(exit code 0") for text in texts)
+
+
+async def test_an_untrusted_workspace_gets_no_run(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 39, its part here: no request, no command before trust; trust can come later."""
+    with FakeApi(turns=[Turn((Text("ok"),))]) as api:
+        env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
+        async with Client(workspace, env=env, trusted=False) as client:
+            error = await client.error("agent/runTask", {"prompt": "go"})
+            assert error.code == -32803 and "not trusted" in error.message
+            assert api.requests == []
+            client.notify("agent/trust", {"trusted": True})
+            assert (await client.run())["message"] == "ok"
+
+
+async def test_credentials_go_before_settings_and_environment_and_nowhere_else(workspace: Path) -> None:
+    """docs/protocol.md, precedence; docs/faults.md 40: the key shows in no message and no event."""
+    with FakeApi(turns=[Turn((Text("ok"),))], key="sk-right") as api:
+        env = {"ANTHROPIC_API_KEY": "sk-wrong", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+        async with Client(workspace, env=env, settings={"baseUrl": "http://127.0.0.1:9"}) as client:
+            assert await client.request("agent/credentials", {"apiKey": "sk-right", "baseUrl": api.url}) is None
+            assert (await client.run())["message"] == "ok"
+            assert "sk-" not in str(client.log)
+
+
+async def test_context_is_told_to_the_model(connect: Callable[..., Client], workspace: Path) -> None:
+    """docs/protocol.md, runTask `context`: files and lines that the person points to."""
+    uri = (workspace / "a.py").as_uri()
+    span = {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 0}}
+    with FakeApi(turns=[Turn((Text("ok"),))]) as api:
+        async with connect(api) as client:
+            await client.run(context=[{"uri": uri, "range": span}, {"uri": workspace.as_uri()}])
+        told = api.requests[0].body["messages"][0]["content"][1]["text"]
+        assert told == "The user points to:\n- a.py, lines 3 to 5\n- ."

@@ -1,0 +1,227 @@
+"""Reviewing over the wire (docs/protocol.md): accept, reject, buffers and conflicts, what an editor may refuse."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support.client import Client, Refuse
+
+Replay = Callable[..., dict[str, Any]]
+
+PLAN = {"todo": {"items": [{"content": "One", "status": "in_progress", "activeForm": "Doing one"}]}}
+
+
+def edit(path: str, old: str, new: str) -> dict[str, Any]:
+    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
+
+
+def write(path: str, content: str) -> dict[str, Any]:
+    return {"write_file": {"path": path, "content": content}}
+
+
+async def test_accept_by_hunk_file_item_and_all(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, Target: each kind, with the bytes on disk after it."""
+    lines = [f"line {n}\n" for n in range(1, 21)]
+    (workspace / "a.txt").write_text("".join(lines))
+    (workspace / "b.txt").write_text("b\n")
+    second = {
+        "items": [{"id": "1", "content": "One", "status": "completed"}, {"content": "Two", "status": "in_progress"}]
+    }
+    settings = replay(
+        {"calls": [PLAN, edit("a.txt", "line 2\n", "LINE 2\n"), edit("a.txt", "line 10\n", "LINE 10\n")]},
+        {
+            "calls": [
+                {"todo": second},
+                edit("a.txt", "line 18\n", "LINE 18\n"),
+                edit("b.txt", "b", "B"),
+                write("c/d.txt", "d\n"),
+            ]
+        },
+        {"text": "end"},
+    )
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        edits = client.last("agent/edits")
+        by_name = {file["uri"].rsplit("/", 1)[-1]: file for file in edits["files"]}
+        hunks = by_name["a.txt"]["hunks"]
+        assert [(h["oldStart"], h["oldLines"], h["itemId"]) for h in hunks] == [(2, 1, "1"), (10, 1, "1"), (18, 1, "2")]
+        assert (by_name["d.txt"]["kind"], by_name["d.txt"]["itemIds"]) == ("create", ["2"])
+
+        async def accept(target: dict[str, Any]) -> list[str]:
+            params = {"sessionId": session, "target": target, "version": client.last("agent/edits")["version"]}
+            review = await client.request("agent/edits/accept", params)
+            return [outcome["outcome"] for outcome in review["outcomes"]]
+
+        uri = by_name["a.txt"]["uri"]
+        assert await accept({"uri": uri, "hunk": hunks[1]["id"]}) == ["applied"]
+        assert (workspace / "a.txt").read_text() == "".join(lines).replace("line 10\n", "LINE 10\n")
+        assert await accept({"uri": uri, "hunk": hunks[1]["id"]}) == ["failed"]
+        assert await accept({"item": "1"}) == ["applied"]
+        assert (workspace / "b.txt").read_text() == "b\n"
+        assert await accept({"uri": by_name["d.txt"]["uri"]}) == ["applied"]
+        assert (workspace / "c" / "d.txt").read_text() == "d\n"
+        assert await accept({"all": True}) == ["applied", "applied"]
+        assert (workspace / "a.txt").read_text().count("LINE") == 3
+        assert client.last("agent/edits")["files"] == []
+
+
+async def test_reject_by_hunk_and_all_touches_nothing(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 9 (fault_09): rejected, bytes and mtime are what they were."""
+    file = workspace / "a.txt"
+    file.write_bytes(b"one\r\ntwo\r\nthree\r\nfour\r\nfive")
+    before = file.stat().st_mtime_ns
+    settings = replay({"calls": [edit("a.txt", "one", "1"), edit("a.txt", "five", "5")]}, {"text": "end"})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        found = client.last("agent/edits")["files"][0]
+        target = {"uri": found["uri"], "hunk": found["hunks"][0]["id"]}
+        review = await client.request("agent/edits/reject", {"sessionId": session, "target": target, "reason": "no"})
+        assert [outcome["outcome"] for outcome in review["outcomes"]] == ["rejected"]
+        assert [hunk["newStart"] for hunk in review["edits"]["files"][0]["hunks"]] == [5]
+        review = await client.request("agent/edits/reject", {"sessionId": session, "target": {"all": True}})
+        assert review["edits"]["files"] == []
+    assert file.read_bytes() == b"one\r\ntwo\r\nthree\r\nfour\r\nfive"
+    assert file.stat().st_mtime_ns == before
+
+
+async def test_a_decision_on_an_old_state_is_refused(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, `version`: the target changed since: -32801 and nothing is done; other files do not matter."""
+    for name in "ab":
+        (workspace / name).write_text("1\n")
+    settings = replay(
+        {"calls": [edit("a", "1", "2"), edit("b", "1", "2")]}, {"text": "."}, {"calls": [edit("a", "2", "3")]}
+    )
+    async with Client(workspace, settings={**settings, "loop": {"maxRounds": 2}}) as client:
+        session = (await client.run())["sessionId"]
+        seen = client.last("agent/edits")["version"]
+        await client.run(sessionId=session)
+        uri = (workspace / "a").as_uri()
+        params = {"sessionId": session, "target": {"uri": uri}, "version": seen}
+        assert (await client.error("agent/edits/accept", params)).code == -32801
+        assert (workspace / "a").read_text() == "1\n"
+        other = {"sessionId": session, "target": {"uri": (workspace / "b").as_uri()}, "version": seen}
+        assert (await client.request("agent/edits/accept", other))["outcomes"][0]["outcome"] == "applied"
+
+
+async def test_a_file_that_changed_underneath_is_a_conflict(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 6 (fault_06): the disk's content is not lost; the other file is accepted all the same."""
+    for name in "ab":
+        (workspace / name).write_text("1\n2\n3\n")
+    settings = replay({"calls": [edit("a", "2", "two"), edit("b", "2", "two")]}, {"text": "end"})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        (workspace / "a").write_text("1\nmine\n3\n")
+        review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        outcomes = {Path(o["uri"]).name: o["outcome"] for o in review["outcomes"]}
+        assert outcomes == {"a": "conflict", "b": "applied"}
+        assert [file["state"] for file in review["edits"]["files"]] == ["conflict"]
+        assert review["edits"]["files"][0]["hunks"][0]["conflict"]["current"] == "1\nmine\n3\n"
+        assert (workspace / "a").read_text() == "1\nmine\n3\n"
+        (workspace / "a").write_text("1\n2\n3\n")
+        review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        assert [o["outcome"] for o in review["outcomes"]] == ["applied"]
+
+
+async def test_a_dirty_buffer_is_the_truth(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 7 (fault_07): read, edited, accepted on the buffer; what was typed stays, the disk too."""
+    file = workspace / "a.py"
+    file.write_text("disk = 1\n")
+    settings = replay(
+        {"calls": [{"read_file": {"path": "a.py"}}, edit("a.py", "typed = 1", "typed = 2")]}, {"text": "."}
+    )
+    async with Client(workspace, settings=settings) as client:
+        uri = client.open(file, "typed = 1\n# more 🚀\n")
+        session = (await client.run())["sessionId"]
+        assert client.events("tool_finished")[0]["text"] == "typed = 1\n# more 🚀\n"
+        review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        assert [o["outcome"] for o in review["outcomes"]] == ["applied"]
+        assert client.last("workspace/applyEdit")["edit"]["documentChanges"][0]["textDocument"]["version"] == 1
+        assert client.buffers[uri][0] == "typed = 2\n# more 🚀\n"
+        assert file.read_text() == "disk = 1\n"
+
+
+async def test_typing_makes_a_conflict_and_undoing_it_ends_it(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, `Edits.state`: told when the open document departs from the base, and when it is back."""
+    file = workspace / "a.py"
+    file.write_text("x = 1\n")
+    async with Client(workspace, settings=replay({"calls": [edit("a.py", "x = 1", "x = 2")]}, {"text": "."})) as client:
+        client.open(file)
+        await client.run()
+        client.type(file, "x = 1  # mine\n")
+        await client.until(lambda: client.last("agent/edits")["files"][0]["state"] == "conflict")
+        client.type(file, "x = 1\n")
+        await client.until(lambda: client.last("agent/edits")["files"][0]["state"] == "pending")
+
+
+async def test_incremental_changes_with_odd_line_breaks_stay_in_step(workspace: Path, replay: Replay) -> None:
+    """LSP didChange in UTF-16, with form feed, U+2028 and emoji inside lines, CRLF and lone CR."""
+    file = workspace / "a.txt"
+    file.write_text("x")
+    text = "a\x0cb\u2028c\r\n🚀é\rlast"
+    async with Client(
+        workspace, settings=replay({"calls": [{"read_file": {"path": "a.txt"}}]}, {"text": "."})
+    ) as client:
+        uri = client.open(file, text)
+        change = {"range": {"start": {"line": 1, "character": 2}, "end": {"line": 2, "character": 0}}, "text": "X"}
+        document = {"uri": uri, "version": 2}
+        client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+        await client.run()
+        assert client.events("tool_finished")[0]["text"] == "a\x0cb\u2028c\n🚀Xlast"
+
+
+async def test_the_editor_refuses_an_accept(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 10 (fault_10): exact outcomes, what did not apply stays, good ones are not held up."""
+    for name in "abc":
+        (workspace / name).write_text("1\n")
+    settings = replay({"calls": [edit(name, "1", "2") for name in "abc"]}, {"text": "."})
+
+    async with Client(workspace, settings=settings) as client:
+
+        def apply(params: Any) -> Any:
+            names = [change["textDocument"]["uri"][-1] for change in params["edit"]["documentChanges"]]
+            return {"applied": False, "failureReason": "b is locked"} if "b" in names else client.apply_edit(params)
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        outcomes = {o["uri"][-1]: (o["outcome"], o["message"]) for o in review["outcomes"]}
+        assert outcomes == {"a": ("applied", ""), "b": ("failed", "b is locked"), "c": ("applied", "")}
+        assert [file["uri"][-1] for file in review["edits"]["files"]] == ["b"]
+        assert [(workspace / name).read_text() for name in "abc"] == ["2\n", "1\n", "2\n"]
+
+
+async def test_an_error_answer_to_apply_edit_is_a_failed_outcome(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md: the reason is passed on; nothing is lost."""
+
+    def apply(_: Any) -> Any:
+        raise Refuse("read-only editor")
+
+    (workspace / "a").write_text("1\n")
+    settings = replay({"calls": [edit("a", "1", "2")]}, {"text": "."})
+    async with Client(workspace, settings=settings, answers={"workspace/applyEdit": apply}) as client:
+        session = (await client.run())["sessionId"]
+        review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        assert review["outcomes"][0]["outcome"] == "failed"
+        assert "read-only editor" in review["outcomes"][0]["message"]
+        assert len(review["edits"]["files"]) == 1
+
+
+async def test_both_sides_of_the_diff_can_be_read(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md: `fairlead-base` and `fairlead-proposed`; refreshed on change; an unknown explains itself."""
+    file = workspace / "a ü.txt"
+    file.write_text("1\n", encoding="utf-8")
+    async with Client(workspace, settings=replay({"calls": [edit("a ü.txt", "1", "2")]}, {"text": "."})) as client:
+        await client.until(lambda: client.last("client/registerCapability"))
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        await client.run(sessionId=session)
+        path = file.as_uri().removeprefix("file://")
+        refreshed = await client.until(lambda: client.last("workspace/textDocumentContent/refresh"))
+        assert refreshed["uri"].startswith("fairlead-")
+
+        async def content(uri: str) -> str:
+            return (await client.request("workspace/textDocumentContent", {"uri": uri}))["text"]
+
+        assert await content(f"fairlead-base://{session}{path}") == "1\n"
+        assert await content(f"fairlead-proposed://{session}{path}") == "2\n"
+        assert "no longer there" in await content(f"fairlead-proposed://unknown{path}")
+        assert "does not know" in await content("fairlead-proposed:nonsense")

@@ -1,0 +1,118 @@
+"""The replay model: a recording plays the model, and says so wherever it runs."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Usage
+from fairlead.models.anthropic import Endpoint
+from fairlead.models.choose import ModelChoice, open_model
+from fairlead.models.recording import Recording, Turn, write_recording
+from fairlead.models.replay import ReplayModel
+
+REQUEST = Request("system", [], [{"role": "user", "content": [{"type": "text", "text": "whatever"}]}])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "my recording.yaml"
+
+
+def recorded(path: Path, *turns: Turn, **fields: Any) -> ReplayModel:
+    write_recording(path, Recording(turns, **fields))
+    return ReplayModel(path)
+
+
+async def events(model: ReplayModel) -> list[ModelEvent]:
+    return [event async for event in model.stream(REQUEST)]
+
+
+async def reply(model: ReplayModel) -> Reply:
+    last = (await events(model))[-1]
+    assert isinstance(last, Reply)
+    return last
+
+
+async def test_it_plays_each_turn_once_in_order(path: Path) -> None:
+    """Whatever is asked: thinking and text as deltas, then a reply with content, calls and usage."""
+    calls = (("read_file", {"path": "a.py"}), ("bash", {"command": "ls"}))
+    model = recorded(path, Turn("我 look first.", "Hm, so.", calls, usage=Usage(1, 2, 3, 4, 5)), Turn("Done."))
+    seen = await events(model)
+    last = seen[-1]
+    assert isinstance(last, Reply)
+    assert "".join(event.text for event in seen if isinstance(event, ThinkingDelta)) == "Hm, so."
+    assert [event.text for event in seen if isinstance(event, TextDelta)] == ["我 ", "look ", "first."]
+    assert [(call.name, call.input, call.problem) for call in last.calls] == [(*call, None) for call in calls]
+    assert [block["type"] for block in last.content] == ["text", "tool_use", "tool_use"]
+    assert (last.stop_reason, last.usage) == ("tool_use", Usage(1, 2, 3, 4, 5))
+    second = await reply(model)
+    assert (second.text, second.stop_reason, second.calls) == ("Done.", "end_turn", [])
+
+
+async def test_every_call_has_an_id_of_its_own(path: Path) -> None:
+    """The API refuses a history in which one comes twice; and the content names the same ids."""
+    model = recorded(path, *[Turn(calls=(("bash", {}), ("bash", {})))] * 3)
+    replies = [await reply(model) for _ in range(3)]
+    ids = [call.id for answer in replies for call in answer.calls]
+    assert len(set(ids)) == 6
+    assert ids == [block["id"] for answer in replies for block in answer.content]
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "refusal", "end_turn"])
+async def test_a_stop_reason_can_be_played(path: Path, stop: str) -> None:
+    """Also one that does not fit the calls: that is what it is for."""
+    assert (await reply(recorded(path, Turn(calls=(("bash", {}),), stop=stop)))).stop_reason == stop
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_an_empty_text_is_no_block(path: Path, text: str) -> None:
+    """The API refuses it when it comes back."""
+    assert (await reply(recorded(path, Turn(text)))).content == []
+
+
+async def test_at_its_end_it_says_so(path: Path) -> None:
+    """Kind `replay`, how many answers were played, and again at each further request."""
+    model = recorded(path, Turn("One."), Turn("Two."))
+    for _ in range(2):
+        await reply(model)
+    for _ in range(2):
+        with pytest.raises(ModelError) as error:
+            await events(model)
+        assert error.value.kind == "replay"
+        assert error.value.message == "The recording my recording.yaml is at its end (2 answers were played)."
+
+
+async def test_a_mistake_in_the_file_comes_with_the_first_request(path: Path) -> None:
+    """Not before: opening the model must not fail. Once it is mended, the same model plays."""
+    path.write_text("replay: 1\nturns:\n- txt: x\n", encoding="utf-8")
+    model = ReplayModel(path)
+    with pytest.raises(ModelError, match="line 3: unknown field"):
+        await events(model)
+    path.write_text("replay: 1\nturns:\n- text: x\n", encoding="utf-8")
+    assert (await reply(model)).text == "x"
+
+
+async def test_the_pace_is_kept_and_can_be_interrupted(path: Path) -> None:
+    """A pause after each word; whoever leaves does not wait for the rest."""
+    model = recorded(path, Turn("one two three"), Turn("so long " * 100), pace=0.02)
+    began = time.monotonic()
+    await reply(model)
+    assert time.monotonic() - began >= 0.05
+    stream = model.stream(REQUEST)
+    assert await anext(stream) == TextDelta("so ")
+    await stream.aclose()
+
+
+def test_its_name_says_replay(path: Path) -> None:
+    """Wherever a model's name is shown, with the file's name."""
+    assert recorded(path, Turn("x")).name == "replay (my recording.yaml)"
+
+
+def test_a_replay_file_wins_over_every_endpoint(path: Path) -> None:
+    """Nothing is opened yet, and no key is needed."""
+    endpoint = Endpoint("claude-x", 100, None, None, "key", None)
+    assert open_model(ModelChoice(endpoint, path)).name == "replay (my recording.yaml)"
+    assert open_model(ModelChoice(endpoint)).name == "claude-x"

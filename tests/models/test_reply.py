@@ -1,0 +1,261 @@
+"""What becomes of a stream's events: content that may be sent back, and calls that are run only if they are whole."""
+
+import json
+import sys
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.agent.messages import ToolCall
+from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
+from fairlead.models.reply import ReplyBuilder, read_input
+from support.fake_api import Call, Text, Thinking, Turn
+from support.fake_api_turns import Envelope, Event, content, steps
+
+Json = dict[str, Any]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(st.text(max_size=5), JSON, max_size=3)
+BLOCKS = st.lists(
+    st.one_of(
+        st.builds(Text, st.text(max_size=20)),
+        st.builds(Thinking, st.text(max_size=20), st.text("abc=", min_size=1, max_size=5)),
+        st.builds(Call, st.sampled_from(["bash", "todo"]), OBJECTS, st.uuids().map(str)),
+    ),
+    max_size=5,
+)
+
+
+def fed(*events: Json) -> tuple[Reply | None, list[TextDelta | ThinkingDelta]]:
+    """The reply after these events, and what a person saw."""
+    builder = ReplyBuilder()
+    seen = [delta for delta in map(builder.feed, events) if delta is not None]
+    return builder.reply, seen
+
+
+def block(index: int, start: Json, *deltas: Json, stop: bool = True) -> list[Json]:
+    """The events of one content block."""
+    events: list[Json] = [{"type": "content_block_start", "index": index, "content_block": start}]
+    events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+    return [*events, {"type": "content_block_stop", "index": index}] if stop else events
+
+
+def whole(*events: Json, stop_reason: str | None = "end_turn") -> Reply:
+    """The reply of a stream of these events, begun and ended as the API does."""
+    start = {"type": "message_start", "message": {"usage": {"input_tokens": 3, "output_tokens": 1}}}
+    delta = {"type": "message_delta", "delta": {"stop_reason": stop_reason}, "usage": {"output_tokens": 5}}
+    reply, _ = fed(start, *events, delta, {"type": "message_stop"})
+    assert reply is not None
+    return reply
+
+
+def call(*pieces: str, start: Any = None, stop: bool = True) -> list[Json]:
+    """The events of one call whose JSON comes in pieces."""
+    deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+    return block(0, {"type": "tool_use", "id": "t1", "name": "bash", "input": start or {}}, *deltas, stop=stop)
+
+
+@given(BLOCKS, st.sampled_from([None, 1, 3]), st.booleans())
+def test_a_turn_comes_back_as_it_was_sent(blocks: list[Any], chunk: int | None, extra: bool) -> None:
+    """All blocks in order, thinking with its signature, however the deltas are cut, whatever unknown comes between."""
+    turn = Turn(tuple(blocks), chunk=chunk, extra_events=extra)
+    reply, seen = fed(*(step.data for step in steps(turn, Envelope()) if isinstance(step, Event)))
+    assert reply is not None
+    assert reply.content == [b for b in content(turn, Envelope()) if b["type"] != "text" or b["text"].strip()]
+    assert [(c.id, c.input, c.problem) for c in reply.calls] == [
+        (b.id, b.input, None) for b in blocks if isinstance(b, Call)
+    ]
+    shown = "".join(delta.text for delta in seen if isinstance(delta, TextDelta))
+    assert shown == "".join(b.text for b in blocks if isinstance(b, Text))
+    thought = "".join(delta.text for delta in seen if isinstance(delta, ThinkingDelta))
+    assert thought == "".join(b.thinking for b in blocks if isinstance(b, Thinking))
+
+
+def test_there_is_no_reply_before_message_stop() -> None:
+    """docs/plan.md L13: a stream that ended after a whole call is not a whole answer."""
+    events = [*call('{"command": "ls"}'), {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}]
+    reply, _ = fed({"type": "message_start", "message": {}}, *events)
+    assert reply is None
+
+
+def test_usage_and_stop_reason() -> None:
+    """The last word on each count holds; what a server leaves out, or gives as null, counts as before."""
+    usage = {"input_tokens": 3, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 2, "output_tokens": 1}
+    reply, _ = fed(
+        {"type": "message_start", "message": {"usage": usage}},
+        {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 9}},
+        {"type": "message_delta", "delta": {}, "usage": {"input_tokens": None}},
+        {"type": "message_delta", "delta": {"stop_reason": None}},
+        {"type": "message_stop"},
+    )
+    assert reply is not None
+    assert (reply.usage, reply.stop_reason) == (Usage(1, 3, 7, 2, 9), "max_tokens")
+    reply, _ = fed({"type": "message_start", "message": {}}, {"type": "message_stop"})
+    assert reply == Reply([], [], "", Usage(requests=1))
+
+
+@pytest.mark.parametrize("pieces", [['{"command": "ls"}'], ['{"com', 'mand": ', '"ls"}'], ["", ' {"command":"ls"} ']])
+def test_a_call_is_read_from_its_raw_json(pieces: list[str]) -> None:
+    """The pieces are joined before anything is read."""
+    reply = whole(*call(*pieces))
+    assert reply.calls == [ToolCall("t1", "bash", {"command": "ls"})]
+    assert reply.content == [{"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls"}}]
+
+
+def test_a_call_may_come_with_its_input_in_the_start() -> None:
+    """Servers that do not stream inputs send it so; no deltas and no input at all is an empty one."""
+    assert whole(*call(start={"command": "ls"})).calls[0].input == {"command": "ls"}
+    assert whole(*call("", "  ", start={"command": "ls"})).calls[0].input == {"command": "ls"}
+    assert whole(*call()).calls == [ToolCall("t1", "bash", {})]
+
+
+BAD_JSON = {
+    "cut off": ('{"command": "rm -rf /tmp/x', "not valid JSON"),
+    "cut after a value": ('{"command": "rm -rf /"', "not valid JSON"),
+    "two objects": ('{"command": "a"}{"command": "b"}', "not valid JSON"),
+    "NaN": ('{"timeout": NaN}', "NaN is no JSON"),
+    "infinity": ('{"timeout": -Infinity}', "-Infinity is no JSON"),
+    "a number beyond all": ('{"timeout": 1e999}', "not valid JSON"),
+    "a whole number of 5,000 digits": ('{"n": ' + "9" * 5000 + "}", "not valid JSON"),
+    "a control character": ('{"command": "a\nb"}', "not valid JSON"),
+    "single quotes": ("{'command': 'ls'}", "not valid JSON"),
+    "a comma at the end": ('{"command": "ls",}', "not valid JSON"),
+    "a list": ('["ls"]', "must be a JSON object"),
+    "a string": ('"ls"', "must be a JSON object"),
+    "null": ("null", "must be a JSON object"),
+    "a number": ("0", "must be a JSON object"),
+    "a lone surrogate": ('{"command": "\\ud83d"}', "no valid Unicode"),
+    "a lone surrogate as a key": ('{"\\udc00": 1}', "no valid Unicode"),
+    "nested 200 deep": ('{"a": ' + "[" * 200 + "]" * 200 + "}", "nested too deeply"),
+    "nested 100,000 deep": ("[" * 100_000, "nested too deeply"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_JSON)
+def test_fault_15_a_call_that_cannot_be_read_is_never_run(name: str) -> None:
+    """docs/faults.md 15, docs/plan.md L13: a problem that the model reads, and an input that the API accepts back."""
+    raw, said = BAD_JSON[name]
+    reply = whole(*call(raw), stop_reason="tool_use")
+    (bad,) = reply.calls
+    assert bad.problem is not None
+    assert bad.problem.startswith("Not run: ")
+    assert said in bad.problem
+    assert "Send it again" in bad.problem or "send it again" in bad.problem
+    assert reply.content == [{"type": "tool_use", "id": "t1", "name": "bash", "input": {}}]
+
+
+@pytest.mark.parametrize("start", [{"a": float("inf")}, {"a": "\ud800"}, {"a": [[]] * 3, "b": float("nan")}, [1], "x"])
+def test_an_input_in_the_start_is_checked_as_strictly(start: Any) -> None:
+    """It goes into the history too, and the next request must be valid."""
+    assert read_input("", start)[0] == {}
+    assert read_input("", start)[1] is not None
+
+
+def test_an_input_may_be_deep_and_large_within_reason() -> None:
+    """The harmless neighbours of what is refused: 90 levels, a megabyte, large numbers, pairs of surrogates."""
+    deep = '{"a": ' + "[" * 90 + "]" * 90 + "}"
+    odd = '{"a": 12345678901234567890, "b": 1e300, "c": "\\ud83d\\ude80"}'
+    for raw in (deep, json.dumps({"a": "x" * 1_000_000}), odd):
+        given_input, problem = read_input(raw, {})
+        assert problem is None
+        assert given_input == json.loads(raw)
+
+
+def test_the_depth_is_far_from_pythons_own_limit() -> None:
+    """What was accepted can be encoded from deep within other calls, else the history could never be sent again."""
+    value, problem = read_input('{"a": ' + "[" * 95 + "]" * 95 + "}", {})
+    assert problem is None
+
+    def encoded(frames: int) -> str:
+        return encoded(frames - 1) if frames else json.dumps([{"content": [value]}])
+
+    assert encoded(sys.getrecursionlimit() // 2)
+
+
+@given(st.dictionaries(st.text(max_size=5), JSON, max_size=4))
+def test_every_json_object_is_read_as_it_is(value: Json) -> None:
+    """Nothing is lost or changed on the way."""
+    assert read_input(json.dumps(value), {}) == (value, None)
+    assert read_input("", value) == (value, None)
+
+
+@given(st.text(max_size=30))
+def test_no_text_makes_the_reader_fail(raw: str) -> None:
+    """Whatever came, it is an input that can be encoded, or a problem."""
+    given_input, problem = read_input(raw, None)
+    assert (problem is None) or given_input == {}
+    json.dumps(given_input, allow_nan=False, ensure_ascii=False).encode()
+
+
+def test_a_call_without_its_end_is_not_run() -> None:
+    """docs/plan.md L13: `message_stop` came but `content_block_stop` did not; its JSON looks whole all the same."""
+    (cut,) = whole(*call('{"command": "ls"}', stop=False), stop_reason="tool_use").calls
+    assert cut.input == {}
+    assert "cut off" in str(cut.problem)
+
+
+def test_text_without_its_end_is_kept_and_thinking_is_not() -> None:
+    """Half a thought has no signature, and the API would refuse it."""
+    half = [
+        *block(0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "hm"}, stop=False),
+        *block(1, {"type": "text", "text": ""}, {"type": "text_delta", "text": "So"}, stop=False),
+    ]
+    assert whole(*half).content == [{"type": "text", "text": "So"}]
+
+
+def test_thinking_is_kept_exactly() -> None:
+    """With its signature, blanks and all; without a text where the server shows none; fields of later versions too."""
+    start = {"type": "thinking", "thinking": "", "signature": "", "future": 1}
+    deltas = [
+        {"type": "thinking_delta", "thinking": " First,\n"},
+        {"type": "thinking_delta", "thinking": "日本 "},
+        {"type": "signature_delta", "signature": "c2ln=="},
+    ]
+    assert whole(*block(0, start, *deltas)).content == [
+        {"type": "thinking", "thinking": " First,\n日本 ", "signature": "c2ln==", "future": 1}
+    ]
+    hidden = block(0, {"type": "thinking", "thinking": ""}, {"type": "signature_delta", "signature": "s"})
+    assert whole(*hidden).content == [{"type": "thinking", "thinking": "", "signature": "s"}]
+    redacted = {"type": "redacted_thinking", "data": "xyz"}
+    assert whole(*block(0, redacted)).content == [redacted]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "\u3000"])
+def test_empty_text_is_dropped(text: str) -> None:
+    """The API refuses it when it comes back."""
+    assert whole(*block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": text})).content == []
+
+
+def test_text_may_stand_in_the_start() -> None:
+    """Some servers begin it there."""
+    events = block(0, {"type": "text", "text": "Hello"}, {"type": "text_delta", "text": ", you"})
+    assert whole(*events).content == [{"type": "text", "text": "Hello, you"}]
+
+
+def test_unknown_events_deltas_and_blocks_are_let_pass() -> None:
+    """What a later version of the API adds does no harm; an unknown block goes back as it came."""
+    unknown = {"type": "server_tool_use", "id": "s1", "name": "web", "input": {"q": 1}}
+    events = [
+        {"type": "ping"},
+        {"type": "future_event", "index": 9},
+        {"no type": True},
+        *block(0, unknown, {"type": "future_delta", "x": 1}),
+        *block(1, {"type": "text", "text": ""}, {"type": "citations_delta"}, {"type": "text_delta", "text": "Hi"}),
+    ]
+    assert whole(*events).content == [unknown, {"type": "text", "text": "Hi"}]
+
+
+@pytest.mark.parametrize("kind", ["text", "thinking"])
+def test_surrogates_never_reach_the_history(kind: str) -> None:
+    """A pair that was cut apart is joined again, a lone one is replaced; what a person sees is valid at each step."""
+    deltas = [{"type": f"{kind}_delta", kind: piece} for piece in ("a\ud83d", "\ude80b", "\udc00")]
+    events = block(0, {"type": kind, kind: ""}, *deltas)
+    reply, seen = fed({"type": "message_start", "message": {}}, *events, {"type": "message_stop"})
+    assert reply is not None
+    assert reply.content[0][kind] == "a🚀b\ufffd"
+    assert all(delta.text.encode() for delta in seen)

@@ -1,0 +1,160 @@
+"""Bounded retries: a person never sees a text twice, and the last error says what to do."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta, Usage
+from fairlead.models.retry import FIRST_DELAY, MAX_ATTEMPTS, MAX_DELAY, RESTARTED, with_retries
+
+REPLY = Reply([], [], "end_turn", Usage(1))
+BROKEN = ModelError("network", "It broke.", retryable=True)
+End = ModelError | None
+
+
+class Attempts:
+    """Plays one list of events after the other; each ends with its error, or with the reply."""
+
+    def __init__(self, *attempts: tuple[Sequence[ModelEvent], End]) -> None:
+        self._left = list(attempts)
+        self.made = 0
+        self.closed = 0
+        self.slept: list[float] = []
+
+    async def __call__(self) -> AsyncGenerator[ModelEvent, None]:
+        self.made += 1
+        events, error = self._left.pop(0)
+        try:
+            for event in events:
+                yield event
+            if error is not None:
+                raise error
+            yield REPLY
+        finally:
+            self.closed += 1
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+async def played(attempts: Attempts) -> list[ModelEvent]:
+    return [event async for event in with_retries(attempts, attempts.sleep)]
+
+
+def shown(events: Sequence[ModelEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def texts(*pieces: str) -> list[ModelEvent]:
+    return [TextDelta(piece) for piece in pieces]
+
+
+async def test_a_good_attempt_is_handed_through() -> None:
+    """Event by event, the reply last; nothing is waited for."""
+    attempts = Attempts(([TextDelta("a"), ThinkingDelta("b")], None))
+    assert await played(attempts) == [TextDelta("a"), ThinkingDelta("b"), REPLY]
+    assert (attempts.made, attempts.slept) == (1, [])
+
+
+@given(st.text("ab ", max_size=12), st.data())
+def test_the_same_answer_after_breaks_is_seen_once(answer: str, data: st.DataObject) -> None:
+    """docs/faults.md 17: wherever it broke, however often, and however the pieces are cut each time."""
+
+    def pieces(text: str) -> list[ModelEvent]:
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
+        return texts(*(text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)))
+
+    breaks = data.draw(st.lists(st.integers(0, len(answer)), max_size=MAX_ATTEMPTS - 1))
+    attempts = Attempts(*((pieces(answer[:at]), BROKEN) for at in breaks), (pieces(answer), None))
+    events = asyncio.run(played(attempts))
+    assert shown(events) == answer
+    assert events[-1] == REPLY
+    assert attempts.closed == attempts.made == len(breaks) + 1
+
+
+@given(st.lists(st.text("ab", max_size=6), min_size=1, max_size=MAX_ATTEMPTS))
+def test_another_answer_is_announced_and_seen_whole(answers: list[str]) -> None:
+    """docs/faults.md 17: where the new answer departs from what was seen, it says so and starts anew."""
+    *broken, last = [(texts(*answer), BROKEN) for answer in answers]
+    events = asyncio.run(played(Attempts(*broken, (last[0], None))))
+    seen = shown(events).split(RESTARTED)
+    # the text after the last announcement is the last answer, or more of one that was the same so far
+    assert seen[-1].startswith(answers[-1])
+    assert all(piece in {answer[:end] for answer in answers for end in range(len(answer) + 1)} for piece in seen)
+
+
+async def test_thinking_and_text_are_followed_each_by_itself() -> None:
+    """A retry may think the same and say something else."""
+    first = ([ThinkingDelta("Hm. "), TextDelta("One")], BROKEN)
+    second = ([ThinkingDelta("Hm. "), ThinkingDelta("So."), TextDelta("Two")], None)
+    events = await played(Attempts(first, second))
+    assert [event.text for event in events if isinstance(event, ThinkingDelta)] == ["Hm. ", "So."]
+    assert shown(events) == f"One{RESTARTED}Two"
+
+
+async def test_each_retry_is_told_with_its_pause() -> None:
+    """It grows twofold from the first one, less up to a quarter by chance; what the server asks for goes first."""
+    asked = ModelError("rate_limit", "Slow down.", retryable=True, retry_after=7)
+    attempts = Attempts(*[([], error) for error in (BROKEN, BROKEN, asked, BROKEN)], ([], None))
+    told = [event for event in await played(attempts) if isinstance(event, Retrying)]
+    assert [event.attempt for event in told] == [1, 2, 3, 4]
+    assert [event.delay for event in told] == attempts.slept
+    assert [event.reason for event in told] == ["It broke.", "It broke.", "Slow down.", "It broke."]
+    assert attempts.slept[2] == 7
+    for number in (0, 1, 3):
+        assert 0.75 <= attempts.slept[number] / (FIRST_DELAY * 2**number) <= 1
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(0, 0), (3600, MAX_DELAY)])
+async def test_no_pause_is_longer_than_the_limit(asked: float, waited: float) -> None:
+    """A server may ask for an hour: a person would rather be told."""
+    attempts = Attempts(([], ModelError("overloaded", "x", retryable=True, retry_after=asked)), ([], None))
+    await played(attempts)
+    assert attempts.slept == [waited]
+
+
+async def test_the_last_error_says_how_often_it_was_tried() -> None:
+    """docs/faults.md 18: bounded, of the same kind, and nothing is lost."""
+    attempts = Attempts(*[(texts("Hello"), BROKEN) for _ in range(MAX_ATTEMPTS + 1)])
+    with pytest.raises(ModelError) as error:
+        await played(attempts)
+    assert (error.value.kind, error.value.retryable, attempts.made) == ("network", True, MAX_ATTEMPTS)
+    assert error.value.message == "It broke. Fairlead tried 5 times. Your task and proposals are kept: try again later."
+
+
+async def test_an_error_that_no_retry_mends_comes_at_once() -> None:
+    """docs/faults.md 25: a wrong key is wrong the second time too."""
+    refused = ModelError("auth", "No.", retryable=False)
+    attempts = Attempts(([], refused))
+    with pytest.raises(ModelError) as error:
+        await played(attempts)
+    assert error.value is refused
+    assert (attempts.made, attempts.slept) == (1, [])
+
+
+@pytest.mark.parametrize("where", ["text", "pause"])
+async def test_it_can_be_left_at_any_moment(where: str) -> None:
+    """Between two pieces of text or before a pause: the attempt is closed, and no other one begins."""
+    attempts = Attempts((texts("a", "b"), BROKEN), ([], None))
+    stream = with_retries(attempts, attempts.sleep)
+    async for event in stream:
+        if isinstance(event, TextDelta if where == "text" else Retrying):
+            break
+    await stream.aclose()
+    assert (attempts.made, attempts.closed, attempts.slept) == (1, 1, [])
+
+
+async def test_an_error_of_another_kind_is_not_caught() -> None:
+    """A programming error is none that a retry could mend."""
+
+    async def attempt() -> AsyncGenerator[ModelEvent, None]:
+        yield TextDelta("a")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        async for _ in with_retries(attempt):
+            pass

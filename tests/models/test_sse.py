@@ -1,0 +1,94 @@
+"""The reader of server-sent events: whole events only, however the bytes are cut."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.agent.errors import ModelError
+from fairlead.models.sse import read_events
+
+Json = dict[str, Any]
+VALUES = st.dictionaries(st.text(max_size=5), st.text(max_size=10) | st.integers() | st.none(), max_size=4)
+
+
+def read(chunks: Sequence[bytes]) -> list[Json]:
+    """The events of a stream that comes in these chunks."""
+
+    async def stream() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+
+    async def collect() -> list[Json]:
+        return [event async for event in read_events(stream())]
+
+    return asyncio.run(collect())
+
+
+def written(*events: Json, end: str = "\n") -> bytes:
+    """A stream of events, as the API writes them."""
+    return "".join(f"event: x{end}data: {json.dumps(event, ensure_ascii=False)}{end}{end}" for event in events).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+@given(st.lists(VALUES, max_size=4), st.sampled_from(["\n", "\r\n"]), st.data())
+def test_the_bytes_may_be_cut_anywhere(events: list[Json], end: str, data: st.DataObject) -> None:
+    """Inside a character, an escape, a line end: the same events, in order."""
+    raw = written(*events, end=end)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=12)))
+    chunks = [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
+    assert read(chunks) == events
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_bytes_may_come_one_by_one(end: str) -> None:
+    """The last event too, whose line end is cut in the middle."""
+    events = [{"type": "ping"}, {"text": "日本 🚀 \\ \n"}]
+    raw = written(*events, end=end)
+    assert read([bytes([byte]) for byte in raw]) == events
+
+
+@given(st.lists(VALUES, min_size=1, max_size=3), st.data())
+def test_an_event_that_the_end_cuts_off_is_dropped(events: list[Json], data: st.DataObject) -> None:
+    """Even if its data are whole: without its blank line it has not been sent."""
+    raw = written(*events)
+    last = len(written(events[-1]))
+    cut = data.draw(st.integers(1, last))
+    assert read([raw[:-cut]]) == events[:-1]
+
+
+STREAMS = {
+    "comments and other fields": (b': ping\n\nid: 7\nretry: 5\nevent: x\ndata: {"a": 1}\n: more\n\n', [{"a": 1}]),
+    "no blank after the colon": (b'data:{"a": 1}\n\n', [{"a": 1}]),
+    "data over several lines": (b'data: {"a":\ndata: 1}\n\n', [{"a": 1}]),
+    "data before the event's name": (b'data: {"a": 1}\nevent: x\n\n', [{"a": 1}]),
+    "blank lines": (b'\n\n\r\n\ndata: {"a": 1}\n\n\n\n', [{"a": 1}]),
+    "mixed line ends": (b'event: x\r\ndata: {"a": 1}\n\r\ndata: {"a": 2}\r\n\n', [{"a": 1}, {"a": 2}]),
+    "no data": (b"event: ping\n\nevent: x\n\n", []),
+    "data that are no object": (b'data: [1]\n\ndata: "x"\n\ndata: null\n\ndata: {"a": 1}\n\n', [{"a": 1}]),
+    "words that only look like it": (b'database: 1\nxdata: {"a": 1}\ndata {"a": 1}\n\n', []),
+    "U+2028 and form feed inside": ('data: {"a": "\u2028\u0085"}\n\n'.encode(), [{"a": "\u2028\u0085"}]),
+    "nothing": (b"", []),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_what_a_stream_may_hold(name: str) -> None:
+    """Comments, unknown fields and empty events are let pass."""
+    raw, events = STREAMS[name]
+    assert read([raw]) == events
+
+
+@pytest.mark.parametrize(
+    "data", [b"<html>502</html>", b"{", b'{"a": 1}}', b"\xff\xfe", b"[DONE]", b"[" * 100_000], ids=lambda data: data[:9]
+)
+def test_data_that_are_no_json_are_a_garbled_stream(data: bytes) -> None:
+    """Worth another try: a proxy or a broken connection did it. What came before has been handed on."""
+    with pytest.raises(ModelError) as error:
+        read([b"data: " + data + b"\n\n"])
+    assert (error.value.kind, error.value.retryable) == ("network", True)

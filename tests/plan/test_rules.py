@@ -1,0 +1,345 @@
+"""docs/plan.md P1 to P9, P11 and L5 to L8, as far as the plan layer goes: one test for each rule or more."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from fairlead.plan import PlanError, PlanItem, PlanningState, TodoManager, render_items
+
+Raw = dict[str, Any]
+
+THREE = [
+    {"content": "Read hello.py", "status": "completed"},
+    {"content": "Add type hints", "status": "in_progress", "activeForm": "Adding type hints"},
+    {"content": "Add docstrings"},
+]
+
+
+def planned(*items: Any, **settings: Any) -> TodoManager:
+    """A manager whose plan is `items`; a string is a pending item of that content."""
+    manager = TodoManager(**settings)
+    manager.update([{"content": item} if isinstance(item, str) else item for item in items])
+    return manager
+
+
+def refused(manager: TodoManager, items: list[Any]) -> str:
+    """The message with which a rewrite is refused; the state must be the very same after it."""
+    before = manager.snapshot()
+    with pytest.raises(PlanError) as error:
+        manager.update(items)
+    assert manager.snapshot() is before
+    return str(error.value)
+
+
+def ids(manager: TodoManager) -> dict[str, str]:
+    """Content by id, in the plan's order."""
+    return {item.id: item.content for item in manager.snapshot().items}
+
+
+def test_p1_an_item_has_an_id_a_content_a_status_and_an_active_form() -> None:
+    """docs/plan.md P1: the four fields, as the model writes them."""
+    raw = {"id": "7", "content": "Add tests", "status": "in_progress", "activeForm": "Adding tests"}
+    assert planned(raw).snapshot().items == (PlanItem("7", "Add tests", "in_progress", "Adding tests"),)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"text": "Add tests", "active_form": "Adding tests"},
+        {"content": "Add tests", "active_form": "Adding tests"},
+        {"text": "Add tests", "activeForm": "Adding tests"},
+        {"content": None, "text": "Add tests", "activeForm": None, "active_form": "Adding tests"},
+        {"content": "Add tests", "text": "Other", "activeForm": "Adding tests", "active_form": "Other"},
+        {"content": "Add tests", "activeForm": "Adding tests", "priority": "high", "id": None, "status": None},
+    ],
+)
+def test_p1_other_names_of_the_same_are_taken(raw: Raw) -> None:
+    """docs/plan.md P1: `text` for `content`, `active_form` for `activeForm`; what is unknown is let pass."""
+    assert planned(raw).snapshot().items == (PlanItem("1", "Add tests", "pending", "Adding tests"),)
+
+
+def test_p2_a_snapshot_is_frozen_and_its_numbers_tell_what_changed() -> None:
+    """docs/plan.md P2: `version` grows with every change, `revision` with those of id, content, status or order."""
+    manager = TodoManager()
+    assert manager.snapshot() == PlanningState((), 0, 0, 0)
+    manager.update(THREE)
+    first = manager.snapshot()
+    manager.note_round_without_update()
+    counted = manager.snapshot()
+    manager.update([{**item, "activeForm": "Something else"} for item in THREE])
+    reworded = manager.snapshot()
+    manager.update(list(reversed(THREE)))
+    turned = manager.snapshot()
+    assert [(s.version, s.revision) for s in (first, counted, reworded, turned)] == [(1, 1), (2, 1), (3, 1), (4, 2)]
+    assert (first.rounds_since_update, counted.rounds_since_update, reworded.rounds_since_update) == (0, 1, 0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        first.version = 9  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        first.items[0].content = "x"  # type: ignore[misc]
+
+
+def test_p2_a_snapshot_knows_what_is_done_and_what_is_under_way() -> None:
+    """docs/plan.md P2: the count and the current item, without parsing any text."""
+    state = planned(*THREE).snapshot()
+    assert (state.completed, state.current) == (1, state.items[1])
+    assert planned("One").snapshot().current is None
+
+
+def test_p3_a_rewrite_replaces_the_whole_plan_and_returns_it_rendered() -> None:
+    """docs/plan.md P3: what is not sent again is gone; the result is what `render` says."""
+    manager = planned("One", "Two", "Three")
+    assert manager.update([{"content": "Two"}]) == manager.render() == "[ ] #2: Two\n\n(0/1 completed)"
+    assert manager.update([]) == "No todos."
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_p3_one_bad_item_leaves_the_plan_as_it_was(position: int) -> None:
+    """docs/plan.md P3: all or nothing, wherever the bad item stands; the next good rewrite works."""
+    manager = planned("One", "Two")
+    items: list[Any] = [{"content": "New one"}, {"content": "New two"}]
+    items.insert(position, {"content": "Bad", "status": "later"})
+    assert refused(manager, items) == f"Item {position + 1}: invalid status 'later'"
+    assert ids(manager) == {"1": "One", "2": "Two"}
+    manager.update([{"content": "Three"}])
+    assert ids(manager) == {"3": "Three"}
+
+
+@pytest.mark.parametrize("content", ["", " \t\n", None, "\u3000", "\x0c\x85\u2028"])
+def test_p4_content_must_say_something(content: Any) -> None:
+    """docs/plan.md P4: blanks of any script are stripped; nothing left is an error that names the item."""
+    assert refused(planned("One"), [{"content": "Fine"}, {"content": content}]) == "Item 2: text required"
+    assert refused(planned("One"), [{"id": "b", "content": content}]) == "Item b: text required"
+    assert refused(planned("One"), [{"status": "pending"}]) == "Item 1: text required"
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("  Add tests \n", "Add tests"),
+        (12, "12"),
+        (False, "False"),
+        ("Add\n  tests\r\nand\u2028docs", "Add tests and docs"),
+        ("把 src/core 的测试写完", "把 src/core 的测试写完"),
+        ("\u3000全角スペース\u3000", "全角スペース"),
+        ("👩‍👩‍👧‍👦 family, café (NFD)", "👩‍👩‍👧‍👦 family, café (NFD)"),
+        ("{braces} %s {0}", "{braces} %s {0}"),
+    ],
+)
+def test_p4_content_is_made_one_stripped_line(content: Any, kept: str) -> None:
+    """docs/plan.md P4: `str()`, stripped, on one line; Chinese, Japanese and emoji are ordinary content."""
+    assert planned({"content": content}).snapshot().items[0].content == kept
+
+
+@pytest.mark.parametrize("raw", ["Add tests", None, 3, ["content", "x"]])
+def test_p4_an_item_is_an_object(raw: Any) -> None:
+    """docs/plan.md P4: anything else is an error that says what is expected, not a crash."""
+    assert refused(planned("One"), [raw]) == "Item 1: expected an object with content and status"
+
+
+@pytest.mark.parametrize(
+    ("status", "kept"),
+    [(" In_Progress\n", "in_progress"), ("COMPLETED", "completed"), (None, "pending"), ("", "pending")],
+)
+def test_p5_a_status_is_lower_cased_and_stripped(status: Any, kept: str) -> None:
+    """docs/plan.md P5: the default is `pending`."""
+    assert planned({"content": "One", "status": status}).snapshot().items[0].status == kept
+
+
+@pytest.mark.parametrize("status", ["done", "in progress", "in-progress", 1, ["pending"]])
+def test_p5_another_word_is_refused_and_named(status: Any) -> None:
+    """docs/plan.md P5: the message names the item and the word."""
+    items = [{"content": "One"}, {"content": "Two", "status": status}]
+    assert refused(planned("Old"), items) == f"Item 2: invalid status '{status}'"
+
+
+def test_p6_a_first_plan_is_numbered_from_one() -> None:
+    """docs/plan.md P6: 1 to n, as strings."""
+    assert ids(planned("One", "Two", "Three")) == {"1": "One", "2": "Two", "3": "Three"}
+
+
+def test_p6_equal_content_keeps_its_id_wherever_it_moves() -> None:
+    """docs/plan.md P6: a dropped step does not hand its record to another one, and its id does not come back."""
+    manager = planned("One", "Two", "Three")
+    manager.update([{"content": "Three"}, {"content": "New"}, {"content": " One "}])
+    assert ids(manager) == {"3": "Three", "4": "New", "1": "One"}
+    manager.update([{"content": "Newer"}, {"content": "Two"}])
+    assert ids(manager) == {"5": "Newer", "6": "Two"}
+
+
+def test_p6_an_id_that_the_model_gives_wins() -> None:
+    """docs/plan.md P6: a step keeps its id though its text changes; numbers, as JSON has them, are ids too."""
+    manager = planned("One", "Two")
+    manager.update([{"id": 2, "content": "Two, better"}, {"content": "Two"}, {"id": " a ", "content": "One"}])
+    assert ids(manager) == {"2": "Two, better", "3": "Two", "a": "One"}
+
+
+def test_p6_of_two_equal_steps_each_keeps_one_id() -> None:
+    """docs/plan.md P6: equal contents are told apart by their order."""
+    manager = planned("Run the tests", "Fix", "Run the tests")
+    manager.update([{"content": "Run the tests"}, {"content": "Run the tests"}, {"content": "Run the tests"}])
+    assert list(ids(manager)) == ["1", "3", "4"]
+
+
+@pytest.mark.parametrize("given", ["9", "999999998", "999999999", "9" * 30, "9" * 6000, "007", "-1", "1.5", "²", "١"])
+def test_p6_no_id_that_the_model_gives_makes_a_fresh_one_twice(given: str) -> None:
+    """docs/plan.md P6: large numbers, other digits and words included; two items never share an id."""
+    manager = planned({"id": given, "content": "Old"})
+    for count in range(1, 5):
+        manager.update([{"id": given, "content": "Old"}, *({"content": f"Step {n}"} for n in range(count))])
+        assert len(ids(manager)) == count + 1
+
+
+def test_p6_an_id_stays_on_its_line() -> None:
+    """docs/plan.md P6, P9: an id with a line break cannot forge a line of the plan."""
+    assert planned({"id": "1\n[x] #2", "content": "One"}).render() == "[ ] #1 [x] #2: One\n\n(0/1 completed)"
+
+
+@pytest.mark.parametrize(
+    ("items", "twice"),
+    [
+        ([{"id": "1", "content": "One"}, {"id": "1", "content": "Two"}], "1"),
+        ([{"id": 1, "content": "One"}, {"content": "x"}, {"id": " 1", "content": "Two"}], "1"),
+        ([{"id": "甲", "content": "One"}, {"id": "甲", "content": "One"}], "甲"),
+    ],
+)
+def test_p6_two_items_with_one_id_are_refused(items: list[Raw], twice: str) -> None:
+    """docs/plan.md P6: the error names the id."""
+    assert refused(planned("Old"), items) == f"Item {twice}: duplicate id, each item needs its own"
+
+
+@pytest.mark.parametrize(("limit", "settings"), [(20, {}), (3, {"max_items": 3})])
+def test_p7_a_plan_has_a_greatest_length(limit: int, settings: dict[str, int]) -> None:
+    """docs/plan.md P7: 20, or the setting; the number in the message follows it, and that many still fit."""
+    manager = planned(*(f"Step {n}" for n in range(limit)), **settings)
+    assert len(ids(manager)) == limit
+    assert refused(manager, [{"content": f"Step {n}"} for n in range(limit + 1)]) == f"Max {limit} todos allowed"
+
+
+def test_p7_a_setting_that_shrinks_lets_the_plan_that_is_there_be_shortened() -> None:
+    """docs/plan.md P7: the setting may change between runs."""
+    manager = planned("One", "Two", "Three")
+    manager.max_items = 2
+    assert refused(manager, [{"content": "One"}, {"content": "Two"}, {"content": "Three"}]) == "Max 2 todos allowed"
+    manager.update([{"content": "Three"}])
+    assert ids(manager) == {"3": "Three"}
+
+
+def test_p8_one_task_at_a_time() -> None:
+    """docs/plan.md P8: two in progress are refused; one, and any number of the others, is fine."""
+    two = [{"content": "One", "status": "in_progress"}, {"content": "Two", "status": " IN_PROGRESS "}]
+    assert refused(planned("Old"), two) == "Only one task can be in_progress at a time"
+    planned({"content": "One", "status": "in_progress"}, {"content": "Two", "status": "completed"}, "Three", "Four")
+
+
+def test_p8_the_setting_relaxes_it() -> None:
+    """docs/plan.md P8: then several may be, and the first one counts as the current."""
+    two = [{"content": "One", "status": "in_progress"}, {"content": "Two", "status": "in_progress"}]
+    state = planned(*two, single_in_progress=False).snapshot()
+    assert [item.status for item in state.items] == ["in_progress", "in_progress"]
+    assert state.current == state.items[0]
+
+
+def test_p9_the_plan_as_text() -> None:
+    """docs/plan.md P9: a mark, the id and the text in each line, the active form where it is under way, the count."""
+    assert planned(*THREE).render() == (
+        "[x] #1: Read hello.py\n[>] #2: Add type hints (Adding type hints)\n[ ] #3: Add docstrings\n\n(1/3 completed)"
+    )
+
+
+def test_p9_an_active_form_shows_only_while_the_item_is_under_way() -> None:
+    """docs/plan.md P9: and an item without one shows its content alone."""
+    forms = {"content": "分析性能", "activeForm": "正在分析"}
+    assert planned({**forms, "status": "in_progress"}).render().startswith("[>] #1: 分析性能 (正在分析)\n")
+    assert planned({**forms, "status": "completed"}).render().startswith("[x] #1: 分析性能\n\n(1/1")
+    assert planned({"content": "🚀", "status": "in_progress"}).render().startswith("[>] #1: 🚀\n\n(0/1")
+
+
+def test_p9_an_empty_plan() -> None:
+    """docs/plan.md P9: `No todos.`, before the first plan and after one that was emptied."""
+    assert TodoManager().render() == render_items([]) == "No todos."
+
+
+def test_p11_the_plan_outlives_a_task() -> None:
+    """docs/plan.md P11: a new run starts with it; only the counter starts anew."""
+    manager = planned("One", "Two")
+    manager.note_round_without_update()
+    before = manager.snapshot()
+    manager.begin_run()
+    after = manager.snapshot()
+    assert (after.items, after.revision) == (before.items, before.revision)
+    assert (after.rounds_since_update, after.version > before.version) == (0, True)
+
+
+def test_l5_a_rewrite_resets_the_counter_and_a_refused_one_leaves_it() -> None:
+    """docs/plan.md L5: the counter's three cases, and the start of a run."""
+    manager = planned("One")
+    counts: list[int] = []
+    for step in (manager.note_round_without_update, manager.note_round_without_update):
+        step()
+        counts.append(manager.snapshot().rounds_since_update)
+    refused(manager, [{"content": ""}])
+    counts.append(manager.snapshot().rounds_since_update)
+    manager.update([{"content": "One"}])
+    counts.append(manager.snapshot().rounds_since_update)
+    manager.note_round_without_update()
+    manager.begin_run()
+    counts.append(manager.snapshot().rounds_since_update)
+    assert counts == [1, 2, 2, 0, 0]
+
+
+def silent_rounds(manager: TodoManager, count: int) -> list[str | None]:
+    """What the manager reminds of in each of so many rounds without a rewrite."""
+    reminders: list[str | None] = []
+    for _ in range(count):
+        manager.note_round_without_update()
+        reminders.append(manager.reminder())
+    return reminders
+
+
+@pytest.mark.parametrize("interval", [1, 3, 5])
+def test_l6_l8_the_reminder_comes_after_so_many_rounds_and_repeats(interval: int) -> None:
+    """docs/plan.md L6, L8: from the setting on, in every round, until the plan is rewritten."""
+    manager = planned("One", reminder_interval=interval)
+    reminders = silent_rounds(manager, interval + 2)
+    assert reminders[: interval - 1] == [None] * (interval - 1)
+    for reminder in reminders[interval - 1 :]:
+        assert reminder is not None
+        assert reminder.startswith("<reminder>Update your todos.")
+        assert reminder.endswith("</reminder>")
+        assert reminder.count("<reminder>") == 1
+    manager.update([{"content": "One"}])
+    assert manager.reminder() is None
+    assert silent_rounds(manager, interval)[:-1] == [None] * (interval - 1)
+
+
+def test_l6_the_reminder_names_what_is_under_way() -> None:
+    """docs/plan.md L6: whatever the item's text is made of."""
+    manager = planned({"content": "修复 {braces} 🐛", "status": "in_progress", "activeForm": "正在修复"})
+    assert "In progress: #1: 修复 {braces} 🐛 (正在修复)." in str(silent_rounds(manager, 3)[-1])
+
+
+def test_l6_a_refused_rewrite_does_not_silence_the_reminder() -> None:
+    """docs/plan.md L5, L6: the counter stays where it was, so the reminder still comes."""
+    manager = planned("One")
+    silent_rounds(manager, 3)
+    refused(manager, [{"content": ""}])
+    assert manager.reminder() is not None
+
+
+def test_l7_without_a_plan_one_reminder_asks_for_one() -> None:
+    """docs/plan.md L7: once in a run, and again in the next one."""
+    manager = TodoManager()
+    reminders = silent_rounds(manager, 6)
+    assert [reminder is not None for reminder in reminders] == [False, False, True, False, False, False]
+    assert str(reminders[2]).startswith("<reminder>No plan yet.")
+    assert str(reminders[2]).endswith("</reminder>")
+    manager.begin_run()
+    assert [reminder is not None for reminder in silent_rounds(manager, 4)] == [False, False, True, False]
+
+
+def test_l7_a_plan_that_was_emptied_counts_as_none() -> None:
+    """docs/plan.md L7: then the model is asked for a plan, not to update one."""
+    manager = planned("One")
+    manager.update([])
+    assert str(silent_rounds(manager, 3)[-1]).startswith("<reminder>No plan yet.")

@@ -1,0 +1,71 @@
+"""Reads docs/protocol.md: its sections, tables and code blocks. What they must say is in the tests."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "protocol.md"
+
+Row = list[str]
+
+
+class Page:
+    """A Markdown page. Headings and cells are plain text: without backticks, `\\|` as a bar, links as their words."""
+
+    def __init__(self, path: Path = PAGE) -> None:
+        self.text = path.read_text(encoding="utf-8")
+
+    def section(self, heading: str, level: int = 2) -> str:
+        """What stands under a heading, up to the next one of its level or above."""
+        marks = "#" * level
+        start = re.search(rf"^{marks} `?{re.escape(heading)}`?$", self.text, re.M)
+        assert start, f"no section {heading!r}"
+        end = re.search(rf"^#{{1,{level}}} ", self.text[start.end() :], re.M)
+        return self.text[start.end() : start.end() + end.start() if end else None]
+
+    def headings(self, level: int, text: str) -> list[str]:
+        return [name.strip("`") for name in re.findall(rf"^{'#' * level} (.+)$", text, re.M)]
+
+    @property
+    def built(self) -> str:
+        """All of the page but the names that are only reserved."""
+        return self.text.partition("\n## Reserved")[0]
+
+    @property
+    def reserved(self) -> list[str]:
+        return [name for row in tables(self.section("Reserved, not built yet"))[0] for name in names(row[0])]
+
+
+def tables(text: str) -> list[list[Row]]:
+    """The tables of a text, each as its rows without the two lines of its head."""
+    found = re.findall(r"^\|.*\|\n\|[-|]+\|\n((?:\|.*\|\n)*)", text, re.M)
+    return [[_cells(line) for line in rows.splitlines()] for rows in found]
+
+
+def column(table: list[Row], index: int = 0) -> list[str]:
+    """The names of a column, one or several to a cell."""
+    return [name for row in table for name in names(row[index])]
+
+
+def names(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def plain(cell: str) -> str:
+    """A cell's words alone."""
+    return re.sub(r"\[([^]]*)\]\(#[^)]*\)", r"\1", cell).replace("`", "").strip()
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+def params(shape: str) -> dict[str, bool]:
+    """The names in an object type such as `{title?: string}`, and whether each must be there; nested ones are not."""
+    inner = re.sub(r"(?<=.)\{[^{}]*\}", "", shape.strip().strip("`")).strip("{}")
+    parts = [re.match(r"\s*(\w+)(\??)", part) for part in inner.split(",") if part.strip()]
+    return {found[1]: not found[2] for found in parts if found}
+
+
+def _cells(line: str) -> Row:
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]

@@ -1,0 +1,63 @@
+"""Wire values against their types: a TypedDict has exactly its fields, and each of them fits."""
+
+from types import NoneType, UnionType
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from fairlead.lsp import protocol as wire
+
+SHAPES: dict[str, type] = {
+    name.removesuffix("Wire"): value for name, value in vars(wire).items() if is_typeddict(value)
+}
+PLAIN: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
+
+
+def fields(shape: type) -> dict[str, Any]:
+    """The fields of a TypedDict in their order, with their types; a name with `?` need not be there."""
+    hints = get_type_hints(shape, include_extras=True)
+    return {f"{name}?" if get_origin(hint) is NotRequired else name: _inner(hint) for name, hint in hints.items()}
+
+
+def written(hint: Any) -> str:
+    """A type as docs/protocol.md writes it."""
+    if is_typeddict(hint):
+        return hint.__name__.removesuffix("Wire")
+    if get_origin(hint) is list:
+        return f"{written(get_args(hint)[0])}[]"
+    if get_origin(hint) is Literal:
+        return " | ".join(f'"{value}"' for value in get_args(hint))
+    if get_origin(hint) in (Union, UnionType):
+        return " | ".join(map(written, get_args(hint)))
+    return PLAIN[hint]
+
+
+def misfits(value: Any, hint: Any, where: str = "") -> list[str]:
+    """What in a JSON value does not fit a type."""
+    if is_typeddict(hint):
+        return _object_misfits(value, hint, where)
+    if get_origin(hint) is list:
+        if not isinstance(value, list):
+            return [f"{where} is no list"]
+        return [bad for i, item in enumerate(value) for bad in misfits(item, get_args(hint)[0], f"{where}[{i}]")]
+    if get_origin(hint) is Literal:
+        return [] if value in get_args(hint) else [f"{where}: {value!r}"]
+    if get_origin(hint) in (Union, UnionType):
+        found = [misfits(value, option, where) for option in get_args(hint)]
+        return [] if [] in found else min(found, key=len)
+    right = isinstance(value, (int, float) if hint is float else hint) and (hint is bool or not isinstance(value, bool))
+    return [] if right else [f"{where}: {value!r} is no {PLAIN[hint]}"]
+
+
+def _object_misfits(value: Any, shape: type, where: str) -> list[str]:
+    if not isinstance(value, dict):
+        return [f"{where} is no object"]
+    known = {name.rstrip("?"): hint for name, hint in fields(shape).items()}
+    missing = [name for name in fields(shape) if not name.endswith("?") and name not in value]
+    return [
+        *(f"{where}.{name} is missing" for name in missing),
+        *(f"{where}.{name} is not in {shape.__name__}" for name in value if name not in known),
+        *(bad for name in value if name in known for bad in misfits(value[name], known[name], f"{where}.{name}")),
+    ]
+
+
+def _inner(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is NotRequired else hint

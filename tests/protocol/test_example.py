@@ -1,0 +1,89 @@
+"""The example session of docs/protocol.md, played against the real server; and the names that are only reserved."""
+
+import asyncio
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from protocol.page import Page, blocks
+from support.client import Client
+
+SHOWN_SESSION = "5bda328d487f"
+DEADLINE = 30
+
+
+async def test_the_example_session_is_what_happens(tmp_path: Path) -> None:
+    """Sent what the client sends there, the server answers message by message what stands there."""
+    text = Page().section("An example session")
+    [recording], [session] = blocks(text, "yaml"), blocks(text, "text")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "greet.py").write_text('print("Hello")\n', encoding="utf-8", newline="\n")
+    replay = tmp_path / "greet.replay.yaml"
+    replay.write_text(recording, encoding="utf-8")
+    spellings = {"file:///project": folder.as_uri(), "/replays/greet.replay.yaml": json.dumps(str(replay))[1:-1]}
+    async with asyncio.timeout(DEADLINE):
+        await _play(session, spellings)
+
+
+async def _play(session: str, spellings: dict[str, str]) -> None:
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "fairlead", "serve", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    try:
+        steps = re.findall(r"^(-->|<--) (.*(?:\n {4}.*)*)", session, re.M)
+        assert len(steps) > 20
+        for arrow, text in steps:
+            if arrow == "-->":
+                for shown, real in spellings.items():
+                    text = text.replace(shown, real)
+                body = json.dumps({"jsonrpc": "2.0", **json.loads(text)}).encode()
+                server.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                continue
+            header = await server.stdout.readuntil(b"\r\n\r\n")
+            length = re.search(rb"Content-Length: (\d+)", header)
+            assert length is not None
+            body = await server.stdout.readexactly(int(length[1]))
+            real_session = re.search(r'"sessionId":\s*"(\w+)"', body.decode())
+            if real_session:
+                spellings[SHOWN_SESSION] = real_session[1]
+            expected = json.loads(text)
+            assert _like_shown(json.loads(body), expected, spellings) == expected
+        assert await server.wait() == 0
+    finally:
+        if server.returncode is None:
+            server.kill()
+            await server.wait()
+
+
+def _like_shown(message: dict[str, Any], shown: dict[str, Any], spellings: dict[str, str]) -> dict[str, Any]:
+    """A message as the page writes it: without `jsonrpc`, of the capabilities only those shown, with its names."""
+    del message["jsonrpc"]
+    if "capabilities" in (message.get("result") or {}):
+        capabilities = message["result"]["capabilities"]
+        message["result"] = {"capabilities": {name: capabilities[name] for name in shown["result"]["capabilities"]}}
+    text = json.dumps(message, ensure_ascii=False)
+    for page, real in spellings.items():
+        text = text.replace(real, page)
+    return json.loads(text)
+
+
+async def test_what_is_only_reserved_is_refused(workspace: Path) -> None:
+    """docs/protocol.md, Reserved: -32601 for a request, -32602 for a command."""
+    reserved = Page().reserved
+    assert {"agent/steer", "agent/plan/edit", "agent/editor/rename", "fairlead.server.undo"} <= set(reserved)
+    async with Client(workspace) as client:
+        offered = client.server["capabilities"]
+        assert "codeLensProvider" not in offered
+        for name in reserved:
+            if name.startswith("fairlead.server."):
+                assert name not in offered["executeCommandProvider"]["commands"]
+                error = await client.error("workspace/executeCommand", {"command": name, "arguments": [{}]})
+                assert (name, error.code) == (name, -32602)
+            else:
+                params = {"textDocument": {"uri": workspace.as_uri()}} if name.startswith("textDocument/") else {}
+                assert (name, (await client.error(name, params)).code) == (name, -32601)

@@ -1,0 +1,161 @@
+"""A golden file for each message (tests/goldens/), read by the client's tests too.
+
+`FAIRLEAD_WRITE_GOLDENS=1 pytest tests/protocol` writes them anew; look at the difference before you commit it.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from fairlead.agent import events
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.documents import Documents
+from fairlead.lsp.editor import LspEditor
+from fairlead.lsp.params import Params, check_mode, content_uri, read_context, read_target
+from fairlead.session.prompt import ContextItem
+from fairlead.session.review import Target
+from fairlead.workspace.editor import Decision
+from protocol.messages import (
+    AN_APPROVAL,
+    DECISIONS,
+    FOLDER,
+    SESSION,
+    TARGETS,
+    Golden,
+    Line,
+    goldens,
+)
+from protocol.page import Page, params, tables
+from protocol.shapes import fields, misfits
+
+HERE = Path(__file__).parents[1] / "goldens"
+WRITE = os.environ.get("FAIRLEAD_WRITE_GOLDENS") == "1"
+
+
+@pytest.fixture
+async def made() -> dict[str, Golden]:
+    return {golden.name: golden for golden in await goldens()}
+
+
+async def test_each_message_is_what_its_golden_file_says(made: dict[str, Golden]) -> None:
+    """The files are, byte for byte, what the code makes of the same core values; none is left over."""
+    if WRITE:
+        HERE.mkdir(exist_ok=True)
+        for old in HERE.glob("*.json"):
+            old.unlink()
+        for name, golden in made.items():
+            (HERE / f"{name}.json").write_text(golden.text, encoding="utf-8", newline="\n")
+    files = {path.stem: path.read_bytes().decode() for path in HERE.glob("*.json")}
+    assert sorted(files) == sorted(made)
+    assert files == {name: golden.text for name, golden in made.items()}
+
+
+async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, Golden]) -> None:
+    """No field is left out because it is empty, and none is there that the type does not know."""
+    typed = [golden for golden in made.values() if golden.shape is not None]
+    assert [bad for golden in typed for bad in misfits(golden.value, golden.shape, golden.name)] == []
+    shown = {golden.shape for golden in typed}
+    top = {wire.RunResult, wire.PlanWire, wire.EditsWire, wire.ReviewResult, wire.ApproveParams, wire.ApproveResult}
+    assert shown == top
+
+
+async def test_each_event_has_exactly_the_fields_of_the_page(made: dict[str, Golden]) -> None:
+    """docs/protocol.md, `agent/event`: every kind of the core's union, with the fields of its row and no others."""
+    rows = tables(Page().section("Notifications from the server"))[1]
+    usage = list(fields(wire.UsageWire))
+    known = {row[0].strip("`"): usage if "those of" in row[1] else re.findall(r"`(\w+)`:", row[1]) for row in rows}
+    found = {golden.value["kind"]: golden.value for name, golden in made.items() if name.startswith("event.")}
+    assert {kind: list(value) for kind, value in found.items()} == {
+        kind: ["sessionId", "seq", "kind", *names] for kind, names in known.items()
+    }
+    assert len(found) == len(get_args(events.Event))
+
+
+async def test_what_a_client_sends_has_the_params_of_the_page(made: dict[str, Golden]) -> None:
+    """docs/protocol.md: each golden of a client's request has the required names and no unknown one, each name stands
+    in one of them, and every method has its params and its result."""
+    rows = {row[0].strip("`"): params(row[1]) for row in tables(Page().section("Requests from the client"))[0]}
+    sent: dict[str, set[str]] = {method: set() for method in rows}
+    for golden in made.values():
+        if golden.method in rows and golden.part == "params":
+            assert golden.direction == "client-to-server"
+            needed = {name for name, must in rows[golden.method].items() if must}
+            assert needed <= golden.value.keys() <= rows[golden.method].keys()
+            sent[golden.method] |= golden.value.keys()
+    assert sent == {method: set(names) for method, names in rows.items()}
+    assert {golden.method for golden in made.values() if golden.part == "result"} >= rows.keys()
+
+
+async def test_content_in_other_scripts_is_not_escaped_away(made: dict[str, Golden]) -> None:
+    """Chinese, emoji and blanks in names: as text in the text, percent-encoded in URIs."""
+    assert made["plan"].value["items"][1]["content"] == "翻譯問候語 👋"
+    assert f"{FOLDER.as_uri()}/src/%E5%95%8F%E5%80%99.py" == made["edits"].value["files"][0]["uri"]
+    assert made["edits"].value["files"][1]["uri"].endswith("/docs/new%20file.md")
+    assert "👋" in made["plan"].text
+
+
+async def test_columns_count_in_utf_16(made: dict[str, Golden]) -> None:
+    """LSP 3.18, `Position`: an emoji before the end of a text without a last line end counts twice."""
+    [edit] = made["applyEdit.params"].value["edit"]["documentChanges"][0]["edits"]
+    assert edit["range"]["end"] == {"line": 1, "character": len("👋 Bye") + 1}
+
+
+async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> None:
+    """The goldens of a client's params mean to the server what they say."""
+    folder = FOLDER if os.name == "posix" else Path("/project")
+
+    def read(name: str) -> Params:
+        return Params(made[name].value)
+
+    targets: dict[str, Target] = {
+        "all": Target(),
+        "file": Target(path=folder / "src/問候.py"),
+        "hunk": Target(path=folder / "setup.cfg", hunk_id="02e3da028f848ad7"),
+        "item": Target(item_id="2"),
+    }
+    assert {name: read_target(read(f"edits.accept.params.{name}")) for name in TARGETS} == targets
+    assert read("edits.accept.params.all").optional_integer("version") == 5
+    whole = read("runTask.params.all")
+    check_mode(whole)
+    assert read_context(whole) == [ContextItem(folder / "src/問候.py"), ContextItem(folder / "setup.cfg", 1, 5)]
+    assert read("trust.params").boolean("trusted") is True
+    for side, scheme in (("base", wire.BASE_SCHEME), ("proposed", wire.PROPOSED_SCHEME)):
+        uri = made[f"content.params.{side}"].value["uri"]
+        assert content_uri(uri) == (scheme, SESSION, FOLDER / "src/問候.py")
+
+
+@pytest.mark.parametrize(
+    ("result", "decision"),
+    [
+        (DECISIONS["allow_once"], Decision("allow_once")),
+        (DECISIONS["allow_session"], Decision("allow_session")),
+        (DECISIONS["reject"], Decision("reject", "現在不行 (not now)")),
+        (None, Decision("reject")),
+        ({"option": "always"}, Decision("reject")),
+    ],
+)
+async def test_the_server_reads_a_decision(result: Any, decision: Decision) -> None:
+    """docs/protocol.md: `null` and an unknown option mean reject."""
+    editor = LspEditor(Line(result).protocol, Documents())
+    editor.abilities.approvals = True
+    assert await editor.approve(AN_APPROVAL) == decision
+
+
+@pytest.mark.parametrize("title", [wire.ALLOW_ONCE, wire.ALLOW_SESSION, wire.REJECT_COMMAND, "Cancel", None])
+async def test_the_server_reads_a_plain_clients_decision(title: str | None) -> None:
+    """docs/protocol.md: the three actions of the message; anything else means reject."""
+    options = {wire.ALLOW_ONCE: "allow_once", wire.ALLOW_SESSION: "allow_session"}
+    editor = LspEditor(Line({"title": title} if title else None).protocol, Documents())
+    assert (await editor.approve(AN_APPROVAL)).option == options.get(title or "", "reject")
+
+
+def test_a_misfit_is_found() -> None:
+    """The check itself: a missing field, one too many, a wrong type and a wrong word."""
+    assert misfits({"uri": "a", "line": None}, wire.LocationWire) == []
+    assert misfits({"uri": "a"}, wire.LocationWire) == [".line is missing"]
+    assert misfits({"uri": "a", "line": 1, "x": 1}, wire.LocationWire) == [".x is not in LocationWire"]
+    assert len(misfits({"uri": 1, "line": True}, wire.LocationWire)) == 2
+    assert misfits({"option": "always"}, wire.ApproveResult) == [".option: 'always'"]

@@ -1,0 +1,136 @@
+"""docs/protocol.md and the code say the same: every name, field, setting, command and code, in both directions."""
+
+import json
+import re
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from lsprotocol.types import LSPErrorCodes
+from pygls.exceptions import JsonRpcMethodNotFound
+
+from fairlead.agent.errors import ErrorKind
+from fairlead.agent.events import StopReason
+from fairlead.agent.tool import ToolKind
+from fairlead.lsp import features, rpc
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.settings import MINIMUM
+from fairlead.session.settings import Settings
+from protocol.messages import goldens
+from protocol.page import ROOT, Page, blocks, column, names, plain, tables
+from protocol.shapes import SHAPES, fields, written
+
+NAMES = {value for name, value in vars(wire).items() if name.isupper() and isinstance(value, str)}
+OUR_NAME = re.compile(r"\bagent/[A-Za-z]+(?:/[A-Za-z]+)*|\bfairlead\.server\.[A-Za-z]+")
+
+
+@pytest.fixture
+def page() -> Page:
+    return Page()
+
+
+def test_every_name_in_the_code_stands_in_the_page(page: Page) -> None:
+    """Methods, commands, schemes and the actions of a plain client's question."""
+    assert [name for name in NAMES if f"`{name}" not in page.built and f'"{name}"' not in page.built] == []
+
+
+def test_every_name_in_the_page_is_in_the_code(page: Page) -> None:
+    """What the built part names is built; the list of reserved names holds none of it."""
+    assert set(OUR_NAME.findall(page.built)) - NAMES == set()
+    assert NAMES & set(page.reserved) == set()
+
+
+def test_the_tables_hold_what_the_server_serves(page: Page) -> None:
+    """A row for each request, each command and each notification, and no others."""
+    assert column(tables(page.section("Requests from the client"))[0]) == list(features.REQUESTS)
+    assert column(tables(page.section("Commands"))[0]) == list(features.COMMANDS)
+    assert column(tables(page.section("Notifications from the server"))[0]) == [wire.PLAN, wire.EDITS, wire.EVENT]
+    assert wire.TRUST in column(tables(page.section("Notifications from the client"))[0])
+
+
+def test_every_shape_has_a_table_and_every_table_a_shape(page: Page) -> None:
+    """One section under Shapes for each TypedDict."""
+    assert sorted(page.headings(3, page.section("Shapes"))) == sorted(SHAPES)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_has_the_fields_of_its_type(page: Page, name: str) -> None:
+    """The same fields in the same order with the same types, choices and nulls."""
+    table = tables(page.section(name, level=3))[0]
+    assert {row[0].strip("`"): plain(row[1]) for row in table} == {
+        field: written(hint) for field, hint in fields(SHAPES[name]).items()
+    }
+
+
+def test_every_setting_has_its_default_its_choices_and_its_least_value(page: Page) -> None:
+    """The table is exactly the Settings of the code."""
+    table = tables(page.section("Settings"))[0]
+    assert {row[0].strip("`"): [plain(cell) for cell in row[1:4]] for row in table} == dict(_settings(Settings()))
+
+
+def test_the_readme_has_the_same_settings(page: Page) -> None:
+    """README.md's table names them all, with the same defaults."""
+    rows = tables(Page(ROOT / "README.md").section("Settings"))[0]
+    assert {row[0].strip("`"): plain(row[1]) for row in rows} == {
+        name: cells[1] for name, cells in _settings(Settings())
+    }
+
+
+def _settings(value: Any, prefix: str = "") -> list[tuple[str, list[str]]]:
+    """Each setting with its type, default and least value, as the page writes them."""
+    found: list[tuple[str, list[str]]] = []
+    for field in dataclass_fields(value):
+        name = re.sub(r"_([a-z])", lambda match: match[1].upper(), field.name)
+        default = getattr(value, field.name)
+        if is_dataclass(default):
+            found += _settings(default, f"{prefix}{name}.")
+            continue
+        least = str(MINIMUM[name]) if name in MINIMUM else ""
+        kind = written(get_type_hints(type(value))[field.name])
+        found.append((f"{prefix}{name}", [kind, json.dumps(default), least]))
+    return found
+
+
+def test_every_word_of_an_open_list_is_explained(page: Page) -> None:
+    """Stop reasons, kinds of errors, kinds of tools."""
+    stops = tables(page.section("RunResult", level=3))[1]
+    assert sorted(column(stops)) == sorted(get_args(StopReason))
+    assert sorted(column(tables(page.section("Error", level=3))[1])) == sorted(get_args(ErrorKind))
+    kinds = re.search(r"`toolKind` is one of ([^.]*)\.", page.built)
+    assert kinds
+    assert names(kinds[1]) == list(get_args(ToolKind))
+
+
+def test_every_error_code_is_explained(page: Page) -> None:
+    """The codes of the server, of JSON-RPC and of LSP that a client can meet, and no others."""
+    ours = [value for module in (wire, rpc) for name, value in vars(module).items() if name.isupper()]
+    codes = {value for value in ours if isinstance(value, int) and value < 0}
+    codes |= {JsonRpcMethodNotFound.CODE, LSPErrorCodes.RequestCancelled.value}
+    assert {int(row[0]) for row in tables(page.section("Errors"))[0]} == codes
+
+
+def test_every_param_that_a_handler_reads_is_in_the_page(page: Page) -> None:
+    """Names given to the getters of `Params` stand in the page."""
+    source = "".join(
+        (Path(features.__file__).parent / name).read_text(encoding="utf-8") for name in ("features.py", "params.py")
+    )
+    read = set(re.findall(r"\.(?:text|optional_\w+|boolean|child|children|has|raw)\(\"(\w+)\"", source))
+    assert {"prompt", "target", "version", "workDoneToken", "trusted"} <= read
+    assert [name for name in read if not re.search(rf"\b{name}\b", page.built)] == []
+
+
+async def test_the_approval_in_the_page_is_the_golden(page: Page) -> None:
+    """The example of `agent/approve` is the message of tests/goldens/."""
+    [example] = blocks(page.section("Requests from the server"), "json")
+    made = {golden.name: golden for golden in await goldens()}
+    assert json.loads(example) == json.loads(made["approve.params"].text)["params"]
+
+
+def test_the_page_reader_reads() -> None:
+    """The reader itself: sections end where the next begins, bars in cells stay."""
+    page = Page()
+    assert "Requests from the client" not in page.section("Settings")
+    [row] = tables('\n| a | b |\n|---|---|\n| `x` | `"p" \\| null` |\n')[0]
+    assert (names(row[0]), plain(row[1])) == (["x"], '"p" | null')

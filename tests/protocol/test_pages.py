@@ -1,0 +1,140 @@
+"""The other pages: the numbered rules are all there, the states of docs/faults.md are true, links lead somewhere."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.__main__ import main
+from fairlead.lsp.documents import Documents
+from fairlead.lsp.editor import LspEditor
+from fairlead.plan import TodoManager
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.table import tool_table
+from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root
+from protocol.messages import SESSION, Line
+from protocol.page import ROOT, Page, names, params, tables
+
+PLAN = Page(ROOT / "docs" / "plan.md")
+FAULTS = Page(ROOT / "docs" / "faults.md")
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+RULES = [f"P{n}" for n in range(1, 13)] + [f"L{n}" for n in range(1, 14)]
+LISTED = r"\d+(?:(?:,? and |, | to )\d+)*"
+
+
+def test_every_rule_stands_in_the_page_once() -> None:
+    """docs/plan.md: P1 to P12 and L1 to L13, in order."""
+    assert re.findall(r"^\*\*([PL]\d+)\.", PLAN.text, re.M) == RULES
+
+
+def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
+    """docs/plan.md L2: each tool in its order, with its inputs; `?` marks what may be left out."""
+    documents = Documents()
+    approvals = Approvals(LspEditor(Line().protocol, documents), SESSION)
+    tools = tool_table(Files(Root(tmp_path), documents), TodoManager(), approvals, 1)
+    schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
+    # `todo` takes another name for its list too, so its schema does not demand it (P1)
+    needed = {name: schema.get("required", ["items"] if name == "todo" else []) for name, schema in schemas.items()}
+    assert {names(row[0])[0]: params(", ".join(names(row[1]))) for row in tables(PLAN.section("The loop"))[0]} == {
+        name: {each: each in needed[name] for each in schema["properties"]} for name, schema in schemas.items()
+    }
+
+
+def test_every_case_stands_in_the_page_once() -> None:
+    """docs/faults.md: 1 to 47, in order, each with a state that the page explains."""
+    rows = list(_cases())
+    assert [int(row[0]) for row in rows] == list(range(1, 48))
+    known = [row[0] for row in tables(FAULTS.text)[0]]
+    assert {_state(row) for row in rows} <= set(known)
+    assert all(": " in row[3] for row in rows if _state(row) == "partly")
+
+
+def test_the_states_of_the_cases_are_true() -> None:
+    """docs/faults.md: `tested` and `partly` where a test names the case, and nowhere else."""
+    tested = {number for path in _test_files() for number in _faults_named(path)}
+    claimed = {int(row[0]) for row in _cases() if _state(row) in ("tested", "partly")}
+    assert {"claimed without a test": claimed - tested, "tested but not claimed": tested - claimed} == {
+        "claimed without a test": set(),
+        "tested but not claimed": set(),
+    }
+
+
+def test_the_rules_are_tested() -> None:
+    """docs/plan.md: every rule is named by a test."""
+    text = "\n".join(name for path in _test_files() for name in _guarantees(path))
+    named = {rule.upper() for rule in re.findall(r"(?<![A-Za-z0-9])[PLpl]\d+(?![A-Za-z0-9])", text.replace("_", " "))}
+    assert [rule for rule in RULES if rule not in named] == []
+
+
+def test_the_readme_has_the_options_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """README.md: every option of `fairlead run`, and no other."""
+    assert main(["run", "--help"]) == 0
+    offered = set(re.findall(r"^  (?:-h, )?(--[a-z-]+)", capsys.readouterr().out, re.M)) - {"--help"}
+    table = tables(Page(ROOT / "README.md").section("With a model"))[0]
+    assert {name.split()[0] for row in table for name in names(row[0])} == offered
+
+
+def test_the_code_map_is_of_this_code() -> None:
+    """ARCHITECTURE.md: every package is on the map, and every module that it names is in the package named with it."""
+    package = ROOT / "server" / "fairlead"
+    found: set[str] = set()
+    for entry in re.split(r"^(?=\*\*`)", Page(ROOT / "ARCHITECTURE.md").section("Code map"), flags=re.M):
+        folders = re.findall(r"\*\*`(\w+)/`\*\*", entry.partition(",")[0] + entry)
+        missing = [
+            name
+            for name in re.findall(r"`([a-z_]+\.py)`", entry)
+            if not any((package / folder / name).is_file() for folder in (folders or ["."]))
+        ]
+        assert (entry[:30], missing) == (entry[:30], [])
+        found |= set(folders)
+    assert {path.name for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"} <= found
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    """Files that are named are there, and so are the headings."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert [link for link in links if not _leads_somewhere(path, link)] == []
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = page.parent / name if name else page
+    if not target.exists() or not anchor:
+        return target.exists()
+    headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.M)
+    return anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def _cases() -> Iterator[list[str]]:
+    for table in tables(FAULTS.text)[1:]:
+        yield from table
+
+
+def _state(row: list[str]) -> str:
+    return row[3].partition(":")[0]
+
+
+def _test_files() -> list[Path]:
+    return sorted((ROOT / "tests").rglob("test_*.py"))
+
+
+def _guarantees(path: Path) -> Iterator[str]:
+    """The names and docstrings of a file's tests, and the names of their parameters' sets."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield f"{node.name} {ast.get_docstring(node) or ''}"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("fault_"):
+            yield node.value
+
+
+def _faults_named(path: Path) -> Iterator[int]:
+    for text in _guarantees(path):
+        yield from map(int, re.findall(r"fault_(\d\d)", text))
+        for listed in re.findall(rf"docs/faults\.md ({LISTED})", text):
+            for first, last in re.findall(r"(\d+)(?: to (\d+))?", listed):
+                yield from range(int(first), int(last or first) + 1)

@@ -1,0 +1,109 @@
+"""A command's output as a person and a model may see it: bounded, and without what a terminal would obey."""
+
+import re
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.shell.output import HEAD, TAIL, BoundedOutput, plain, visible
+
+PLAIN = {
+    "colours": ("\x1b[1;31mred\x1b[0m", "red"),
+    "cursor and screen": ("a\x1b[2J\x1b[H\x1b[3;4Hb\x1b[?25l\x1b[K", "ab"),
+    "a title, ended by BEL": ("\x1b]0;rm -rf /\x07a", "a"),
+    "a title, ended by ST": ("\x1b]2;title\x1b\\a", "a"),
+    "a link": ("\x1b]8;;http://evil\x1b\\text\x1b]8;;\x1b\\", "text"),
+    "the clipboard": ("\x1b]52;c;cm0gLXJm\x07a", "a"),
+    "DCS, APC, PM, SOS": ("\x1bPq#0\x1b\\a\x1b_x\x1b\\b\x1b^y\x1b\\c\x1bXz\x1b\\d", "abcd"),
+    "single escapes": ("\x1bc\x1b7a\x1b(B\x1b=b", "ab"),
+    "C1 controls": ("\x9b31mred\x85\x9d0;t\x9c", "31mred0;t"),
+    "an open title hides no other line": ("\x1b]0;never ended\nimportant\n", "\nimportant\n"),
+    "an open sequence at the end": ("a\x1b[31", "a31"),
+    "a lone escape": ("a\x1b", "a"),
+    "bells and backspaces": ("a\x07\x08\x00b\x7f", "ab"),
+    "tabs and newlines stay": ("a\tb\nc\n", "a\tb\nc\n"),
+    "CRLF": ("a\r\nb\r\n", "a\nb\n"),
+    "a progress bar": ("10%\r50%\r100%\ndone\n", "100%\ndone\n"),
+    "a progress bar at the end": ("10%\r100%\r", "100%"),
+    "CR CR LF": ("a\r\r\nb", "a\nb"),
+    "Chinese, emoji, form feed": ("日本語 🚀\x0c!", "日本語 🚀!"),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_fault_31_what_a_terminal_obeys_is_taken_out(name: str) -> None:
+    """docs/faults.md 31: colours, titles, links, the clipboard; what is said stays."""
+    text, shown = PLAIN[name]
+    assert plain(text) == shown
+
+
+NOISE = st.text(
+    st.sampled_from("ab \n\r\t\x1b[]0;31mKP\\\x07\x00\x9b\x9d\x85日🚀\u202e") | st.characters(codec="utf-8")
+)
+
+
+@given(NOISE)
+def test_fault_31_no_control_character_is_left(text: str) -> None:
+    """docs/faults.md 31: but for tabs and newlines; and doing it again changes nothing."""
+    shown = plain(text)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
+    assert plain(shown) == shown
+    assert shown.count("\n") == text.count("\n")
+
+
+@given(NOISE, st.integers(0, 60))
+def test_fault_31_nor_where_it_is_cut_in_two(text: str, cut: int) -> None:
+    """docs/faults.md 31: a stream is shown piece by piece."""
+    assert "\x1b" not in plain(text[:cut]) + plain(text[cut:])
+
+
+VISIBLE = {
+    "ls -la\n\tpwd": "ls -la\n\tpwd",
+    "echo 日本 é 🚀": "echo 日本 é 🚀",
+    "rm \x1b[8m-rf /\x07": "rm \\x1b[8m-rf /\\x07",
+    "a\rb\x00\x85": "a\\x0db\\x00\\x85",
+    "user\u202etxt.exe": "user\\u202etxt.exe",
+    "zero\u200bwidth\ufeff": "zero\\u200bwidth\\ufeff",
+    "line\u2028end no-break\u00a0": "line\\u2028end no-break\\xa0",
+    "\u2066isolated\u2069": "\\u2066isolated\\u2069",
+    "\U000e0041 a tag": "\\ue0041 a tag",
+}
+
+
+@pytest.mark.parametrize("command", VISIBLE)
+def test_a_command_that_a_person_approves_hides_nothing(command: str) -> None:
+    """Control characters and those that turn or hide text are written out; what people write is as it is."""
+    assert visible(command) == VISIBLE[command]
+
+
+@given(st.lists(st.binary(max_size=12), max_size=12), st.integers(1, 8), st.integers(1, 8))
+def test_head_and_tail_are_kept_and_the_rest_is_counted(chunks: list[bytes], head: int, tail: int) -> None:
+    """docs/faults.md 27: against the whole output, in whatever pieces it came; readable at any moment."""
+    output = BoundedOutput(head, tail)
+    everything = b""
+    for chunk in chunks:
+        output.add(chunk)
+        everything += chunk
+        text = output.text()
+        if len(everything) <= head + tail:
+            assert text == plain(everything.decode("utf-8", "replace"))
+        else:
+            first, last = everything[:head].decode("utf-8", "replace"), everything[-tail:].decode("utf-8", "replace")
+            left_out = len(everything) - head - tail
+            assert text == f"{plain(first)}\n[... {left_out:,} bytes left out ...]\n{plain(last)}"
+
+
+def test_a_gigabyte_takes_the_room_of_its_ends() -> None:
+    """docs/faults.md 27: however much comes."""
+    output = BoundedOutput()
+    output.add(b"first\n")
+    chunk = b"y\n" * 500_000
+    for _ in range(1000):
+        output.add(chunk)
+    output.add(b"last\n")
+    text = output.text()
+    assert len(text) < HEAD + TAIL + 100
+    assert text.startswith("first\n")
+    assert text.endswith("last\n")
+    assert "[... 999,976,011 bytes left out ...]" in text

@@ -1,0 +1,290 @@
+"""Commands for real: no input, bounded output, a time limit, and nothing of them stays behind."""
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.shell.output import HEAD, TAIL
+from fairlead.shell.process import STREAMED, Command, CommandResult, command_environment
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
+
+
+@pytest.fixture
+def nap() -> Iterator[str]:
+    """A command that would sleep for long, told from all others; at the end of the test none of it may run."""
+    command = f"sleep {random.randint(10**6, 10**7)}"
+    yield command
+    left = running(command)
+    for process in left:
+        process.kill()
+    assert left == []
+
+
+def running(command: str) -> list[psutil.Process]:
+    """The processes that run this very command, dead ones that nobody has reaped yet left out."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        if process.info["cmdline"] == command.split() and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process)
+    return found
+
+
+async def gone(command: str) -> bool:
+    """Whether the command ends, within a second or so."""
+    for _ in range(100):
+        if not running(command):
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+async def ran(command: str, folder: Path, timeout: float = 10) -> CommandResult:
+    return await Command(command, folder, timeout, lambda text: None).run()
+
+
+class Watched:
+    """A command under way, and what it has streamed so far."""
+
+    def __init__(self, command: str, folder: Path, timeout: float = 30) -> None:
+        self.text = ""
+        self._grown = asyncio.Event()
+        self.command = Command(command, folder, timeout, self._add)
+        self.task = asyncio.ensure_future(self.command.run())
+
+    def _add(self, text: str) -> None:
+        self.text += text
+        self._grown.set()
+
+    async def says(self, word: str) -> None:
+        """Returns once the command has written the word."""
+        async with asyncio.timeout(5):
+            while word not in self.text:
+                await self._grown.wait()
+                self._grown.clear()
+
+
+RESULTS: dict[str, tuple[str, str, int]] = {
+    "output and exit code": ("echo out; echo err >&2; exit 3", "out\nerr\n", 3),
+    "no output": ("true", "", 0),
+    "Chinese and quotes": ("printf '%s' '日本 🚀 $(x) \"'", '日本 🚀 $(x) "', 0),
+    "several lines": ("for n in 1 2; do\n  echo $n\ndone", "1\n2\n", 0),
+    "a pipe": ("seq 1000 | tail -n 1", "1000\n", 0),
+    "a command that begins with a dash": ("-x; echo on", "-x: command not found\non\n", 0),
+    "a comment": ("# nothing", "", 0),
+    "ended by a signal": ("kill -KILL $$", "", -9),
+    "fault 31: invalid UTF-8": ("printf 'a\\xff\\xfeb'", "a\ufffd\ufffdb", 0),
+    "fault 31: colours and titles": ("printf '\\033[31mred\\033[0m\\033]0;title\\007!'", "red!", 0),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+async def test_a_command_runs_to_its_end(name: str, tmp_path: Path) -> None:
+    """Both streams in one text, the exit code as it is; docs/faults.md 31 for what a terminal would obey."""
+    command, output, code = RESULTS[name]
+    result = await ran(command, tmp_path)
+    assert (result.exit_code, result.ended) == (code, "exited")
+    assert result.output.endswith(output)
+    assert len(result.output) <= len(output) + len("/usr/bin/bash: line 1: ")
+
+
+async def test_it_runs_in_its_folder(tmp_path: Path) -> None:
+    """Whatever the folder is called."""
+    folder = tmp_path / "a b 日本"
+    folder.mkdir()
+    assert (await ran("pwd", folder)).output == f"{folder}\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat", "cat /dev/stdin", "read x </dev/tty", "read x", "python3 -c 'input()'", "git commit --allow-empty", "less"],
+)
+async def test_fault_26_what_waits_for_input_returns_at_once(command: str, tmp_path: Path) -> None:
+    """docs/faults.md 26: there is no input and no terminal."""
+    result = await ran(command, tmp_path)
+    assert result.ended == "exited"
+    assert result.seconds < 3
+
+
+async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
+    """docs/faults.md 27: in memory, in the result and on the person's screen; meanwhile the server goes on."""
+    streamed = 0
+    ticks = 0
+
+    def count(text: str) -> None:
+        nonlocal streamed
+        streamed += len(text)
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    ticking = asyncio.ensure_future(tick())
+    tracemalloc.start()
+    result = await Command("echo first; yes", tmp_path, 0.7, count).run()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    ticking.cancel()
+    assert result.ended == "timeout"
+    assert result.output.startswith("first\ny\ny\n")
+    assert result.output.endswith("y\n")
+    assert "bytes left out ...]" in result.output
+    assert len(result.output) <= HEAD + TAIL + 100
+    assert streamed <= STREAMED
+    assert peak < 5_000_000
+    assert ticks > 5
+
+
+async def test_fault_29_a_command_that_ignores_sigterm_is_killed(tmp_path: Path, nap: str) -> None:
+    """docs/faults.md 29: and what it started as well."""
+    result = await ran(f"trap '' TERM; echo deaf; {nap} & while :; do {nap}; done", tmp_path, timeout=0.3)
+    assert (result.output, result.exit_code, result.ended) == ("deaf\n", None, "timeout")
+    assert await gone(nap)
+
+
+async def test_the_time_limit_ends_it_and_keeps_what_it_said(tmp_path: Path, nap: str) -> None:
+    """With the children of a pipe; how long it ran is known."""
+    result = await ran(f"echo before; {nap} | cat", tmp_path, timeout=0.3)
+    assert (result.output, result.exit_code, result.ended) == ("before\n", None, "timeout")
+    assert 0.3 <= result.seconds < 2
+    assert await gone(nap)
+
+
+async def test_a_command_may_clean_up_when_its_time_is_over(tmp_path: Path) -> None:
+    """SIGTERM comes first, and what is said then still counts."""
+    result = await ran("trap 'echo bye; exit' TERM; echo on; while :; do sleep 0.05; done", tmp_path, timeout=0.3)
+    assert result.output.startswith("on\n")
+    assert result.output.endswith("bye\n")
+    assert result.ended == "timeout"
+
+
+@pytest.mark.parametrize(
+    "start", ["{nap} & echo done", "sleep 0.2; {nap} & echo done", "({nap} &) ; sleep 0.1; echo done"]
+)
+async def test_a_child_in_the_background_holds_nothing_up(start: str, tmp_path: Path, nap: str) -> None:
+    """It holds the pipe, but the command is done: the result comes, and the child ends with it."""
+    result = await ran(start.format(nap=nap), tmp_path)
+    assert (result.output, result.exit_code, result.ended) == ("done\n", 0, "exited")
+    assert result.seconds < 2
+    assert await gone(nap)
+
+
+async def test_a_child_that_left_the_group_holds_nothing_up(tmp_path: Path, nap: str) -> None:
+    """Without a sandbox it lives on, but neither result nor time limit nor cancellation waits for it."""
+    began = time.monotonic()
+    done = await ran(f"setsid {nap} & sleep 0.2; echo done", tmp_path)
+    late = await ran(f"setsid {nap} & trap '' TERM; while :; do sleep 0.1; done", tmp_path, timeout=0.3)
+    watched = Watched(f"setsid {nap} & echo on; sleep 60", tmp_path)
+    await watched.says("on")
+    watched.task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watched.task
+    for process in running(nap):
+        process.kill()
+    assert await gone(nap)
+    assert (done.output, done.exit_code, done.ended, late.ended) == ("done\n", 0, "exited", "timeout")
+    assert time.monotonic() - began < 8
+
+
+@pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
+async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, deaf: str) -> None:
+    """docs/faults.md 20: in the middle of it; how long it ran and what it said can be told."""
+    watched = Watched(f"{deaf}{nap} & (echo on; {nap}) | cat; {nap}", tmp_path)
+    await watched.says("on")
+    watched.task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(watched.task, 3)
+    assert await gone(nap)
+    assert watched.command.output == "on\n"
+    assert watched.command.seconds > 0
+
+
+async def test_cancelled_while_it_starts_it_leaves_no_process(tmp_path: Path, nap: str) -> None:
+    """At each of the moments of a start; and nothing of the loop's is left open."""
+    for moment in range(12):
+        task = asyncio.ensure_future(ran(nap, tmp_path))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(task, 3)
+    assert await gone(nap)
+
+
+async def test_nothing_is_left_open(tmp_path: Path) -> None:
+    """No descriptor stays, whatever the end of the command was."""
+    await ran("true", tmp_path)
+    before = psutil.Process().num_fds()
+    for command in ("true", "exit 1", "sleep 5", "echo x >&2"):
+        await ran(command, tmp_path, timeout=0.1)
+    assert psutil.Process().num_fds() <= before
+
+
+@pytest.mark.parametrize("command", ["echo a\0b", "echo \ud800"])
+async def test_a_command_that_cannot_be_started_is_an_error_result(command: str, tmp_path: Path) -> None:
+    """The model reads why."""
+    with pytest.raises(ToolError, match="could not be started"):
+        await ran(command, tmp_path)
+
+
+async def test_a_folder_that_is_gone_is_an_error_result(tmp_path: Path) -> None:
+    """As when a person removed it meanwhile."""
+    with pytest.raises(ToolError, match="could not be started"):
+        await ran("true", tmp_path / "gone")
+
+
+async def test_a_command_cut_in_the_middle_of_a_character_streams_it_whole(tmp_path: Path) -> None:
+    """What a person sees is joined as what the model reads."""
+    watched = Watched(r"printf '\xe6'; sleep 0.05; printf '\x97'; sleep 0.05; printf '\xa5'", tmp_path)
+    result = await watched.task
+    assert result.output == watched.text == "日"
+
+
+def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
+    """docs/faults.md 40: nothing of Anthropic's or ours; the rest of a person's environment stays, pagers are off."""
+    person = {"PATH": "/bin", "HOME": "/h", "ANTHROPIC_API_KEY": "s", "ANTHROPIC_AUTH_TOKEN": "s", "FAIRLEAD_X": "s"}
+    assert command_environment(person) == {
+        "PATH": "/bin",
+        "HOME": "/h",
+        "GIT_TERMINAL_PROMPT": "0",
+        "PAGER": "cat",
+        "GIT_PAGER": "cat",
+        "TERM": "dumb",
+    }
+
+
+def test_fault_40_a_command_sees_no_credentials(tmp_path: Path) -> None:
+    """docs/faults.md 40: in a process that has them, as the server may."""
+    code = (
+        "import asyncio, pathlib, sys\n"
+        "from fairlead.shell.process import Command\n"
+        "print(asyncio.run(Command('env', pathlib.Path(sys.argv[1]), 5, lambda text: None).run()).output)"
+    )
+    secrets = {
+        "ANTHROPIC_API_KEY": "SECRET-1",
+        "ANTHROPIC_AUTH_TOKEN": "SECRET-2",
+        "ANTHROPIC_BASE_URL": "http://SECRET",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        env={**os.environ, **secrets, "KEPT": "yes"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=20,
+    )
+    assert "KEPT=yes" in done.stdout
+    assert "SECRET" not in done.stdout
+    assert "ANTHROPIC" not in done.stdout

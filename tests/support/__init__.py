@@ -1,0 +1,1 @@
+"""What several test folders share. No tests of the product live here."""

@@ -1,0 +1,303 @@
+"""A language client for tests: a real server process over stdio, and a small editor that can be told how to behave.
+
+Here: the wire, seen from outside; nothing of the server's code is used to read or write it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+Json = dict[str, Any]
+Answer = Callable[[Json], Any] | Callable[[Json], Awaitable[Any]]
+
+DEADLINE = 15.0
+
+EDITOR: Json = {
+    "workspace": {
+        "applyEdit": True,
+        "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
+        "textDocumentContent": {"dynamicRegistration": True},
+        "didChangeConfiguration": {"dynamicRegistration": True},
+    },
+    "window": {"workDoneProgress": True, "showMessage": {}},
+    "experimental": {"agent": {"approvals": True}},
+}
+NOTHING: Json = {}
+
+
+class WireError(Exception):
+    """The server answered a request with an error."""
+
+    def __init__(self, error: Json) -> None:
+        super().__init__(error.get("message"))
+        self.code: int = error["code"]
+        self.message: str = error["message"]
+        self.data = error.get("data")
+
+
+class Refuse(Exception):
+    """An answer of the test's editor: this request gets an error."""
+
+
+class Client:
+    """A server process and the conversation with it.
+
+    `log` holds all that came, in the order of the wire: `(method, params)`, answers to our requests as
+    `("answer:" + method, result or error)`. `answers` says how the editor answers the server's requests: a value's
+    function by method; what is not there gets MethodNotFound, but for `workspace/applyEdit`, which writes to disk and
+    to the open buffers as an editor does, and for what a plain editor just takes.
+    """
+
+    def __init__(
+        self,
+        workspace: Path | None,
+        *,
+        settings: Json | None = None,
+        capabilities: Json = EDITOR,
+        env: dict[str, str] | None = None,
+        trusted: bool | None = None,
+        answers: dict[str, Answer] | None = None,
+    ) -> None:
+        self.workspace = workspace
+        self.settings = settings
+        self.capabilities = capabilities
+        self.trusted = trusted
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC_")}
+        self.env |= env or {}
+        self.answers: dict[str, Answer] = {
+            "workspace/applyEdit": self.apply_edit,
+            "client/registerCapability": lambda _: None,
+            "window/workDoneProgress/create": lambda _: None,
+            "workspace/textDocumentContent/refresh": lambda _: None,
+            **(answers or {}),
+        }
+        self.log: list[tuple[str, Any]] = []
+        self.buffers: dict[str, tuple[str, int]] = {}
+        self._changed = asyncio.Condition()
+        self._waiting: dict[int, tuple[str, asyncio.Future[Any]]] = {}
+        self._number = 0
+        self._tasks: list[asyncio.Task[Any]] = []
+        self.process: asyncio.subprocess.Process
+        self.server: Json = {}
+
+    async def __aenter__(self) -> Client:
+        await self.start()
+        self.server = await self.request("initialize", self.initialize_params())
+        self.notify("initialized", {})
+        return self
+
+    async def __aexit__(self, kind: Any, *_: object) -> None:
+        try:
+            if self.process.returncode is None and kind is None:
+                await self.request("shutdown", None)
+                self.notify("exit", None)
+                async with asyncio.timeout(DEADLINE):
+                    assert await self.process.wait() == 0
+        finally:
+            if self.process.returncode is None:
+                self.process.kill()
+                await self.process.wait()
+            for task in self._tasks:
+                task.cancel()
+
+    async def start(self) -> None:
+        self.process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "fairlead", "serve",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=self.env, limit=1 << 26,
+        )  # fmt: skip
+        self._tasks.append(asyncio.ensure_future(self._read()))
+
+    def initialize_params(self) -> Json:
+        uri = self.workspace.as_uri() if self.workspace else None
+        options: Json = {"settings": self.settings} if self.settings is not None else {}
+        if self.trusted is not None:
+            options["trusted"] = self.trusted
+        return {
+            "processId": os.getpid(),
+            "rootUri": uri,
+            "workspaceFolders": [{"uri": uri, "name": "ws"}] if uri else None,
+            "capabilities": self.capabilities,
+            "initializationOptions": options,
+        }
+
+    def send(self, message: Json) -> None:
+        self.send_raw(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def send_raw(self, body: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+    def notify(self, method: str, params: Any) -> None:
+        self.send({"method": method, "params": params})
+
+    def begin(self, method: str, params: Any) -> tuple[int, asyncio.Future[Any]]:
+        """Sends a request; returns its id and the future of its answer."""
+        self._number += 1
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[self._number] = (method, answer)
+        self.send({"id": self._number, "method": method, "params": params})
+        return self._number, answer
+
+    async def request(self, method: str, params: Any, deadline: float = DEADLINE) -> Any:
+        """Sends a request and waits for its answer; an error answer is raised as WireError."""
+        _, answer = self.begin(method, params)
+        async with asyncio.timeout(deadline):
+            return await answer
+
+    async def run(self, prompt: str = "Do it.", deadline: float = 30.0, **params: Any) -> Json:
+        """`agent/runTask` to its end."""
+        return await self.request("agent/runTask", {"prompt": prompt, **params}, deadline)
+
+    async def error(self, method: str, params: Any) -> WireError:
+        """The error that a request must be answered with."""
+        try:
+            result = await self.request(method, params)
+        except WireError as error:
+            return error
+        raise AssertionError(f"{method} was not refused: {result}")
+
+    async def until(self, found: Callable[[], Any], deadline: float = DEADLINE) -> Any:
+        """Waits until `found()` is true, looking again at each message; returns what it returned."""
+        async with asyncio.timeout(deadline), self._changed:
+            await self._changed.wait_for(found)
+        return found()
+
+    async def event(self, kind: str, **fields: Any) -> Json:
+        """Waits for an `agent/event` of a kind with these fields, the first there is."""
+        return await self.until(
+            lambda: next((e for e in self.events(kind) if all(e.get(k) == v for k, v in fields.items())), None)
+        )
+
+    def all(self, method: str) -> list[Any]:
+        return [params for name, params in self.log if name == method]
+
+    def last(self, method: str) -> Any:
+        return next((params for name, params in reversed(self.log) if name == method), None)
+
+    def events(self, kind: str | None = None) -> list[Json]:
+        return [event for event in self.all("agent/event") if kind in (None, event["kind"])]
+
+    def text(self, kind: str = "text") -> str:
+        """All that the model said, as it was shown."""
+        return "".join(event["text"] for event in self.events(kind))
+
+    # the person's editor
+
+    def open(self, path: Path, text: str | None = None) -> str:
+        uri = path.as_uri()
+        content = path.read_bytes().decode() if text is None else text
+        self.buffers[uri] = (content, 1)
+        document = {"uri": uri, "languageId": "x", "version": 1, "text": content}
+        self.notify("textDocument/didOpen", {"textDocument": document})
+        return uri
+
+    def type(self, path: Path, text: str) -> None:
+        """The person changes the whole text of an open buffer."""
+        uri = path.as_uri()
+        version = self.buffers[uri][1] + 1
+        self.buffers[uri] = (text, version)
+        document = {"uri": uri, "version": version}
+        self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
+
+    def apply_edit(self, params: Json) -> Json:
+        """Applies as an editor does: open buffers change and are told of, closed files are written."""
+        for change in params["edit"]["documentChanges"]:
+            if change.get("kind") == "create":
+                path = uri_path(change["uri"])
+                if path.exists():
+                    return {"applied": False, "failureReason": f"{path.name} exists"}
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(b"")
+                continue
+            uri, version = change["textDocument"]["uri"], change["textDocument"]["version"]
+            if uri in self.buffers:
+                text, known = self.buffers[uri]
+                if version != known:
+                    return {"applied": False}
+                self.type(uri_path(uri), edited(text, change["edits"]))
+            else:
+                path = uri_path(uri)
+                data = path.read_bytes()
+                bom = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+                path.write_bytes(bom + edited(data[len(bom) :].decode(), change["edits"]).encode())
+        return {"applied": True}
+
+    async def _read(self) -> None:
+        assert self.process.stdout is not None
+        stream = self.process.stdout
+        while True:
+            try:
+                header = await stream.readuntil(b"\r\n\r\n")
+                length = int(header.split(b"Content-Length:")[1].split(b"\r\n")[0])
+                message = json.loads(await stream.readexactly(length))
+            except asyncio.IncompleteReadError:
+                for _, answer in self._waiting.values():
+                    if not answer.done():
+                        answer.set_exception(ConnectionError("the server is gone"))
+                return
+            await self._take(message)
+
+    async def _take(self, message: Json) -> None:
+        method = message.get("method")
+        if method is None:
+            name, answer = self._waiting.pop(message["id"], ("?", None))  # type: ignore[arg-type]
+            self.log.append((f"answer:{name}", message.get("error") or message.get("result")))
+            if answer is not None and not answer.done():
+                if "error" in message:
+                    answer.set_exception(WireError(message["error"]))
+                else:
+                    answer.set_result(message["result"])
+        else:
+            self.log.append((method, message.get("params")))
+            if "id" in message:
+                self._tasks.append(asyncio.ensure_future(self._answer(message)))
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _answer(self, message: Json) -> None:
+        answer = self.answers.get(message["method"])
+        if answer is None:
+            self.send({"id": message["id"], "error": {"code": -32601, "message": "not here"}})
+            return
+        try:
+            result = answer(message["params"])
+            if asyncio.iscoroutine(result):
+                result = await result
+        except Refuse as error:
+            self.send({"id": message["id"], "error": {"code": -32603, "message": str(error)}})
+            return
+        self.send({"id": message["id"], "result": result})
+
+
+def uri_path(uri: str) -> Path:
+    return Path(unquote(urlparse(uri).path))
+
+
+def edited(text: str, edits: list[Json]) -> str:
+    """LSP TextEdits applied to a text, positions in UTF-16."""
+    starts = [0]
+    index = 0
+    while index < len(text):
+        if text[index] in "\r\n":
+            index += 2 if text[index : index + 2] == "\r\n" else 1
+            starts.append(index)
+        else:
+            index += 1
+
+    def offset(position: Json) -> int:
+        if position["line"] >= len(starts):
+            return len(text)
+        start = starts[position["line"]]
+        units = text[start:].encode("utf-16-le")[: 2 * position["character"]]
+        return start + len(units.decode("utf-16-le"))
+
+    for edit in sorted(edits, key=lambda e: offset(e["range"]["start"]), reverse=True):
+        text = text[: offset(edit["range"]["start"])] + edit["newText"] + text[offset(edit["range"]["end"]) :]
+    return text

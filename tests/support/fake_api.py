@@ -1,0 +1,355 @@
+"""The strict fake of the Messages API: a real HTTP server on loopback that plays a script.
+
+It refuses what the API refuses. Tests import all they need from here.
+
+Here: the server and its record of what came. Not here: what can be scripted (`fake_api_turns`), what is
+refused (`fake_api_rules`), the accounting of the prompt cache (`fake_api_cache`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+from threading import Condition, Thread
+from threading import Event as Signal
+from typing import Any
+
+from .fake_api_ask import Ask, Handed, Json, read_body
+from .fake_api_cache import PromptCache
+from .fake_api_rules import refusal, rules
+from .fake_api_turns import (
+    Answer,
+    BadJson,
+    Block,
+    Call,
+    Cut,
+    End,
+    Envelope,
+    Event,
+    Hold,
+    HttpError,
+    MaxTokensCut,
+    MidStreamError,
+    Scripted,
+    Step,
+    Streamed,
+    Text,
+    Thinking,
+    Turn,
+    Wait,
+    content,
+    event_names,
+    message,
+    steps,
+    with_ids,
+)
+
+__all__ = [
+    "Answer",
+    "BadJson",
+    "Block",
+    "Call",
+    "Cut",
+    "FakeApi",
+    "HttpError",
+    "MaxTokensCut",
+    "MidStreamError",
+    "Request",
+    "Scripted",
+    "Text",
+    "Thinking",
+    "Turn",
+    "Wait",
+    "event_names",
+]
+
+HIDES_THINKING = ("claude-sonnet-5-5",)
+"""Models whose default for `thinking.display` is "omitted"."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it came.
+
+    `headers` has lower-case names, `body` is {} if `raw` is no JSON object, `at` is `time.monotonic()` when
+    it had come in whole, `path` is without the query.
+    """
+
+    headers: Mapping[str, str]
+    body: Json
+    raw: bytes
+    at: float
+    method: str
+    path: str
+
+
+class FakeApi:
+    """Plays `turns`, one for each request that it accepts, while its `with` block lasts.
+
+    - `key`: the only one that is let in, as a bearer token or as x-api-key (401 for others);
+      `require_key=False` lets in everybody.
+    - `plain`: speaks the Messages API without caching, thinking, output_config, eager_input_streaming and
+      system messages in mid-conversation, as some local servers do.
+    - `alternate`: refuses two messages of one role in a row, as some local servers do.
+    - `caching`: reports usage as if prompts were cached (see `PromptCache`); else nothing is ever cached.
+
+    All methods may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        turns: Iterable[Answer] = (),
+        *,
+        key: str = "test-key",
+        require_key: bool = True,
+        plain: bool = False,
+        alternate: bool = False,
+        caching: bool = False,
+    ) -> None:
+        self._turns = list(turns)
+        self._key = key if require_key else None
+        self._plain = plain
+        self._rules = rules(plain=plain, alternate=alternate)
+        self._cache = PromptCache(enabled=caching)
+        self._handed = Handed()
+        self._minted: Counter[str] = Counter()
+        self._requests: list[Request] = []
+        self._refusals: list[str] = []
+        self._changed = Condition()
+        self._server: _Server | None = None
+
+    def __enter__(self) -> FakeApi:
+        self._server = _Server(self)
+        Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.stop()
+
+    @property
+    def url(self) -> str:
+        """The base URL, "http://127.0.0.1:PORT". AssertionError outside the `with` block."""
+        assert self._server is not None, "FakeApi has a URL only inside its `with` block"
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def requests(self) -> list[Request]:
+        """All requests so far, in order: to any path, refused ones too."""
+        with self._changed:
+            return list(self._requests)
+
+    @property
+    def refusals(self) -> list[str]:
+        """The reason of each 400 that the server itself gave, in order. A test asserts that it is []."""
+        with self._changed:
+            return list(self._refusals)
+
+    def push(self, turn: Answer) -> None:
+        """Append `turn` to the script."""
+        with self._changed:
+            self._turns.append(turn)
+
+    def wait_for_requests(self, n: int, timeout: float = 5.0) -> list[Request]:
+        """Block until `n` requests have come in whole, and return all. TimeoutError after `timeout` seconds.
+
+        On the client's event loop use `await asyncio.to_thread(api.wait_for_requests, n)`.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self._requests) >= n, timeout):
+                raise TimeoutError(f"{len(self._requests)} of {n} requests came within {timeout} s")
+            return list(self._requests)
+
+    def respond(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> HttpError | Json | list[Step]:
+        """Record a request and decide its answer: an error, a JSON message, or the steps of a stream."""
+        body, fault = read_body(raw)
+        with self._changed:
+            self._requests.append(Request(headers, body, raw, time.monotonic(), method, path))
+            self._changed.notify_all()
+            if (method, path) != ("POST", "/v1/messages"):
+                return HttpError(404, "not_found_error", "Not found")
+            if denied := self._denied(headers):
+                return HttpError(401, "authentication_error", denied)
+            reason = fault or refusal(Ask(headers, body, self._handed), self._rules)
+            if reason or not self._turns:
+                return self._refuse(reason or "the script has no more turns")
+            answer = self._turns.pop(0)
+        try:
+            scripted = answer(body) if callable(answer) else answer
+            return scripted if isinstance(scripted, HttpError) else self._play(scripted, body)
+        except Exception as error:  # The script is the test's code; a test looks at the refusals.
+            with self._changed:
+                return self._refuse(f"the script failed: {type(error).__name__}: {error}")
+
+    def mint(self, prefix: str) -> str:
+        """A new id, as "toolu_fake_0001"."""
+        with self._changed:
+            self._minted[prefix] += 1
+            return f"{prefix}_fake_{self._minted[prefix]:04}"
+
+    def _denied(self, headers: Mapping[str, str]) -> str | None:
+        if self._key is None:
+            return None
+        bearer, own = headers.get("authorization"), headers.get("x-api-key")
+        if bearer is None and own is None:
+            return "x-api-key header is required"
+        if bearer not in (None, f"Bearer {self._key}"):
+            return "Invalid bearer token"
+        return None if own in (None, self._key) else "invalid x-api-key"
+
+    def _refuse(self, reason: str) -> HttpError:
+        self._refusals.append(reason)
+        return HttpError(400, "invalid_request_error", reason)
+
+    def _play(self, scripted: Streamed, body: Json) -> Json | list[Step]:
+        scripted = with_ids(scripted, self.mint)
+        with self._changed:
+            usage = self._cache.usage(body)
+        if self._plain:
+            usage = {"input_tokens": usage["input_tokens"]}
+        envelope = Envelope(self.mint("msg"), body["model"], usage, _shows_thinking(body))
+        if body.get("stream"):
+            answer = steps(scripted, envelope)
+        elif isinstance(scripted, Turn):
+            answer = message(scripted, envelope)
+        else:
+            raise ValueError(f"{type(scripted).__name__} answers only a request that is streamed")
+        with self._changed:
+            self._handed.record(content(scripted, envelope))
+        return answer
+
+
+def _shows_thinking(body: Json) -> bool:
+    display = body.get("thinking", {}).get("display")
+    return display == "summarized" or (display is None and not body["model"].startswith(HIDES_THINKING))
+
+
+class _Server(ThreadingTCPServer):
+    """Knows its open connections, so that no handler outlives it, whatever it waits for."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, api: FakeApi) -> None:
+        self.api = api
+        self.stopping = Signal()
+        self._open: set[socket.socket] = set()
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    def stop(self) -> None:
+        """Stop accepting, then end every connection; handlers see the end of their input."""
+        self.stopping.set()
+        self.shutdown()
+        self.server_close()
+        for connection in tuple(self._open):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        # A client may go at any moment; all else is a bug here.
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection: reads requests, writes what `FakeApi.respond` says."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        super().setup()
+        assert isinstance(self.server, _Server)
+        self.api, self.stopping = self.server.api, self.server.stopping
+
+    def _serve(self) -> None:
+        length = int(self.headers.get("content-length") or 0)
+        raw = self.rfile.read(length)
+        if len(raw) < length:
+            self.close_connection = True
+            return
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        answer = self.api.respond(self.command, self.path.partition("?")[0], headers, raw)
+        if isinstance(answer, HttpError):
+            self._send_error(answer)
+        elif isinstance(answer, list):
+            self._send_stream(answer)
+        else:
+            self._send_json(200, answer, {"request-id": self.api.mint("req")})
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: `FakeApi.requests` is the log."""
+
+    def _send_error(self, error: HttpError) -> None:
+        inner = {"type": error.error_type, "message": error.message}
+        request_id = self.api.mint("req")
+        body = {"type": "error", "error": inner, "request_id": request_id}
+        self._send_json(error.status, body, {"request-id": request_id, **error.headers})
+
+    def _send_json(self, status: int, body: Json, headers: Mapping[str, str]) -> None:
+        data = json.dumps(body).encode()
+        kind = {"content-type": "application/json", "content-length": str(len(data))}
+        self._send_head(status, {**kind, **headers})
+        self.wfile.write(data)
+
+    def _send_head(self, status: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _send_stream(self, answer: list[Step]) -> None:
+        kind = "text/event-stream; charset=utf-8"
+        head = {"content-type": kind, "cache-control": "no-cache", "transfer-encoding": "chunked"}
+        self._send_head(200, {**head, "request-id": self.api.mint("req")})
+        for step in answer:
+            match step:
+                case Event():
+                    for data in step.encode():
+                        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+                case Hold():
+                    while not step.event.wait(0.01):
+                        if self.stopping.is_set() or self._client_is_gone():
+                            self.close_connection = True
+                            return
+                case End(how="close"):
+                    break
+                case End():
+                    self.close_connection = True
+                    self._break_off(step.how)
+                    return
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _break_off(self, how: str) -> None:
+        if how == "hang":
+            while self.connection.recv(4096):
+                pass
+        elif how == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            # Closed here, as the server would shut it down first, which sends a FIN.
+            os.close(self.connection.detach())
+
+    def _client_is_gone(self) -> bool:
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)

@@ -1,0 +1,124 @@
+"""A request to the fake Messages API as its rules see it, and the ways to walk through one.
+
+Here: parsing, the blocks, the cache marks, what the server handed out before. Not here: any rule.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+Outline = tuple[tuple[str, ...], ...]
+
+
+@dataclass
+class Handed:
+    """The thinking and the tool calls that the server has handed out, to know them again.
+
+    `signatures`: signature -> the text that came with it. `outlines`: tool_use id -> its answer's outline.
+    """
+
+    signatures: dict[str, str] = field(default_factory=dict[str, str])
+    outlines: dict[str, Outline] = field(default_factory=dict[str, Outline])
+
+    def record(self, content: list[Json]) -> None:
+        """Remember an answer's content blocks, in wire form."""
+        outline = outline_of(content)
+        for kind, key, *text in outline:
+            if kind == "thinking":
+                self.signatures[key] = text[0]
+            else:
+                self.outlines[key] = outline
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One request: headers with lower-case names, the parsed body, and what was handed out before it."""
+
+    headers: Mapping[str, str]
+    body: Json
+    handed: Handed = field(default_factory=Handed)
+
+    @property
+    def messages(self) -> list[Json]:
+        """The `messages` field. KeyError where `required_fields` has not run."""
+        return self.body["messages"]
+
+    @property
+    def tools(self) -> list[Json]:
+        """The `tools` field, or []."""
+        return self.body.get("tools") or []
+
+
+def read_body(raw: bytes) -> tuple[Json, str | None]:
+    """The body as (object, None), or ({}, the reason why it is none)."""
+    try:
+        body = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+        json.dumps(body, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        where = f"line 1 column {error.start + 1} (char {error.start})"
+        return {}, f"The request body is not valid JSON: no low surrogate in string: {where}"
+    except ValueError as error:
+        return {}, f"The request body is not valid JSON: {error}"
+    return (body, None) if isinstance(body, dict) else ({}, "Input should be a valid dictionary")
+
+
+def outline_of(content: Any) -> Outline:
+    """("thinking", signature, text) and ("tool_use", id) for those blocks of a content list, in order."""
+    found: list[tuple[str, ...]] = []
+    for block in content if isinstance(content, list) else []:
+        if block["type"] == "thinking":
+            found.append(("thinking", block["signature"], block["thinking"]))
+        elif block["type"] == "tool_use":
+            found.append(("tool_use", block["id"]))
+    return tuple(found)
+
+
+def cache_marks(body: Json) -> list[tuple[str, Any]]:
+    """(where, mark) for each cache_control in the API's order: tools, system, messages, the automatic one."""
+    places = [*_marked_places(body), ("", body)]
+    named = [(f"{where}.cache_control".lstrip("."), place.get("cache_control")) for where, place in places]
+    return [(where, mark) for where, mark in named if mark is not None]
+
+
+def _marked_places(body: Json) -> Iterator[tuple[str, Json]]:
+    for i, tool in enumerate(body.get("tools") or []):
+        yield f"tools.{i}", tool
+    for i, block in enumerate(list_of(body.get("system"))):
+        yield f"system.{i}", block
+    for i, message in enumerate(body["messages"]):
+        for j, block in enumerate(list_of(message["content"])):
+            where = f"messages.{i}.content.{j}"
+            for k, inner in enumerate(list_of(block.get("content"))):
+                yield f"{where}.content.{k}", inner
+            yield where, block
+
+
+def list_of(value: Any) -> list[Any]:
+    """`value` if it is a list, else []: content may also be a string, or missing."""
+    return value if isinstance(value, list) else []
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"unexpected {name}")
+
+
+def blocks_of(ask: Ask, *kinds: str) -> Iterator[tuple[str, int, Json]]:
+    """(where, index of the message, block) for each block of these types."""
+    for i, message in enumerate(ask.messages):
+        for j, block in enumerate(list_of(message["content"])):
+            if block["type"] in kinds:
+                yield f"messages.{i}.content.{j}", i, block
+
+
+def ids_of(message: Json, kind: str, key: str) -> list[str]:
+    """The value of `key` in each block of type `kind`, in order."""
+    return [block[key] for block in list_of(message["content"]) if block["type"] == kind]
+
+
+def extras(where: str, value: Mapping[str, Any], known: set[str]) -> Iterator[str]:
+    """A reason for each key of `value` that is not `known`."""
+    yield from (f"{where}.{name}: Extra inputs are not permitted" for name in value if name not in known)

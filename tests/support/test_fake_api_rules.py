@@ -1,0 +1,426 @@
+"""What the fake Messages API refuses and what it accepts, by raw HTTP; how it counts a cached prompt."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from . import fake_api_message_rules as m
+from . import fake_api_rules as r
+from .fake_api import Call, FakeApi, Text, Thinking, Turn
+from .fake_api_ask import Ask
+from .fake_api_cache import PromptCache
+from .fake_api_wire import HEADERS, Json, ask, assistant, result, send, talk, text, thought, tool, use, user
+
+MARK = {"type": "ephemeral"}
+HOUR = {"type": "ephemeral", "ttl": "1h"}
+SYSTEM = {"role": "system", "content": "The plan has changed."}
+FIRST = "messages.0.content.0"
+SECOND = "messages.1.content.0"
+THOUGHT_TURN = Turn((Thinking("hm", signature="sig-1"), Call("bash", {}, id="t1")))
+TWICE_TURN = Turn(
+    (
+        Thinking("one", signature="sig-2"),
+        Call("bash", {}, id="t2"),
+        Thinking("two", signature="sig-3"),
+        Call("bash", {}, id="t3"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request that `rule` refuses with a reason that starts with `reason`."""
+
+    rule: r.Rule
+    reason: str
+    body: Json | bytes
+    headers: Mapping[str, str] = field(default_factory=lambda: HEADERS)
+
+
+def without(name: str) -> Json:
+    return {key: value for key, value in ask().items() if key != name}
+
+
+def called(*blocks: Json | str, after: tuple[Json | str, ...] = (result(),)) -> Json:
+    """A body in which the assistant says `blocks`, and the user answers with `after`."""
+    return talk(user("hi"), assistant(*blocks), user(*after))
+
+
+def schema(**fields: Any) -> Json:
+    return ask(tools=[tool(input_schema=fields)])
+
+
+REFUSED = [
+    Case(r.version_header, "anthropic-version: header is required", ask(), {"x-api-key": "test-key"}),
+    Case(r.version_header, 'anthropic-version: "1" is', ask(), {**HEADERS, "anthropic-version": "1"}),
+    Case(r.sampling, "`temperature` is deprecated for this model.", ask(temperature=1.0)),
+    Case(r.sampling, "`top_p` is deprecated", ask(top_p=0.5)),
+    Case(r.sampling, "`top_k` is deprecated", ask(top_k=5)),
+    Case(r.required_fields, "model: Field required", without("model")),
+    Case(r.required_fields, "max_tokens: Field required", without("max_tokens")),
+    Case(r.required_fields, "messages: Field required", without("messages")),
+    Case(r.known_fields, "mood: Extra inputs are not permitted", ask(mood="good")),
+    Case(r.known_fields, "context_management: Extra inputs", ask(context_management={"edits": []})),
+    Case(r.field_types, "model: Input should be a valid string", ask(model=5)),
+    Case(r.field_types, "model: String should have at least 1 character", ask(model="")),
+    Case(r.field_types, "max_tokens: Input should be a valid integer", ask(max_tokens="100")),
+    Case(r.field_types, "max_tokens: Input should be a valid integer", ask(max_tokens=True)),
+    Case(r.field_types, "max_tokens: Input should be greater than", ask(max_tokens=-1)),
+    Case(r.field_types, "messages: Input should be a valid list", ask(messages="hi")),
+    Case(r.field_types, "stream: Input should be a valid boolean", ask(stream=1)),
+    Case(m.message_shapes, "messages: at least one message", talk()),
+    Case(m.message_shapes, "messages.0: Input should be a valid dictionary", ask(messages=["hi"])),
+    Case(m.message_shapes, "messages.0.id: Extra inputs", talk({**user("hi"), "id": 1})),
+    Case(m.message_shapes, 'messages: Unexpected role "tool"', talk({"role": "tool", "content": "x"})),
+    Case(m.message_shapes, "messages.0.content: Input should be", talk({"role": "user", "content": None})),
+    Case(m.block_shapes, "system.0: Input tag 'image'", ask(system=[{"type": "image"}])),
+    Case(m.block_shapes, "messages.0.content.0: Input tag 'song'", talk(user({"type": "song"}))),
+    Case(m.block_shapes, "messages.0.content.0.text.text: Field required", talk(user({"type": "text"}))),
+    Case(m.block_shapes, "messages.0.content.0.text.id: Extra inputs", talk(user(text("a", id=1)))),
+    Case(
+        m.block_shapes,
+        f"{SECOND}.thinking.cache_control: Extra",
+        called({**thought(), "cache_control": MARK}),
+    ),
+    Case(m.block_shapes, f"{SECOND}.tool_use.id: Input should be a valid string", called({**use(), "id": 7})),
+    Case(m.block_shapes, "messages.0: `tool_use` blocks can only be in `assistant`", talk(user(use()))),
+    Case(m.block_shapes, "messages.1: `tool_result` blocks can only be in `user`", called(result())),
+    Case(
+        m.block_shapes,
+        "messages.2.content.0.tool_result.content: ",
+        called(use(), after=(result(content=7),)),
+    ),
+    Case(
+        m.block_shapes,
+        "messages.2.content.0.tool_result.content.0: Input tag 'tool_use'",
+        called(use(), after=(result(content=[use()]),)),
+    ),
+    Case(m.non_empty_content, "messages.0: all messages must have non-empty", talk(user())),
+    Case(
+        m.non_empty_content,
+        "messages.0: all messages must have non-empty",
+        talk({"role": "user", "content": ""}),
+    ),
+    Case(m.text_blocks, "messages: text content blocks must be non-empty", talk(user(""))),
+    Case(m.text_blocks, "messages: text content blocks must contain non-white", talk(user("hi", " \n"))),
+    Case(m.text_blocks, "messages: text content blocks must contain", talk({"role": "user", "content": "\n"})),
+    Case(
+        m.text_blocks,
+        "messages: text content blocks must be non-empty",
+        called(use(), after=(result(content=[text("")]),)),
+    ),
+    Case(m.text_blocks, "system: text content blocks must be non-empty", ask(system=[text("")])),
+    Case(m.first_message, 'messages: first message must use the "user" role', talk(assistant("hi"), user("hi"))),
+    Case(
+        m.system_placement,
+        "messages.2: role 'system' must follow a 'user' message",
+        talk(user("hi"), assistant("yes"), {"role": "system", "content": "x"}),
+    ),
+    Case(
+        m.system_placement,
+        "messages.1: role 'system' must precede an 'assistant' message",
+        talk(user("hi"), {"role": "system", "content": "x"}, user("ho")),
+    ),
+    Case(m.call_fields, f"{SECOND}.tool_use.input: Input should be a valid dictionary", called(use(input="{}"))),
+    Case(m.call_fields, f"{SECOND}.tool_use.id: String should match", called(use(id="a b"))),
+    Case(m.call_fields, f"{SECOND}.tool_use.name: String should match", called(use(name="a.b"))),
+    Case(m.call_fields, f"{SECOND}.tool_use.name: String should match", called(use(name="a" * 129))),
+    Case(m.call_ids_unique, "messages.1.content.1: `tool_use` ids must be unique", called(use(), use())),
+    Case(
+        m.call_ids_unique,
+        "messages.3.content.0: `tool_use` ids must be unique",
+        talk(user("hi"), assistant(use()), user(result()), assistant(use()), user(result())),
+    ),
+    Case(
+        m.results_present,
+        "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: t1, t2. Each",
+        called(use(), use("t2"), after=("next",)),
+    ),
+    Case(m.results_present, "messages.1: `tool_use` ids were found without", talk(user("hi"), assistant(use()))),
+    Case(
+        m.results_present,
+        "messages.1: `tool_use` ids were found without",
+        talk(user("hi"), assistant(use()), assistant("and"), user(result())),
+    ),
+    Case(
+        m.results_first,
+        "messages.2.content.1: `tool_result` blocks must come first",
+        called(use(), after=("first", result())),
+    ),
+    Case(
+        m.results_known,
+        "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: t1.",
+        talk(user(result())),
+    ),
+    Case(
+        m.results_known,
+        "messages.2.content.1: unexpected `tool_use_id`",
+        called(use(), after=(result(), result("t9"))),
+    ),
+    Case(
+        m.results_single,
+        "messages.2.content.1: each tool_use must have a single result. Found multiple",
+        called(use(), after=(result(), result())),
+    ),
+    Case(
+        m.last_message,
+        "This model does not support assistant message prefill.",
+        talk(user("hi"), assistant("{")),
+    ),
+    Case(r.tool_shapes, "tools.0: Input should be a valid dictionary", ask(tools=["bash"])),
+    Case(r.tool_shapes, "tools.0.custom.parameters: Extra inputs", ask(tools=[tool(parameters={})])),
+    Case(r.tool_shapes, "tools.0.custom.input_schema: Field required", ask(tools=[{"name": "bash"}])),
+    Case(r.tool_names, "tools.0.custom.name: String should match pattern", ask(tools=[tool("read file")])),
+    Case(r.tool_names, "tools: Tool names must be unique.", ask(tools=[tool(), tool()])),
+    Case(r.tool_schemas, "tools.0.custom.input_schema: Input should be", ask(tools=[tool(input_schema=[])])),
+    Case(r.tool_schemas, "tools.0.custom.input_schema.type: Input should be 'object'", schema(type="array")),
+    Case(r.tool_schemas, "tools.0.custom.input_schema.properties: ", schema(type="object", properties=[])),
+    Case(r.tool_schemas, "tools.0.custom.input_schema.required: ", schema(type="object", required=[1])),
+    Case(r.tool_schemas, "tools.0.custom.input_schema: input_schema does not", schema(type="object", anyOf=[])),
+    Case(r.thinking_config, '"thinking.type.disabled" is not supported', ask(thinking={"type": "disabled"})),
+    Case(r.thinking_config, '"thinking.type.enabled" is not supported', ask(thinking={"type": "enabled"})),
+    Case(r.thinking_config, "thinking: Input tag 'loud'", ask(thinking={"type": "loud"})),
+    Case(
+        r.thinking_config,
+        "thinking.budget_tokens: Extra",
+        ask(thinking={"type": "adaptive", "budget_tokens": 9}),
+    ),
+    Case(r.thinking_config, "thinking.display: Input", ask(thinking={"type": "adaptive", "display": "all"})),
+    Case(r.tool_choice, "tool_choice forces tool use", ask(tools=[tool()], tool_choice={"type": "any"})),
+    Case(
+        r.tool_choice,
+        "tool_choice forces tool use",
+        ask(tools=[tool()], tool_choice={"type": "tool", "name": "bash"}),
+    ),
+    Case(r.tool_choice, "tool_choice.type: Input should be", ask(tools=[tool()], tool_choice={"type": "maybe"})),
+    Case(r.tool_choice, "tool_choice may only be specified while", ask(tool_choice={"type": "auto"})),
+    Case(r.output_config, "output_config.effort: Input should be", ask(output_config={"effort": "huge"})),
+    Case(r.output_config, "output_config.mood: Extra inputs", ask(output_config={"mood": "good"})),
+    Case(
+        r.mark_shapes,
+        f"{FIRST}.cache_control: Input should be a valid dictionary",
+        talk(user(text("a", cache_control=1))),
+    ),
+    Case(r.mark_shapes, "cache_control.type: Input should be 'ephemeral'", ask(cache_control={})),
+    Case(
+        r.mark_shapes,
+        "cache_control.ttl: Input should be '5m' or '1h'",
+        ask(cache_control={**MARK, "ttl": "2h"}),
+    ),
+    Case(r.mark_shapes, "cache_control.scope: Extra inputs", ask(cache_control={**MARK, "scope": "global"})),
+    Case(
+        r.mark_count,
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+        talk(
+            user(text("a", cache_control=MARK), text("b", cache_control=MARK)),
+            cache_control=MARK,
+            system=[text("s", cache_control=MARK)],
+            tools=[tool(cache_control=MARK)],
+        ),
+    ),
+    Case(
+        r.mark_count,
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+        called(use(), after=(result(content=[text("a", cache_control=MARK)] * 5),)),
+    ),
+    Case(
+        r.mark_order,
+        "cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m'",
+        ask(tools=[tool(cache_control=MARK)], cache_control=HOUR),
+    ),
+    Case(
+        m.thinking_genuine,
+        f"{SECOND}: Invalid `signature` in `thinking` block",
+        called(thought("hm", "forged"), use()),
+    ),
+    Case(
+        m.thinking_genuine,
+        f"{SECOND}: Invalid `signature` in `thinking` block",
+        called(thought("hm", ""), use()),
+    ),
+    Case(
+        m.thinking_genuine,
+        f"{SECOND}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+        called(thought("HM"), use()),
+    ),
+    Case(
+        m.thinking_kept,
+        "messages.1.content: Expected `thinking` or `redacted_thinking`, but found",
+        called(use()),
+    ),
+    Case(m.thinking_kept, f"{SECOND}: `thinking` or", called(use(), thought())),
+    Case(
+        m.thinking_kept,
+        "messages.1.content: Expected `thinking`",
+        called(thought("one", "sig-2"), use("t2"), use("t3"), after=(result("t2"), result("t3"))),
+    ),
+]
+GOOD = called(thought(), "I look.", use(), after=(result(), "Go on."))
+TWO_ROUNDS = talk(*called(use())["messages"], *called(use("t9"), after=(result("t9"),))["messages"][1:])
+SETTINGS = ask(
+    thinking={"type": "adaptive", "display": "summarized"},
+    output_config={"effort": "high"},
+    tools=[tool(eager_input_streaming=True, strict=True)],
+    tool_choice={"type": "auto"},
+    system="s",
+    metadata={"user_id": "u"},
+    stop_sequences=["x"],
+    max_tokens=0,
+    diagnostics={"previous_message_id": None},
+)
+FOUR_MARKS = ask(
+    tools=[tool(cache_control=HOUR)],
+    system=[text("a", cache_control=HOUR), text("b", cache_control=MARK)],
+    cache_control=MARK,
+)
+ONE_OF_TWO = called(thought("one", "sig-2"), use("t2"), thought("two", "sig-3"), after=(result("t2"),))
+LISTS = called(thought(), use(), after=(result(content=[text("a")], is_error=True),))
+ACCEPTED: dict[str, Json] = {
+    "content as a string": talk({"role": "user", "content": "hi"}),
+    "text after the results": GOOD,
+    "text of the turn left out": called(thought(), use()),
+    "a call of the turn left out": ONE_OF_TWO,
+    "thinking left out of an older turn": TWO_ROUNDS,
+    "results without content": called(thought(), use(), after=(result(content=""),)),
+    "results as lists": LISTS,
+    "users in a row": talk(user("a"), user("b"), assistant("c"), assistant("d"), user("e")),
+    "system at the end": talk(*GOOD["messages"], SYSTEM),
+    "system before an answer": talk(user("a"), SYSTEM, assistant("c"), user("d")),
+    "four marks": FOUR_MARKS,
+    "every setting": SETTINGS,
+    "any text": talk(user("🌊 \x00 \u2028")),
+}
+NO_JSON = [
+    (b"", "Expecting value"),
+    (b'{"model": ', "Expecting value"),
+    (b'{"model": NaN}', "unexpected NaN"),
+    (b'{"model": "\xff"}', "'utf-8' codec can't decode"),
+    (b'{"model": "a \\ud83d b"}', "no low surrogate in string"),
+    (b'{"\\udc00": 1}', "no low surrogate in string"),
+]
+PLAIN = [
+    Case(r.plain_fields, "cache_control: Extra inputs are not permitted", ask(cache_control=MARK)),
+    Case(r.plain_fields, "thinking: Extra inputs are not permitted", ask(thinking={"type": "adaptive"})),
+    Case(r.plain_fields, "output_config: Extra inputs are not", ask(output_config={"effort": "low"})),
+    Case(r.plain_marks, f"{FIRST}.cache_control: Extra", talk(user(text("a", cache_control=MARK)))),
+    Case(r.plain_marks, "system.0.cache_control: Extra", ask(system=[text("a", cache_control=MARK)])),
+    Case(r.plain_tools, "tools.0.eager_input_streaming: ", ask(tools=[tool(eager_input_streaming=True)])),
+    Case(r.plain_roles, "messages.1.role: Input should be 'user' or 'assistant'", talk(user("a"), SYSTEM)),
+    Case(r.plain_blocks, f"{SECOND}: Input tag 'thinking' does not match", called(thought(), use())),
+]
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[FakeApi]:
+    """A server that has handed out thinking, and whose script then ends."""
+    with FakeApi([THOUGHT_TURN, TWICE_TURN]) as api:
+        assert [send(api.url, ask())[0] for _ in range(2)] == [200, 200]
+        yield api
+
+
+def refused(api: FakeApi, case: Case) -> str:
+    """The reason that the server gives for the 400; it is also the last of its `refusals`."""
+    status, answer = send(api.url, case.body, case.headers)
+    error = json.loads(answer)
+    assert (status, error["type"], error["error"]["type"]) == (400, "error", "invalid_request_error")
+    assert api.refusals[-1] == error["error"]["message"]
+    return error["error"]["message"]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.rule.__name__)
+def test_refused(strict: FakeApi, case: Case) -> None:
+    """Each request breaks one rule, and the server names it as the API does."""
+    assert refused(strict, case).startswith(case.reason)
+
+
+@pytest.mark.parametrize("body", ACCEPTED.values(), ids=ACCEPTED)
+def test_accepted(strict: FakeApi, body: Json) -> None:
+    """Good work is not refused."""
+    strict.push(Turn((Text("Fine."),)))
+    assert send(strict.url, body)[0] == 200
+
+
+def test_a_beta_field_needs_its_header(strict: FakeApi) -> None:
+    """The field that `test_refused` sees refused is accepted with the beta's name."""
+    strict.push(Turn((Text("Fine."),)))
+    beta = {**HEADERS, "anthropic-beta": "context-management-2025-06-27"}
+    assert send(strict.url, ask(context_management={"edits": []}), beta)[0] == 200
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_no_body_breaks_a_rule(data: st.DataObject) -> None:
+    """Whatever stands in the place of a value, the rules give a reason or none: they never raise."""
+    body = copy.deepcopy(data.draw(st.sampled_from([*ACCEPTED.values(), *TABLE_BODIES])))
+    place: Any = body
+    while True:
+        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
+            break
+        place = place[key]
+    place[key] = data.draw(ANY_JSON)
+    reason = r.refusal(Ask(HEADERS, body), r.rules(plain=True, alternate=True))
+    assert reason is None or isinstance(reason, str)
+    if reason is None:
+        PromptCache(enabled=True).usage(body)
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["type", "text"]), inner),
+    max_leaves=3,
+)
+TABLE_BODIES = [case.body for case in REFUSED if isinstance(case.body, dict)]
+
+
+def test_every_rule_has_its_case() -> None:
+    """A rule without a test here is a gap."""
+    assert {case.rule for case in REFUSED} == set(r.RULES)
+    assert {case.rule for case in PLAIN} == set(r.PLAIN_RULES)
+
+
+@pytest.mark.parametrize(("raw", "reason"), NO_JSON)
+def test_a_body_that_is_no_json(strict: FakeApi, raw: bytes, reason: str) -> None:
+    """Invalid JSON, invalid UTF-8 and lone surrogates; the request is recorded all the same."""
+    message = refused(strict, Case(r.known_fields, "", raw))
+    assert message.startswith(f"The request body is not valid JSON: {reason}")
+    assert (strict.requests[-1].raw, strict.requests[-1].body) == (raw, {})
+
+
+def test_a_body_that_is_no_object(strict: FakeApi) -> None:
+    """JSON of another type is refused as such."""
+    assert refused(strict, Case(r.known_fields, "", b"[]")) == "Input should be a valid dictionary"
+
+
+@pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.rule.__name__)
+def test_a_plain_server_refuses_what_it_does_not_know(case: Case) -> None:
+    """`plain=True`: the newer fields are refused by name."""
+    with FakeApi([THOUGHT_TURN], plain=True) as api:
+        send(api.url, ask())
+        assert refused(api, case).startswith(case.reason)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_plain_server_counts_without_a_cache(stream: bool) -> None:
+    """Its usage has input_tokens and output_tokens only."""
+    with FakeApi([THOUGHT_TURN], plain=True) as api:
+        answer = send(api.url, ask(stream=stream, system="s", tools=[tool()]))[1]
+        assert b"input_tokens" in answer
+        assert b"cache" not in answer
+
+
+def test_roles_in_a_row() -> None:
+    """`alternate=True` refuses what the API merges."""
+    (rule,) = r.ALTERNATE_RULES
+    reason = 'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles'
+    with FakeApi([THOUGHT_TURN], alternate=True) as api:
+        assert refused(api, Case(rule, reason, talk(user("a"), user("b")))).startswith(reason)
+        assert send(api.url, ask())[0] == 200

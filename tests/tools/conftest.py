@@ -1,0 +1,13 @@
+"""A desk to work at for each test of a tool."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.stand_ins import Desk
+
+
+@pytest.fixture
+def desk(workspace: Path) -> Desk:
+    """An empty workspace, a person who allows every command, and no open document."""
+    return Desk(workspace)

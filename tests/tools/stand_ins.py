@@ -1,0 +1,99 @@
+"""An editor and a person in memory: the ports of `workspace/editor.py`, small but real."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairlead.agent.schema import check_input
+from fairlead.agent.tool import RunningCall
+from fairlead.plan import TodoManager
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.table import tool_table
+from fairlead.workspace.editor import Applied, ApprovalOption, ApprovalRequest, Buffer, Decision, FileEdit
+from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root
+
+
+class Documents:
+    """The open documents of an editor."""
+
+    def __init__(self) -> None:
+        self._open: dict[Path, Buffer] = {}
+        self.stamp = 0
+
+    def type(self, path: Path, text: str) -> None:
+        """The person opens a document, or changes it."""
+        self.stamp += 1
+        self._open[path] = Buffer(text, self.stamp)
+
+    def close(self, path: Path) -> None:
+        self.stamp += 1
+        del self._open[path]
+
+    def open_buffer(self, path: Path) -> Buffer | None:
+        return self._open.get(path)
+
+    def open_paths(self) -> Sequence[Path]:
+        return list(self._open)
+
+
+class Person:
+    """Answers each question with the next of the answers that they were given, the last one again and again."""
+
+    def __init__(self, *answers: ApprovalOption | Decision) -> None:
+        self._answers = [Decision(answer) if isinstance(answer, str) else answer for answer in answers]
+        self.asked: list[ApprovalRequest] = []
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        self.asked.append(request)
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+    async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
+        return Applied(False, "nobody edits here")
+
+
+@dataclass
+class Desk:
+    """A workspace with all tools on it, as a session has them."""
+
+    path: Path
+    person: Person = field(default_factory=lambda: Person("allow_once"))
+    timeout: float = 20
+    documents: Documents = field(default_factory=Documents)
+    plan: TodoManager = field(default_factory=TodoManager)
+
+    def __post_init__(self) -> None:
+        self.files = Files(Root(self.path), self.documents)
+        self.tools = tool_table(self.files, self.plan, Approvals(self.person, "session-1"), self.timeout)
+        self.streamed = ""
+        self.last = RunningCall("none", None, print)
+        self._calls = 0
+
+    async def call(self, name: str, **given: Any) -> str:
+        """The result of a call, as the dispatch makes it: the input is checked, then described, then it runs.
+
+        Raises:
+            ToolError: what the model would read as an error.
+        """
+        tool = self.tools[name]
+        check_input(tool.spec.input_schema, given)
+        tool.describe(given)
+        self._calls += 1
+        self.last = RunningCall(f"call-{self._calls}", "1", self._stream)
+        return await tool.run(given, self.last)
+
+    def write(self, name: str, content: str | bytes = "") -> Path:
+        """Puts a file on the disk, with the folders above it."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def proposed(self, name: str) -> str | None:
+        """What is proposed for a file, None where nothing is."""
+        proposal = self.files.proposal(self.path / name)
+        return None if proposal is None else proposal.proposed
+
+    def _stream(self, text: str) -> None:
+        self.streamed += text

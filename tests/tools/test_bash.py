@@ -1,0 +1,244 @@
+"""`bash`: asks first, runs on the disk, tells the model what came of it, and leaves nothing behind."""
+
+import asyncio
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.tools.approvals import Approvals
+from fairlead.workspace.editor import ApprovalRequest, Decision
+from tools.stand_ins import Desk, Person
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
+RIGHTS = "Commands run in the workspace itself, with your rights."
+Made = Callable[..., Desk]
+
+
+@pytest.fixture
+def at(workspace: Path) -> Made:
+    """A desk with a person who gives these answers."""
+    return lambda *answers, **options: Desk(workspace, Person(*answers), **options)
+
+
+def result(text: str) -> tuple[str, str]:
+    """Output and last line of a result."""
+    output, _, last = text.rpartition("\n")
+    return output, last
+
+
+async def test_a_command_runs_after_it_was_allowed(at: Made) -> None:
+    """The person is asked with the very command, its folder and why; output and exit code come back."""
+    desk = at("allow_once")
+    desk.write("日本.txt", "hello\n")
+    command = "cat 日本.txt; echo made > new; exit 3"
+    output, last = result(await desk.call("bash", command=command))
+    assert output == "hello"
+    assert last.startswith("(exit code 3, ")
+    assert (desk.path / "new").read_text() == "made\n"
+    assert desk.streamed == "hello\n"
+    assert desk.person.asked == [
+        ApprovalRequest(
+            "session-1", "call-1", "cat 日本.txt; echo made > new; exit 3", desk.path, "workspace", (RIGHTS,)
+        )
+    ]
+
+
+async def test_a_command_without_output_has_its_exit_code(at: Made) -> None:
+    """The model must not take silence for failure."""
+    assert (await at("allow_once").call("bash", command="true")).startswith("(exit code 0, ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("reject", "Not run: the user did not allow this command."),
+        (
+            Decision("reject", "日本 first"),
+            "Not run: the user did not allow this command. The reason given: 日本 first",
+        ),
+    ],
+)
+async def test_a_rejected_command_is_not_run(at: Made, answer: Decision, said: str) -> None:
+    """The model reads why, and nothing happened."""
+    desk = at(answer)
+    with pytest.raises(ToolError) as error:
+        await desk.call("bash", command="touch made")
+    assert str(error.value) == said
+    assert list(desk.path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["", "  \n\t"])
+async def test_an_empty_command_asks_nobody(at: Made, command: str) -> None:
+    """It is the model's mistake."""
+    desk = at("allow_once")
+    with pytest.raises(ToolError, match="empty"):
+        await desk.call("bash", command=command)
+    assert desk.person.asked == []
+
+
+async def test_each_command_asks_anew_unless_it_is_allowed_for_the_session(at: Made) -> None:
+    """Once is once; for the session it is that very command, byte by byte, and no other one."""
+    desk = at("allow_once", "allow_session", "reject")
+    for _ in range(3):
+        await desk.call("bash", command="echo a")
+    assert len(desk.person.asked) == 2
+    others = ["echo a ", "echo  a", "echo A", "echo a;", "echo a\n", " echo a", "echo а", "echo a #"]
+    for command in others:
+        with pytest.raises(ToolError, match="did not allow"):
+            await desk.call("bash", command=command)
+    assert [request.command for request in desk.person.asked[2:]] == others
+    await desk.call("bash", command="echo a")
+    assert len(desk.person.asked) == 2 + len(others)
+
+
+async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
+    """The same command somewhere else is another one."""
+    person = Person("allow_session", "reject")
+    approvals = Approvals(person, "s")
+    for _ in range(2):
+        await approvals.ask("c", "make", tmp_path / "a", [])
+    with pytest.raises(ToolError):
+        await approvals.ask("c", "make", tmp_path / "b", [])
+    assert len(person.asked) == 2
+
+
+async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
+    """Another session asks for itself."""
+    person = Person("allow_session")
+    for session in ("one", "two"):
+        await Approvals(person, session).ask("c", "make", tmp_path, [])
+    assert [request.session_id for request in person.asked] == ["one", "two"]
+
+
+async def test_what_a_command_does_not_see_is_said_first(at: Made) -> None:
+    """While there are proposals: to the person who is asked, and to the model in every kind of result."""
+    desk = at("allow_once", timeout=0.3)
+    desk.write("a.txt", "1\n2\n3\n4\n")
+    await desk.call("edit_file", path="a.txt", old_text="1", new_text="one")
+    await desk.call("edit_file", path="a.txt", old_text="4", new_text="four")
+    await desk.call("write_file", path="new.txt", content="")
+    line = "Runs on the files on disk; 3 proposed edits are not visible to it."
+    text = await desk.call("bash", command="cat a.txt")
+    assert text.startswith(f"{line}\n1\n2\n3\n4\n(exit code 0")
+    with pytest.raises(ToolError) as error:
+        await desk.call("bash", command="echo on; sleep 5")
+    assert str(error.value) == f"{line}\nEnded after the time limit of 0.3 s. Output so far:\non"
+    assert [request.reasons for request in desk.person.asked] == [(line, RIGHTS)] * 2
+
+
+async def test_an_allowance_for_the_session_still_says_what_is_not_seen(at: Made) -> None:
+    """Nobody is asked, but the model is told."""
+    desk = at("allow_session")
+    await desk.call("bash", command="ls")
+    await desk.call("write_file", path="new.txt", content="x")
+    assert (await desk.call("bash", command="ls")).startswith("Runs on the files on disk; 1 proposed edits are not")
+    assert len(desk.person.asked) == 1
+
+
+async def test_fault_26_a_command_that_waits_for_input_returns(at: Made) -> None:
+    """docs/faults.md 26: with what it says to no input."""
+    desk = at("allow_once")
+    assert (await desk.call("bash", command="cat")).startswith("(exit code 0")
+    assert "(exit code 1" in await desk.call("bash", command="read x </dev/tty")
+
+
+async def test_fault_31_output_is_plain_for_the_person_and_the_model(at: Made) -> None:
+    """docs/faults.md 31: no sequence that a terminal obeys, no byte that is no text."""
+    desk = at("allow_once")
+    text = await desk.call("bash", command=r"printf '\033[31mred\033]0;t\007 \xff\033]52;c;eA==\007ok\n'")
+    assert result(text)[0] == desk.streamed.rstrip("\n") == "red \ufffdok"
+
+
+async def test_the_title_hides_nothing(at: Made) -> None:
+    """docs/faults.md 31: what a person reads before they allow it is what runs."""
+    title, places = at("allow_once").tools["bash"].describe({"command": "echo \x1b[8m\u202e; rm x"})
+    assert (title, places) == ("echo \\x1b[8m\\u202e; rm x", ())
+
+
+async def test_fault_20_a_cancelled_command_tells_how_far_it_came(at: Made) -> None:
+    """docs/faults.md 20: it ran so long and said this; no process of it is left."""
+    nap = f"sleep {random.randint(10**6, 10**7)}"
+    desk = at("allow_once")
+    await desk.call("write_file", path="a", content="x")
+    task = asyncio.ensure_future(desk.call("bash", command=f"echo started; {nap} & {nap}"))
+    async with asyncio.timeout(5):
+        while "started" not in desk.streamed:
+            await asyncio.wait([task], timeout=0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    line, cancelled, output = desk.last.progress.split("\n")
+    assert line == "Runs on the files on disk; 1 proposed edits are not visible to it."
+    assert cancelled.startswith("Cancelled: started, ran ")
+    assert output == "started"
+    assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == nap.split()]
+
+
+async def test_fault_20_cancelled_while_the_person_is_asked_it_is_not_run(workspace: Path) -> None:
+    """docs/faults.md 20: and the model is told that."""
+
+    asked = asyncio.Event()
+
+    class Silent(Person):
+        async def approve(self, request: ApprovalRequest) -> Decision:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    desk = Desk(workspace, Silent("reject"))
+    task = asyncio.ensure_future(desk.call("bash", command="touch made"))
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert desk.last.progress == "Cancelled while the user was asked; the command was not run."
+    assert list(desk.path.iterdir()) == []
+
+
+BENIGN = {
+    "a log that is cut short": ("git log --oneline | head -n 1", "first $(x)"),
+    "a message with $(x)": ("git log -1 --format=%s", "first $(x)"),
+    "a link that points inside": ("cat link", "content"),
+    "a file called ..foo": ("cat ..foo", "dots"),
+    "a path in UTF-8": ("cat '日本 🚀/語.txt'", "語"),
+}
+
+
+@pytest.mark.parametrize("name", BENIGN)
+async def test_fault_43_good_work_works(at: Made, name: str) -> None:
+    """docs/faults.md 43: in commands, and with the tools that read."""
+    desk = at("allow_once")
+    desk.write("real.txt", "content")
+    desk.write("..foo", "dots")
+    desk.write("日本 🚀/語.txt", "語")
+    (desk.path / "link").symlink_to("real.txt")
+    identity = "-c user.name=x -c user.email=x@example.invalid -c commit.gpgsign=false"
+    await desk.call("bash", command=f"git init -q && git add -A && git {identity} commit -qm 'first $(x)'")
+    command, said = BENIGN[name]
+    assert said in await desk.call("bash", command=command)
+    for path, text in (("link", "content"), ("..foo", "dots"), ("日本 🚀/語.txt", "語")):
+        assert await desk.call("read_file", path=path) == text
+
+
+async def test_fault_34_a_link_that_a_command_made_leads_nowhere(at: Made) -> None:
+    """docs/faults.md 34: neither a file nor a folder nor one that is not there yet, read or written."""
+    desk = at("allow_once")
+    outside = desk.path.parent / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("s")
+    await desk.call("bash", command="ln -s ../outside/secret file; ln -s ../outside folder; ln -s ../outside/new new")
+    for path in ("file", "folder/secret", "folder/new", "new", "folder/../folder/secret"):
+        for call, given in (
+            ("write_file", {"content": "x"}),
+            ("read_file", {}),
+            ("edit_file", {"old_text": "s", "new_text": "x"}),
+        ):
+            with pytest.raises(ToolError, match=f"^Path escapes workspace: {path}$"):
+                await desk.call(call, path=path, **given)
+    assert {entry.name: entry.read_text() for entry in outside.iterdir()} == {"secret": "s"}
+    assert len(desk.files.changes) == 0

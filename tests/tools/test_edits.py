@@ -1,0 +1,177 @@
+"""`edit_file` and `write_file`: they propose, and nothing of the person's changes."""
+
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.tool import Location
+from tools.stand_ins import Desk
+
+Stamp = tuple[bytes, int, int]
+
+
+def stamp(desk: Desk, name: str) -> Stamp:
+    """All of a file that an edit could touch: bytes, modification time, and which file it is."""
+    path = desk.path / name
+    status = path.stat()
+    return path.read_bytes(), status.st_mtime_ns, status.st_ino
+
+
+EDITS = {
+    "LF": (b"a\nb\nc\n", "b", "B", "a\nB\nc\n"),
+    "fault 1: CRLF": (b"a\r\nb\r\nc\r\n", "b\nc\n", "B\nnew\nc\n", "a\r\nB\r\nnew\r\nc\r\n"),
+    "fault 1: CR": (b"a\rb\rc\r", "b\nc", "B\nC", "a\rB\rC\r"),
+    "fault 1: mixed": (b"a\r\nb\nc\r\n", "a\nb\nc\n", "a\nb\nC\n", "a\r\nb\nC\r\n"),
+    "fault 2: byte order mark": (b"\xef\xbb\xbfa\nb\n", "a\n", "A\n", "A\nb\n"),
+    "fault 2: no final newline": (b"a\nb", "b", "B", "a\nB"),
+    "Chinese and emoji": ("日本\n語🚀\n".encode(), "語🚀", "语🛰", "日本\n语🛰\n"),
+    "NFD stays": ("cafe\u0301 x\n".encode(), "x", "y", "cafe\u0301 y\n"),
+    "trailing blanks stay": (b"a  \nb\t\n", "a", "A", "A  \nb\t\n"),
+    "form feed and U+2028 stay": ("a\x0c\u2028\nb\n".encode(), "b", "B", "a\x0c\u2028\nB\n"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+async def test_fault_01_02_an_edit_is_proposed_and_all_else_stays(desk: Desk, name: str) -> None:
+    """docs/faults.md 1 and 2: only what was meant differs in the proposal, and on the disk nothing at all."""
+    data, old, new, proposed = EDITS[name]
+    desk.write("a.txt", data)
+    before = stamp(desk, "a.txt")
+    result = await desk.call("edit_file", path="a.txt", old_text=old, new_text=new)
+    assert desk.proposed("a.txt") == proposed
+    assert result.startswith("Proposed at line ")
+    assert stamp(desk, "a.txt") == before
+    dressed = desk.files.proposal(desk.path / "a.txt")
+    assert dressed is not None
+    assert dressed.base == data.decode("utf-8-sig")
+
+
+REWRITES = {
+    "LF": (b"a\nb\n", "a\nB\nc\n", "a\nB\nc\n"),
+    "fault 1: CRLF": (b"a\r\nb\r\n", "a\nB\n", "a\r\nB\r\n"),
+    "fault 1: mixed": (b"a\r\nb\nc\r\n", "a\nb\nC\nd\n", "a\r\nb\nC\r\nd\r\n"),
+    "CRLF on purpose": (b"a\nb\n", "a\r\nb\r\n", "a\r\nb\r\n"),
+    "fault 2: no final newline": (b"a\nb", "a\nB", "a\nB"),
+    "fault 2: byte order mark": (b"\xef\xbb\xbfa\n", "A\n", "A\n"),
+    "emptied": (b"a\n", "", ""),
+}
+
+
+@pytest.mark.parametrize("name", REWRITES)
+async def test_fault_01_02_a_rewrite_is_proposed_in_the_files_own_dress(desk: Desk, name: str) -> None:
+    """docs/faults.md 1 and 2: a file of CRLF stays one though models write LF; on the disk nothing changes."""
+    data, content, proposed = REWRITES[name]
+    desk.write("a.txt", data)
+    before = stamp(desk, "a.txt")
+    await desk.call("write_file", path="a.txt", content=content)
+    assert desk.proposed("a.txt") == proposed
+    assert stamp(desk, "a.txt") == before
+
+
+async def test_a_new_file_is_proposed_and_not_made(desk: Desk) -> None:
+    """docs/faults.md 14: in a folder that is not there either; line ends as they come."""
+    result = await desk.call("write_file", path="src/新 file.py", content="a\r\nb\n")
+    assert result == "Proposed (new file, 2 lines)."
+    assert list(desk.path.iterdir()) == []
+    proposal = desk.files.proposal(desk.path / "src" / "新 file.py")
+    assert proposal is not None
+    assert (proposal.kind, proposal.base, proposal.proposed) == ("create", None, "a\r\nb\n")
+    assert await desk.call("read_file", path="src/新 file.py") == "a\nb\n"
+
+
+async def test_edits_build_on_each_other_and_know_their_item_and_call(desk: Desk) -> None:
+    """The second is made on the first one's proposal; each hunk says under which item and call it came."""
+    desk.write("a.txt", "a\nb\nc\n")
+    await desk.call("edit_file", path="a.txt", old_text="a\n", new_text="A\n")
+    assert await desk.call("edit_file", path="./a.txt", old_text="A\nb\nc", new_text="A\nb\nC\nD") == (
+        "Proposed at line 3 (+2 -1)."
+    )
+    proposal = desk.files.proposal(desk.path / "a.txt")
+    assert proposal is not None
+    assert proposal.proposed == "A\nb\nC\nD\n"
+    origins = [proposal.origin(hunk) for hunk in proposal.hunks]
+    assert [(origin.item_id, origin.call_id) for origin in origins if origin] == [("1", "call-1"), ("1", "call-2")]
+
+
+async def test_what_says_the_same_is_not_proposed(desk: Desk) -> None:
+    """Neither a rewrite in other line ends nor one back to the base."""
+    desk.write("a.txt", "a\r\nb\r\n")
+    assert "nothing was proposed" in await desk.call("write_file", path="a.txt", content="a\nb\n")
+    await desk.call("write_file", path="a.txt", content="x\n")
+    await desk.call("write_file", path="a.txt", content="a\nb\n")
+    assert len(desk.files.changes) == 0
+
+
+async def test_fault_07_an_edit_is_made_on_the_open_buffer(desk: Desk) -> None:
+    """docs/faults.md 7: what was typed and not saved is the base; the disk plays no part."""
+    path = desk.write("a.txt", "disk\n")
+    desk.documents.type(path, "typed\nmore\n")
+    await desk.call("edit_file", path="a.txt", old_text="more", new_text="less")
+    assert desk.proposed("a.txt") == "typed\nless\n"
+    with pytest.raises(ToolError, match="old_text not found"):
+        await desk.call("edit_file", path="a.txt", old_text="disk", new_text="x")
+
+
+REFUSED = {
+    "fault 3": ("x = 1\ny\nx = 1\n", "x = 1", "stands 2 times in the file, at lines 1, 3"),
+    "fault 4": ("cafe\u0301\n", "caf\u00e9", "the file is in NFD"),
+    "fault 5": ("all:\n\tgcc\n", "    gcc", "has tabs where old_text has blanks"),
+    "nothing alike": ("a\n", "zzz", "nothing like it stands in the file"),
+    "empty": ("a\n", "", "use write_file"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_fault_03_04_05_a_refused_edit_changes_nothing(desk: Desk, name: str) -> None:
+    """docs/faults.md 3 to 5, docs/plan.md L12: no proposal, and the disk is as it was."""
+    text, old, said = REFUSED[name]
+    desk.write("a.txt", text)
+    before = stamp(desk, "a.txt")
+    with pytest.raises(ToolError) as error:
+        await desk.call("edit_file", path="a.txt", old_text=old, new_text="new")
+    assert said in str(error.value)
+    assert len(desk.files.changes) == 0
+    assert stamp(desk, "a.txt") == before
+
+
+async def test_a_file_that_is_not_there_cannot_be_edited(desk: Desk) -> None:
+    """The error says how to make one; a proposed one can be."""
+    with pytest.raises(ToolError, match=r"No such file: new.txt. To make a new file, use write_file."):
+        await desk.call("edit_file", path="new.txt", old_text="a", new_text="b")
+    await desk.call("write_file", path="new.txt", content="a\n")
+    await desk.call("edit_file", path="new.txt", old_text="a", new_text="b")
+    assert desk.proposed("new.txt") == "b\n"
+
+
+async def test_nothing_can_be_put_below_a_file(desk: Desk) -> None:
+    """Neither below one on the disk nor below a proposed one, nor a file where a folder is proposed."""
+    desk.write("a", "x")
+    await desk.call("write_file", path="b", content="x")
+    await desk.call("write_file", path="c/d/e", content="x")
+    for path, said in (
+        ("a/x", "a is a file"),
+        ("a/x/y", "a is a file"),
+        ("b/x", "b is a file"),
+        ("c", "c is a folder: c/d/e is proposed in it"),
+        ("c/d", "c/d is a folder"),
+    ):
+        with pytest.raises(ToolError) as error:
+            await desk.call("write_file", path=path, content="y")
+        assert said in str(error.value)
+    await desk.call("write_file", path="c/d/f", content="fine")
+    assert list(desk.files.changes.files) == [str(desk.path / name) for name in ("b", "c/d/e", "c/d/f")]
+
+
+async def test_fault_12_a_text_with_nul_is_no_text(desk: Desk) -> None:
+    """docs/faults.md 12: it could not be read again."""
+    desk.write("a.txt", "a\n")
+    with pytest.raises(ToolError, match="NUL"):
+        await desk.call("write_file", path="b.txt", content="a\0")
+    with pytest.raises(ToolError, match="NUL"):
+        await desk.call("edit_file", path="a.txt", old_text="a", new_text="\0")
+    assert len(desk.files.changes) == 0
+
+
+def test_a_person_sees_what_is_edited(desk: Desk) -> None:
+    """The title and the place, as the model wrote them."""
+    for name, title in (("edit_file", "Edit src/日本.py"), ("write_file", "Write src/日本.py")):
+        assert desk.tools[name].describe({"path": "src/日本.py"}) == (title, (Location("src/日本.py"),))

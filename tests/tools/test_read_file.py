@@ -1,0 +1,222 @@
+"""`read_file`: bounded, plain, and it says what it left out."""
+
+import os
+import socket
+import sys
+import time
+import tracemalloc
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.tool import Location
+from fairlead.tools.read_file import MAX_CHARS, MAX_LINES, excerpt
+from tools.stand_ins import Desk
+
+TEN = "".join(f"line {n}\n" for n in range(1, 11))
+
+EXCERPTS = {
+    "all of it": (TEN, 1, 2000, TEN),
+    "all of it, just": (TEN, 1, 10, TEN),
+    "the first lines": (TEN, 1, 2, "line 1\nline 2\n(Lines 1 to 2 of 10; go on with offset 3.)"),
+    "lines in the middle": (TEN, 4, 2, "line 4\nline 5\n(Lines 4 to 5 of 10; go on with offset 6.)"),
+    "the last lines": (TEN, 9, 2000, "line 9\nline 10\n(Lines 9 to 10 of 10.)"),
+    "the last line": (TEN, 10, 1, "line 10\n(Lines 10 to 10 of 10.)"),
+    "beyond the end": (TEN, 11, 5, "(The file has only 10 lines.)"),
+    "empty": ("", 1, 5, "(The file is empty.)"),
+    "one newline": ("\n", 1, 5, "\n"),
+    "no last newline": ("a\nb", 1, 5, "a\nb"),
+    "blank lines at the end of a part": ("a\n\n\nb\n", 1, 3, "a\n\n\n(Lines 1 to 3 of 4; go on with offset 4.)"),
+    "CRLF and CR": ("a\r\nb\rc\r\n", 2, 1, "b\n(Lines 2 to 2 of 3; go on with offset 3.)"),
+    "form feed and U+2028": (
+        "a\x0cb\u2028c\u0085d\ne\n",
+        1,
+        1,
+        "a\x0cb\u2028c\u0085d\n(Lines 1 to 1 of 2; go on with offset 2.)",
+    ),
+    "Chinese": ("日本\n語🚀\n", 2, 1, "語🚀\n(Lines 2 to 2 of 2.)"),
+}
+
+
+@pytest.mark.parametrize("name", EXCERPTS)
+def test_what_is_left_out_is_said(name: str) -> None:
+    """With where to go on; line numbers count as an editor's."""
+    text, offset, limit, shown = EXCERPTS[name]
+    assert excerpt(text, offset, limit) == shown
+
+
+def test_no_more_lines_come_than_the_limit() -> None:
+    """Whatever is asked for."""
+    text = "x\n" * 5000
+    assert excerpt(text, 1, 10**9).endswith(f"(Lines 1 to {MAX_LINES} of 5000; go on with offset {MAX_LINES + 1}.)")
+
+
+def test_no_more_characters_come_than_the_limit() -> None:
+    """Whole lines as far as they fit."""
+    text = "".join(f"{n:099}\n" for n in range(1000))
+    shown = excerpt(text, 1, 2000)
+    assert shown.endswith("(Lines 1 to 600 of 1000; go on with offset 601.)")
+    assert len(shown) < MAX_CHARS + 100
+
+
+HUGE = "a\n" + "x" * (MAX_CHARS + 7) + "\nb\n"
+
+
+def test_a_line_that_does_not_fit_is_cut_and_the_way_on_is_said() -> None:
+    """Alone where it is the first, else left to the next call; never is the model stuck before it."""
+    assert excerpt(HUGE, 1, 2000) == "a\n(Lines 1 to 1 of 3; go on with offset 2.)"
+    cut = "x" * MAX_CHARS
+    assert excerpt(HUGE, 2, 2000) == f"{cut}\n(The last 7 characters of line 2 were left out; go on with offset 3.)"
+    assert excerpt(HUGE, 2, 1) == f"{cut}\n(The last 7 characters of line 2 were left out; go on with offset 3.)"
+    assert excerpt(HUGE, 3, 2000) == "b\n(Lines 3 to 3 of 3.)"
+    assert excerpt("y" * MAX_CHARS + "\n", 1, 5) == "y" * MAX_CHARS + "\n"
+    assert excerpt("y" * (MAX_CHARS + 9), 1, 5).endswith("\n(The last 9 characters of line 1 were left out.)")
+
+
+@given(st.lists(st.text(st.sampled_from("ab \x0c日"), max_size=4), max_size=12), st.integers(1, 14), st.integers(1, 14))
+def test_going_on_shows_every_line_once(lines: list[str], offset: int, limit: int) -> None:
+    """From any line, in pieces of any size: what the model puts together is the file."""
+    text = "".join(f"{line}\n" for line in lines)
+    expected, shown = "".join(f"{line}\n" for line in lines[offset - 1 :]), ""
+    while offset <= len(lines):
+        part = excerpt(text, offset, limit)
+        if part == text:
+            shown += part
+            break
+        body, _, note = part.rpartition("\n")
+        shown += f"{body}\n"
+        offset = int(note.removesuffix(".)").rpartition(" ")[2]) if "go on" in note else len(lines) + 1
+    assert shown == expected
+
+
+async def test_it_reads_what_the_agent_sees(desk: Desk) -> None:
+    """The proposal first, then the open buffer, then the disk."""
+    path = desk.write("a.txt", "disk\n")
+    assert await desk.call("read_file", path="a.txt") == "disk\n"
+    desk.documents.type(path, "buffer\n")
+    assert await desk.call("read_file", path="a.txt") == "buffer\n"
+    await desk.call("write_file", path="a.txt", content="proposed\n")
+    assert await desk.call("read_file", path="a.txt") == "proposed\n"
+
+
+async def test_limit_and_offset_count_lines_from_one(desk: Desk) -> None:
+    """docs/plan.md L2: and a person sees where the call looks."""
+    desk.write("a.txt", TEN)
+    assert (await desk.call("read_file", path="a.txt", limit=1, offset=3)).startswith("line 3\n(Lines 3 to 3 of 10;")
+    described = desk.tools["read_file"].describe({"path": "a.txt", "offset": 3})
+    assert described == ("Read a.txt", (Location("a.txt", 3),))
+
+
+async def test_the_byte_order_mark_is_not_text(desk: Desk) -> None:
+    """docs/faults.md 2: a model that saw it would send it back."""
+    desk.write("a.txt", "\ufeffa\n")
+    assert await desk.call("read_file", path="a.txt") == "a\n"
+
+
+async def test_a_missing_file_names_those_of_a_similar_name(desk: Desk) -> None:
+    """In the folder that was meant, at most three."""
+    for name in ("src/main.py", "src/mains.py", "src/mian.py", "src/maim.py", "src/other.txt"):
+        desk.write(name)
+    with pytest.raises(ToolError) as error:
+        await desk.call("read_file", path="src/man.py")
+    assert str(error.value).startswith("No such file: src/man.py. Similar names there: ")
+    assert str(error.value).count(",") == 2
+    for path in ("gone/a.py", "src/xyzzy", "src/main.py/below", "日本.txt"):
+        with pytest.raises(ToolError, match=f"^No such file: {path}$"):
+            await desk.call("read_file", path=path)
+
+
+REFUSED = {
+    "binary": (b"a\0b", "is a binary file"),
+    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "is a binary file"),
+    "UTF-16": ("hello".encode("utf-16"), "is a binary file"),
+    "Latin-1": ("é".encode("latin-1"), "is not UTF-8 text (byte 0)"),
+    "cut in a character": ("abc 日".encode()[:-1], "is not UTF-8 text (byte 4)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_fault_12_what_is_no_text_is_refused(desk: Desk, name: str) -> None:
+    """docs/faults.md 12: read, edited and rewritten: refused, and the bytes stay."""
+    data, reason = REFUSED[name]
+    path = desk.write("file.bin", data)
+    for call in (
+        desk.call("read_file", path="file.bin"),
+        desk.call("edit_file", path="file.bin", old_text="a", new_text="b"),
+        desk.call("write_file", path="file.bin", content="b"),
+    ):
+        with pytest.raises(ToolError) as error:
+            await call
+        assert f"file.bin {reason}" in str(error.value)
+    assert path.read_bytes() == data
+    assert len(desk.files.changes) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
+@pytest.mark.parametrize("kind", ["fifo", "folder", "socket", "unreadable", "loop"])
+async def test_fault_12_what_is_no_file_is_refused_at_once(desk: Desk, kind: str) -> None:
+    """docs/faults.md 12: a pipe that nobody writes to keeps nobody waiting."""
+    path = desk.path / "odd"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            try:
+                bound.bind(os.path.relpath(path))
+            except OSError as error:
+                pytest.skip(f"no socket here: {error}")
+    elif kind == "loop":
+        path.symlink_to("odd")
+    else:
+        desk.write("odd").chmod(0)
+        if os.access(path, os.R_OK):
+            pytest.skip("root reads everything")
+    before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
+    began = time.monotonic()
+    for name in ("read_file", "write_file"):
+        with pytest.raises(ToolError) as error:
+            await desk.call(name, path="odd", **({"content": "x"} if name == "write_file" else {}))
+        assert "odd" in str(error.value)
+        assert "Errno" not in str(error.value)
+    assert time.monotonic() - began < 1
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sparse files")
+async def test_fault_12_a_sparse_file_of_two_gigabytes_is_bounded(desk: Desk) -> None:
+    """docs/faults.md 12: refused before it is read, by every tool that reads."""
+    path = desk.write("big.txt", "needle\n")
+    os.truncate(path, 2_000_000_000)
+    began = time.monotonic()
+    tracemalloc.start()
+    for name, fields in (
+        ("read_file", {}),
+        ("edit_file", {"old_text": "a", "new_text": "b"}),
+        ("write_file", {"content": "b"}),
+    ):
+        with pytest.raises(ToolError, match=r"big.txt is too large to open: 2,000 MB, the limit is 20 MB"):
+            await desk.call(name, path="big.txt", **fields)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("path", ["a" * 300, "d/" * 3000, "a\0b", "\ud800"])
+async def test_a_path_that_cannot_be_one_is_an_error_result(desk: Desk, path: str) -> None:
+    """Said without the system's own words for it, for every tool that takes a path."""
+    for name, fields in (
+        ("read_file", {}),
+        ("write_file", {"content": "x"}),
+        ("search", {"pattern": "x"}),
+        ("list_files", {}),
+    ):
+        with pytest.raises(ToolError) as error:
+            await desk.call(name, path=path, **fields)
+        assert "Errno" not in str(error.value)
+        assert len(str(error.value)) < 300

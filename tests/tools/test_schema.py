@@ -1,0 +1,100 @@
+"""The check of a call's input: everything that is wrong, in words that a model can act on."""
+
+from typing import Any
+
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.schema import check_input
+from tools.stand_ins import Desk
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "limit": {"type": "integer", "minimum": 1},
+        "all": {"type": "boolean"},
+        "items": {"type": "array"},
+        "options": {"type": "object"},
+    },
+    "required": ["path"],
+}
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({}, "'path' is missing"),
+    ({"path": None}, "'path' is missing"),
+    ({"path": 7}, "'path' must be a string, not an integer"),
+    ({"path": 7.5}, "'path' must be a string, not a number"),
+    ({"path": True}, "'path' must be a string, not a boolean"),
+    ({"path": ["a"]}, "'path' must be a string, not an array"),
+    ({"path": {"a": 1}}, "'path' must be a string, not an object"),
+    ({"path": "a", "limit": "5"}, "'limit' must be an integer, not a string"),
+    ({"path": "a", "limit": 5.5}, "'limit' must be an integer, not a number"),
+    ({"path": "a", "limit": True}, "'limit' must be an integer, not a boolean"),
+    ({"path": "a", "limit": 0}, "'limit' must be at least 1"),
+    ({"path": "a", "limit": -(10**30)}, "'limit' must be at least 1"),
+    ({"path": "a", "all": 1}, "'all' must be a boolean, not an integer"),
+    ({"path": "a", "all": "true"}, "'all' must be a boolean, not a string"),
+    ({"path": "a", "items": {}}, "'items' must be an array, not an object"),
+    ({"path": "a", "items": '["a"]'}, "'items' must be an array, not a string"),
+    ({"path": "a", "options": []}, "'options' must be an object, not an array"),
+    (
+        {"limit": "5", "all": 1},
+        "'path' is missing; 'limit' must be an integer, not a string; 'all' must be a boolean, not an integer",
+    ),
+]
+FINE: list[dict[str, Any]] = [
+    {"path": ""},
+    {"path": "日本 🚀"},
+    {"path": "a", "limit": 1, "all": False, "items": [], "options": {}},
+    {"path": "a", "limit": None, "all": None, "items": None},
+    {"path": "a", "unknown": 1.5},
+    {"path": "a", "limit": 10**30},
+]
+
+
+@pytest.mark.parametrize(("given", "said"), WRONG, ids=[said[:50] for _, said in WRONG])
+def test_fault_21_all_that_is_wrong_is_said_at_once(given: dict[str, Any], said: str) -> None:
+    """docs/faults.md 21: the field, what it must be and what it is."""
+    with pytest.raises(ToolError) as error:
+        check_input(SCHEMA, given)
+    assert str(error.value) == f"Wrong input: {said}."
+
+
+@pytest.mark.parametrize("given", FINE, ids=str)
+def test_what_fits_is_let_pass(given: dict[str, Any]) -> None:
+    """Unknown fields too, and null where nothing has to be."""
+    check_input(SCHEMA, given)
+
+
+async def test_fault_21_no_tool_is_reached_by_a_wrong_input(desk: Desk) -> None:
+    """docs/faults.md 21: every tool's own schema refuses a wrong type for each of its fields, and what is missing."""
+    for name, tool in desk.tools.items():
+        schema = tool.spec.input_schema
+        for field, rule in schema["properties"].items():
+            wrong = 7 if rule["type"] != "integer" else "7"
+            with pytest.raises(ToolError, match=f"'{field}' must be"):
+                await desk.call(name, **{field: wrong})
+        for field in schema.get("required", ()):
+            with pytest.raises(ToolError, match=f"'{field}' is missing"):
+                await desk.call(name)
+
+
+async def test_optional_fields_may_be_null(desk: Desk) -> None:
+    """Some models send every field; null means that it is left out."""
+    desk.write("a.txt", "one\ntwo\n")
+    assert await desk.call("read_file", path="a.txt", limit=None, offset=None) == "one\ntwo\n"
+    found = await desk.call("search", pattern="one", path=None, glob=None, context=None, ignoreCase=None)
+    assert found == "a.txt:1:one"
+    assert await desk.call("list_files", path=None, glob=None) == "a.txt"
+
+
+def test_every_schema_is_one_that_the_api_takes(desk: Desk) -> None:
+    """An object with named properties, each with a type; what is required exists; the description is there."""
+    for name, tool in desk.tools.items():
+        schema = tool.spec.input_schema
+        assert tool.spec.name == name
+        assert tool.spec.description
+        assert schema["type"] == "object"
+        assert all("type" in rule for rule in schema["properties"].values())
+        assert set(schema.get("required", ())) <= set(schema["properties"])

@@ -1,0 +1,380 @@
+"""`search` and `list_files`: what is there to be seen, proposals and open buffers first, in bounds."""
+
+import asyncio
+import os
+import sys
+import time
+
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.tools.globs import glob_filter
+from fairlead.tools.list_files import MAX_FILES
+from fairlead.tools.search import MAX_LINES
+from tools.stand_ins import Desk
+
+CODE = "import os\n\ndef alpha():\n    return Beta\n\nclass Beta:\n    pass\n"
+
+
+async def listed(desk: Desk, **given: str) -> list[str]:
+    text = await desk.call("list_files", **given)
+    return [] if text == "No files." else text.split("\n")
+
+
+async def found(desk: Desk, pattern: str, **given: object) -> list[str]:
+    text = await desk.call("search", pattern=pattern, **given)
+    return [] if text == "No matches." else text.split("\n")
+
+
+async def test_a_match_comes_with_its_path_and_line(desk: Desk) -> None:
+    """Sorted by path and line, each with the whole line; a regular expression, case counts unless told."""
+    desk.write("b.py", CODE)
+    desk.write("a/日本 x.py", "beta\r\nBeta 🚀\r\n")
+    assert await found(desk, "Beta") == ["a/日本 x.py:2:Beta 🚀", "b.py:4:    return Beta", "b.py:6:class Beta:"]
+    assert await found(desk, r"^class \w+:$") == ["b.py:6:class Beta:"]
+    assert await found(desk, "beta", ignoreCase=True) == [
+        "a/日本 x.py:1:beta",
+        "a/日本 x.py:2:Beta 🚀",
+        "b.py:4:    return Beta",
+        "b.py:6:class Beta:",
+    ]
+    assert await found(desk, "nothing like it") == []
+
+
+async def test_lines_around_a_match_are_shown_on_request(desk: Desk) -> None:
+    """With a dash instead of a colon, and a line of dashes where something lies between."""
+    desk.write("a.txt", "".join(f"{n}\n" for n in range(1, 10)))
+    desk.write("b.txt", "5\n")
+    assert await found(desk, "[28]", context=1) == [
+        "a.txt-1-1",
+        "a.txt:2:2",
+        "a.txt-3-3",
+        "--",
+        "a.txt-7-7",
+        "a.txt:8:8",
+        "a.txt-9-9",
+    ]
+    assert await found(desk, "5", context=1) == ["a.txt-4-4", "a.txt:5:5", "a.txt-6-6", "--", "b.txt:1:5"]
+    assert len(await found(desk, "5", context=1000)) < 30
+
+
+WRONG_PATTERNS = ["(", "[z-a]", "*", "a{2,1}", r"\p{Nope}", "\n", "(?P<x>", r"(?=look)"]
+
+
+@pytest.mark.parametrize("pattern", WRONG_PATTERNS)
+async def test_a_wrong_pattern_is_a_clear_error(desk: Desk, pattern: str) -> None:
+    """It says that the pattern is wrong and where; never that nothing matches."""
+    desk.write("a.txt", "(\n")
+    with pytest.raises(ToolError) as error:
+        await desk.call("search", pattern=pattern)
+    assert "regex" in str(error.value)
+
+
+@pytest.mark.parametrize("pattern", ["-x", "--files", "--", "-", "a b", "'", '"', "$HOME", "`id`", "日本"])
+async def test_a_pattern_is_a_pattern_whatever_it_looks_like(desk: Desk, pattern: str) -> None:
+    """No option, no shell."""
+    desk.write("a.txt", f"<{pattern}>\n")
+    escaped = pattern.replace("$", r"\$")
+    assert await found(desk, escaped) == [f"a.txt:1:<{pattern}>"]
+
+
+@pytest.mark.parametrize("pattern", ["a\0b", "x" * 200_000])
+async def test_a_pattern_that_cannot_be_handed_over_is_an_error(desk: Desk, pattern: str) -> None:
+    """Not a crash of ours."""
+    with pytest.raises(ToolError, match="could not be started"):
+        await desk.call("search", pattern=pattern)
+
+
+NAMES = [
+    "-x",
+    "a b.txt",
+    "日本/語🚀.txt",
+    "..foo",
+    "~",
+    "$HOME",
+    "a;b",
+    "a'b\".txt",
+    "#c",
+    "!d",
+    "[e].txt",
+    "{f}",
+    ".hidden",
+]
+if sys.platform != "win32":
+    NAMES += ["back\\slash", "new\nline", "star*", ":colon:1:"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_fault_43_a_files_name_is_a_name_whatever_it_looks_like(desk: Desk, name: str) -> None:
+    """docs/faults.md 43: listed, found, and as the path of a search; one with a line break is one file."""
+    desk.write(name, "needle\n")
+    assert (await desk.call("list_files")) == name
+    assert (await desk.call("list_files", path=name)) == name
+    for path in (".", name):
+        assert await desk.call("search", pattern="needle", path=path) == f"{name}:1:needle"
+    assert await desk.call("read_file", path=name) == "needle\n"
+
+
+async def test_ignored_files_are_left_out_and_hidden_ones_are_not(desk: Desk) -> None:
+    """In a repository: by its .gitignore, one further down, and .ignore; `.git` itself never shows."""
+    desk.write(".git/config", "needle\n")
+    desk.write(".gitignore", "*.log\nbuild/\n")
+    desk.write("sub/.gitignore", "local.txt\n")
+    desk.write(".ignore", "data/\n")
+    for name in ("a.py", "a.log", "build/out.py", "sub/local.txt", "sub/b.py", "data/d.py", ".github/ci.yml", ".env"):
+        desk.write(name, "needle\n")
+    seen = [".env", ".github/ci.yml", "a.py", "sub/b.py"]
+    assert await found(desk, "needle") == [f"{name}:1:needle" for name in seen]
+    assert set(await listed(desk)) == {*seen, ".gitignore", ".ignore", "sub/.gitignore"}
+
+
+@pytest.mark.parametrize(
+    "glob", ["*", "**", "*.log", "**/*", "**/*.log", "build/**", "*.{py,log}", ".git/**", "!*.py", "*config*"]
+)
+async def test_no_glob_brings_back_what_is_ignored(desk: Desk, glob: str) -> None:
+    """Nor the version control's own data."""
+    desk.write(".git/config", "needle\n")
+    desk.write(".gitignore", "*.log\nbuild/\n")
+    for name in ("a.py", "a.log", "build/out.py", "b.txt"):
+        desk.write(name, "needle\n")
+    hidden = {"a.log", "build/out.py", ".git/config"}
+    assert hidden.isdisjoint(await listed(desk, glob=glob))
+    assert hidden.isdisjoint(line.partition(":")[0] for line in await found(desk, "needle", glob=glob))
+
+
+async def test_ignore_rules_count_without_a_repository(desk: Desk) -> None:
+    """A folder that was unpacked has its .gitignore too; one above the workspace has no say."""
+    (desk.path.parent / ".gitignore").write_text("*\n")
+    desk.write(".gitignore", "node_modules/\n")
+    desk.write("node_modules/x.js", "needle\n")
+    desk.write("a.js", "needle\n")
+    assert await listed(desk) == [".gitignore", "a.js"]
+    assert await found(desk, "needle") == ["a.js:1:needle"]
+
+
+async def test_rules_above_the_workspace_count_within_a_repository(desk: Desk) -> None:
+    """The workspace may be a part of it."""
+    (desk.path.parent / ".git").mkdir()
+    (desk.path.parent / ".gitignore").write_text("*.log\n")
+    desk.write("a.log")
+    desk.write("a.py")
+    assert await listed(desk) == ["a.py"]
+
+
+async def test_an_ignored_folder_can_be_asked_for(desk: Desk) -> None:
+    """To look into a dependency is good work."""
+    desk.write(".gitignore", "node_modules/\n")
+    desk.write("node_modules/x/index.js", "needle\n")
+    assert await found(desk, "needle", path="node_modules/x") == ["node_modules/x/index.js:1:needle"]
+    assert await listed(desk, path="node_modules") == ["node_modules/x/index.js"]
+
+
+async def test_proposals_and_buffers_are_seen_before_the_disk(desk: Desk) -> None:
+    """In that order; a new file too, in a folder that is not there yet; nothing comes twice."""
+    desk.write("a.txt", "on disk\nneedle\n")
+    typed = desk.write("b.txt", "needle on disk\n")
+    desk.documents.type(typed, "x\nneedle typed\n")
+    both = desk.write("c.txt", "needle on disk\n")
+    desk.documents.type(both, "needle typed\n")
+    await desk.call("edit_file", path="a.txt", old_text="on disk", new_text="needle proposed")
+    await desk.call("write_file", path="c.txt", content="needle proposed\n")
+    await desk.call("write_file", path="new/d.txt", content="needle new\n")
+    assert await found(desk, "needle") == [
+        "a.txt:1:needle proposed",
+        "a.txt:2:needle",
+        "b.txt:2:needle typed",
+        "c.txt:1:needle proposed",
+        "new/d.txt:1:needle new",
+    ]
+    assert await found(desk, "on disk") == []
+    assert await listed(desk) == ["a.txt", "b.txt", "c.txt", "new/d.txt"]
+    assert await found(desk, "needle", path="new") == ["new/d.txt:1:needle new"]
+    assert await listed(desk, path="new") == ["new/d.txt"]
+    assert await found(desk, "needle", path="new/d.txt", context=1) == ["new/d.txt:1:needle new"]
+    assert await found(desk, "needle", glob="*.py") == []
+    assert await found(desk, "needle", glob="new/*") == ["new/d.txt:1:needle new"]
+
+
+async def test_an_open_file_that_is_ignored_stays_ignored(desk: Desk) -> None:
+    """A person may look at their secrets without showing them to the model; what it proposed itself it sees."""
+    desk.write(".git/HEAD", "needle\n")
+    desk.write(".gitignore", "*.env\n")
+    for name in ("secret.env", ".git/COMMIT_EDITMSG"):
+        desk.documents.type(desk.write(name, "needle\n"), "needle typed\n")
+    desk.documents.type(desk.path / "unsaved.txt", "needle unsaved\n")
+    desk.write("other.env", "x\n")
+    await desk.call("write_file", path="other.env", content="needle mine\n")
+    assert await found(desk, "needle") == ["other.env:1:needle mine", "unsaved.txt:1:needle unsaved"]
+    assert await listed(desk) == [".gitignore", "other.env", "unsaved.txt"]
+
+
+async def test_documents_outside_the_workspace_are_none_of_its_business(desk: Desk) -> None:
+    """A person has other files open as well."""
+    desk.documents.type(desk.path.parent / "outside.txt", "needle\n")
+    assert await found(desk, "needle") == []
+    assert await listed(desk) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
+async def test_linked_folders_are_not_followed(desk: Desk) -> None:
+    """Neither one that leads outside nor one that leads round in circles."""
+    outside = desk.path.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("needle\n")
+    desk.write("real/a.txt", "needle\n")
+    (desk.path / "out").symlink_to(outside)
+    (desk.path / "real" / "round").symlink_to(desk.path)
+    (desk.path / "file").symlink_to(outside / "secret.txt")
+    assert await listed(desk) == ["real/a.txt"]
+    assert await found(desk, "needle") == ["real/a.txt:1:needle"]
+    for path in ("out", "out/secret.txt", "file", "..", str(outside), "real/../../outside"):
+        for call in ("list_files", "search"):
+            with pytest.raises(ToolError, match="Path escapes workspace"):
+                await desk.call(call, path=path, **({"pattern": "needle"} if call == "search" else {}))
+    assert await listed(desk, path="real/round") == ["real/a.txt"]
+
+
+async def test_a_place_that_is_not_there_is_an_error(desk: Desk) -> None:
+    """Not an empty result, which would say that nothing matches."""
+    desk.write("a.txt", "x\n")
+    for call in (desk.call("search", pattern="x", path="gone"), desk.call("list_files", path="gone")):
+        with pytest.raises(ToolError, match="No such file or folder: gone"):
+            await call
+    assert await found(desk, "x", path="a.txt") == ["a.txt:1:x"]
+    assert await listed(desk, path="a.txt") == ["a.txt"]
+
+
+async def test_an_empty_workspace_has_nothing(desk: Desk) -> None:
+    """And says so."""
+    assert await desk.call("list_files") == "No files."
+    assert await desk.call("search", pattern="") == "No matches."
+
+
+async def test_many_matches_are_bounded(desk: Desk) -> None:
+    """The first ones are shown, and how many more there are."""
+    desk.write("a.txt", "needle\n" * 450)
+    lines = await found(desk, "needle")
+    assert lines[: MAX_LINES + 1][-2:] == ["a.txt:200:needle", "(250 more lines were left out; narrow the search.)"]
+    desk.write("b.txt", "needle\n" * 100_000)
+    assert (await found(desk, "needle"))[-1] == "(at least 4800 more lines were left out; narrow the search.)"
+
+
+async def test_matches_in_other_files_do_not_use_up_the_room(desk: Desk) -> None:
+    """What the glob or a proposal takes out of the result counts for nothing."""
+    desk.write("a.txt", "needle\n" * 20_000)
+    desk.write("b.txt", "needle\n" * 20_000)
+    desk.write("z.py", "needle\n")
+    desk.documents.type(desk.path / "b.txt", "nothing\n")
+    assert await found(desk, "needle", glob="*.py") == ["z.py:1:needle"]
+    desk.documents.type(desk.path / "a.txt", "nothing\n")
+    assert await found(desk, "needle") == ["z.py:1:needle"]
+
+
+async def test_long_lines_are_shown_around_the_match(desk: Desk) -> None:
+    """A minified file must neither fill the answer nor hide what was found."""
+    desk.write("min.js", "日" * 50_000 + "needle" + "x" * 50_000 + "\n")
+    (line,) = await found(desk, "needle")
+    assert line.startswith("min.js:1:...日日")
+    assert "needle" in line
+    assert line.endswith("xx...")
+    assert len(line) < 330
+
+
+async def test_a_line_of_many_megabytes_is_told_of(desk: Desk) -> None:
+    """In bounded memory; the lines behind it are found as well."""
+    desk.write("big.json", "needle" + "x" * 9_000_000 + "\nneedle 2\n")
+    desk.write("c.txt", "needle 3\n")
+    assert await found(desk, "needle") == [
+        "big.json:0:(a line of several megabytes)",
+        "big.json:2:needle 2",
+        "c.txt:1:needle 3",
+    ]
+
+
+async def test_binary_files_and_other_bytes_do_no_harm(desk: Desk) -> None:
+    """Binary ones are left out, lines that are no UTF-8 are shown as far as they go."""
+    desk.write("bin", b"needle\0\n")
+    desk.write("latin.txt", "n\u00e9edle needle\n".encode("latin-1"))
+    assert await found(desk, "needle") == ["latin.txt:1:n\ufffdedle needle"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe")
+async def test_a_pipe_in_the_workspace_keeps_nobody_waiting(desk: Desk) -> None:
+    """docs/faults.md 12: nor does a socket or what cannot be read."""
+    os.mkfifo(desk.path / "fifo")
+    desk.write("a.txt", "needle\n").parent.joinpath("closed").mkdir(mode=0)
+    began = time.monotonic()
+    assert await found(desk, "needle") == ["a.txt:1:needle"]
+    assert await listed(desk) == ["a.txt"]
+    assert time.monotonic() - began < 5
+    (desk.path / "closed").chmod(0o700)
+
+
+async def test_many_files_are_bounded(desk: Desk) -> None:
+    """The first ones in order, and how many more there are."""
+    for number in range(MAX_FILES + 20):
+        desk.write(f"d/{number:04}.txt")
+    lines = await listed(desk)
+    assert lines[MAX_FILES - 1 :] == ["d/0499.txt", "(20 more files were left out; narrow it with path or glob.)"]
+    assert len(await listed(desk, glob="d/000*")) == 10
+
+
+async def test_a_search_can_be_cancelled(desk: Desk) -> None:
+    """The process ends with it, and the next search works."""
+    for number in range(50):
+        desk.write(f"{number}.txt", "needle\n" * 20_000)
+    task = asyncio.ensure_future(found(desk, "no|such|thing", glob="*.py"))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(await found(desk, "needle", glob="7.txt")) == MAX_LINES + 1
+
+
+def test_titles_say_what_is_looked_for(desk: Desk) -> None:
+    """For the person who watches."""
+    assert desk.tools["search"].describe({"pattern": "日本"}) == ("Search 日本", ())
+    assert desk.tools["list_files"].describe({}) == ("List files", ())
+    assert desk.tools["list_files"].describe({"path": "src"}) == ("List src", ())
+
+
+GLOBS = {
+    "*.py": ({"a.py", "src/b.py", "src/x/c.py"}, {"a.txt", "py", "a.pyc"}),
+    "src/*.py": ({"src/b.py"}, {"a.py", "src/x/c.py"}),
+    "src/**/*.py": ({"src/b.py", "src/x/c.py"}, {"a.py"}),
+    "**/*.py": ({"a.py", "src/x/c.py"}, {"a.txt"}),
+    "*.{py,ts}": ({"a.py", "b.ts", "src/b.ts"}, {"a.js", "a.{py,ts}"}),
+    "{src,lib}/**": ({"src/a", "lib/x/b"}, {"a", "other/src/a"}),
+    "{a,{b,c}}.txt": ({"a.txt", "b.txt", "c.txt"}, {"d.txt"}),
+    "src": ({"src/a.py", "src/x/b"}, {"a.py"}),
+    "src/": ({"src/a.py", "x/src/b"}, {"src"}),
+    "!*.py": ({"a.txt", "src/b"}, {"a.py", "src/b.py"}),
+    "!*.{py,txt}": ({"a.md"}, {"a.py", "a.txt"}),
+    "test_?.py": ({"test_a.py", "x/test_b.py"}, {"test_ab.py"}),
+    "[ab].txt": ({"a.txt", "b.txt"}, {"c.txt"}),
+    "日*.md": ({"日本.md", "x/日.md"}, {"本.md"}),
+    "/a.py": ({"a.py"}, {"src/a.py"}),
+    "": ({"a", "b/c"}, set()),
+    "*": ({"a", "b/c"}, set()),
+}
+
+
+@pytest.mark.parametrize("glob", GLOBS)
+def test_a_glob_reads_like_a_line_of_a_gitignore_file(glob: str) -> None:
+    """With braces, and turned round by an exclamation mark."""
+    fits = glob_filter(glob)
+    good, bad = GLOBS[glob]
+    assert {name for name in good | bad if fits(name)} == good
+
+
+@pytest.mark.parametrize("glob", ["x" * 501, "{a,b}" * 100, "{" * 400, "[", "{a,b", "a{b}c}", "\\", "**", "{}", "{,}"])
+def test_no_glob_takes_long_or_fails_otherwise(glob: str) -> None:
+    """It is one, or an error that names it."""
+    began = time.process_time()
+    try:
+        glob_filter(glob)("a/b.py")
+        said = ""
+    except ToolError as error:
+        said = str(error)
+    assert said == "" or said.startswith("Wrong glob")
+    assert time.process_time() - began < 1

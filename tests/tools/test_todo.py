@@ -1,0 +1,58 @@
+"""docs/plan.md P1 and P12: the plan as a tool."""
+
+from typing import Any
+
+import pytest
+
+from fairlead.agent.errors import ToolError
+from tools.stand_ins import Desk
+
+ITEMS = [
+    {"content": "分析", "status": "in_progress", "activeForm": "正在分析"},
+    {"content": "Write", "status": "pending"},
+]
+TEXT = "[>] #1: 分析 (正在分析)\n[ ] #2: Write\n\n(0/2 completed)"
+
+
+def test_p12_it_is_one_entry_of_the_table(desk: Desk) -> None:
+    """docs/plan.md P12: called `todo`, described as a rewrite of the plan for multi-step work; the guard lets it be."""
+    tool = desk.tools["todo"]
+    assert tool.spec.name == "todo"
+    assert tool.spec.description.startswith("Rewrite the current plan for multi-step work.")
+    assert (tool.kind, tool.read_only) == ("think", True)
+    assert tool.describe({"items": ITEMS}) == ("Update the plan", ())
+
+
+def test_p1_the_schema_names_one_form_only(desk: Desk) -> None:
+    """docs/plan.md P1: `items[].{id?, content, status, activeForm?}`; the other names are taken, not taught."""
+    schema = desk.tools["todo"].spec.input_schema
+    item = schema["properties"]["items"]["items"]
+    assert list(schema["properties"]) == ["items"]
+    assert list(item["properties"]) == ["id", "content", "status", "activeForm"]
+    assert item["required"] == ["content", "status"]
+    assert item["properties"]["status"]["enum"] == ["pending", "in_progress", "completed"]
+
+
+@pytest.mark.parametrize(
+    "given", [{"items": ITEMS}, {"todos": ITEMS}, {"items": None, "todos": ITEMS}, {"items": ITEMS, "todos": []}]
+)
+async def test_p1_p9_p12_a_call_rewrites_the_plan_and_returns_it(desk: Desk, given: dict[str, Any]) -> None:
+    """docs/plan.md P1, P9, P12: `todos` for `items` too; the result is the whole plan as text."""
+    assert await desk.call("todo", **given) == TEXT
+    assert desk.plan.render() == TEXT
+
+
+async def test_p3_a_refused_call_leaves_the_plan(desk: Desk) -> None:
+    """docs/plan.md P3: an error result with the rule that was broken, and the plan as it was."""
+    await desk.call("todo", items=ITEMS)
+    with pytest.raises(ToolError, match="Only one task can be in_progress at a time"):
+        await desk.call("todo", items=[ITEMS[0], ITEMS[0]])
+    assert desk.plan.render() == TEXT
+
+
+@pytest.mark.parametrize("given", [{}, {"todos": "x"}, {"items": None}, {"plan": ITEMS}, {"todos": {"content": "x"}}])
+async def test_fault_21_a_call_without_a_list_says_what_to_send(desk: Desk, given: dict[str, Any]) -> None:
+    """docs/faults.md 21: and an empty list is one, which empties the plan."""
+    with pytest.raises(ToolError, match="'items' is missing: send the whole plan as a list"):
+        await desk.call("todo", **given)
+    assert await desk.call("todo", items=[]) == "No todos."

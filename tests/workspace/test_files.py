@@ -1,0 +1,207 @@
+"""One session's view of the workspace: the proposal first, then the open buffer, then the disk."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.edits import changeset as cs
+from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root
+from tools.stand_ins import Documents
+
+
+@pytest.fixture
+def documents() -> Documents:
+    return Documents()
+
+
+@pytest.fixture
+def files(workspace: Path, documents: Documents) -> Files:
+    return Files(Root(workspace), documents)
+
+
+@pytest.fixture
+def path(workspace: Path) -> Path:
+    """A file with a text on the disk."""
+    path = workspace / "a.txt"
+    path.write_text("disk\n")
+    return path
+
+
+def propose(files: Files, path: Path, text: str) -> None:
+    files.propose(path, text, "1", "call")
+
+
+def accept(files: Files, path: Path) -> str:
+    """The editor applied the proposal; a closed file is not saved yet."""
+    proposal = files.proposal(path)
+    assert proposal is not None
+    files.changes = cs.accept(files.changes, str(path), proposal.proposed)
+    files.hold(path, proposal.base, proposal.proposed)
+    return proposal.proposed
+
+
+def test_the_proposal_then_the_buffer_then_the_disk(files: Files, documents: Documents, path: Path) -> None:
+    """What the agent reads; what the person's file says is without the proposal."""
+    assert (files.read(path), files.current(path)) == ("disk\n", "disk\n")
+    documents.type(path, "typed\n")
+    assert (files.read(path), files.current(path)) == ("typed\n", "typed\n")
+    propose(files, path, "proposed\n")
+    assert (files.read(path), files.current(path)) == ("proposed\n", "typed\n")
+    documents.close(path)
+    assert (files.read(path), files.current(path)) == ("proposed\n", "disk\n")
+    assert path.read_text() == "disk\n"
+
+
+def test_a_file_that_is_not_there(files: Files, workspace: Path) -> None:
+    """Is nothing, until it is proposed or opened."""
+    assert files.read(workspace / "new") is None
+    propose(files, workspace / "new", "")
+    assert files.read(workspace / "new") == ""
+    assert files.current(workspace / "new") is None
+    assert list(workspace.iterdir()) == []
+
+
+def test_a_buffer_of_a_binary_file_is_its_text(files: Files, documents: Documents, path: Path) -> None:
+    """What the person has open counts, whatever the disk says."""
+    path.write_bytes(b"\0\xff")
+    with pytest.raises(ToolError):
+        files.read(path)
+    documents.type(path, "text\n")
+    assert files.read(path) == "text\n"
+
+
+def test_what_an_accept_put_there_counts_until_the_disk_or_the_editor_says_more(files: Files, path: Path) -> None:
+    """The editor has applied it but not saved it: an old disk is no revert."""
+    propose(files, path, "accepted\n")
+    accept(files, path)
+    assert files.proposal(path) is None
+    assert (files.read(path), path.read_text()) == ("accepted\n", "disk\n")
+    propose(files, path, "more\n")
+    proposal = files.proposal(path)
+    assert proposal is not None
+    assert (proposal.base, proposal.in_conflict) == ("accepted\n", False)
+    path.write_text("changed on disk\n")
+    assert files.current(path) == "changed on disk\n"
+    files.observe(path)
+    proposal = files.proposal(path)
+    assert proposal is not None
+    assert proposal.in_conflict
+
+
+def test_what_the_editor_tells_is_newer_than_what_it_applied(files: Files, documents: Documents, path: Path) -> None:
+    """An opened document is the truth from then on, also after it was closed again."""
+    propose(files, path, "accepted\n")
+    accept(files, path)
+    documents.type(path, "undone\n")
+    assert files.current(path) == "undone\n"
+    documents.close(path)
+    assert files.current(path) == "disk\n"
+
+
+def test_a_release_lets_the_disk_speak_again(files: Files, path: Path) -> None:
+    """As after a save."""
+    propose(files, path, "accepted\n")
+    accept(files, path)
+    files.release(path)
+    assert files.current(path) == "disk\n"
+
+
+def test_an_editor_may_tell_of_its_own_edit_later(files: Files, documents: Documents, path: Path) -> None:
+    """Until then the buffer that it told of before is an old one; what it tells then counts."""
+    documents.type(path, "typed\n")
+    propose(files, path, "accepted\n")
+    accept(files, path)
+    assert files.current(path) == "accepted\n"
+    documents.type(path, "accepted and typed on\n")
+    assert files.current(path) == "accepted and typed on\n"
+
+
+def test_what_was_told_before_the_answer_is_not_held_up(files: Files, documents: Documents, path: Path) -> None:
+    """The editor has told of the edit, and of what the person typed behind it, before it answered."""
+    documents.type(path, "accepted and typed on\n")
+    files.hold(path, "disk\n", "accepted\n")
+    assert files.current(path) == "accepted and typed on\n"
+    path.with_name("b").write_bytes(b"\0")
+    files.hold(path.with_name("b"), None, "accepted\n")
+    with pytest.raises(ToolError):
+        files.current(path.with_name("b"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
+def test_fault_34_a_path_that_a_link_leads_elsewhere_is_not_the_same(files: Files, path: Path) -> None:
+    """docs/faults.md 34: between a proposal and its accept a command may have put a link there."""
+    folder = path.parent / "sub"
+    folder.mkdir()
+    inner = folder / "b.txt"
+    assert files.still_there(path)
+    assert files.still_there(inner)
+    folder.rmdir()
+    folder.symlink_to(path.parent.parent)
+    path.unlink()
+    path.symlink_to("b.txt")
+    assert not files.still_there(inner)
+    assert not files.still_there(path)
+
+
+def test_fault_06_a_change_underneath_is_a_conflict_until_it_is_undone(files: Files, path: Path) -> None:
+    """docs/faults.md 6: also where the file is gone, or is no text any more."""
+    propose(files, path, "proposed\n")
+    for change in (lambda: path.write_text("other\n"), path.unlink, lambda: path.write_bytes(b"\0"), path.unlink):
+        change()
+        files.observe_all()
+        proposal = files.proposal(path)
+        assert proposal is not None
+        assert proposal.in_conflict
+        assert (proposal.base, proposal.proposed) == ("disk\n", "proposed\n")
+    path.write_text("disk\n")
+    files.observe_all()
+    proposal = files.proposal(path)
+    assert proposal is not None
+    assert not proposal.in_conflict
+
+
+def test_versions_tell_what_changed_since(files: Files, path: Path, workspace: Path) -> None:
+    """For each file by itself, and for all; looking changes none of them."""
+    other = workspace / "b.txt"
+    propose(files, path, "one\n")
+    seen = files.version
+    propose(files, other, "x\n")
+    assert files.version > seen
+    assert files.changed_since(seen, None)
+    assert files.changed_since(seen, [other])
+    assert not files.changed_since(seen, [path])
+    assert files.changed_since(seen, [path, other])
+    seen = files.version
+    files.read(path)
+    files.observe_all()
+    assert not files.changed_since(seen, None)
+    accept(files, other)
+    assert files.changed_since(seen, [other])
+
+
+def test_the_stamp_changes_with_proposals_and_with_what_the_editor_tells(
+    files: Files, documents: Documents, path: Path
+) -> None:
+    """docs/plan.md L10: a repeated call may be worth it then."""
+    stamps = [files.stamp]
+    propose(files, path, "x\n")
+    stamps.append(files.stamp)
+    documents.type(path, "y\n")
+    stamps.append(files.stamp)
+    assert len(set(stamps)) == 3
+    files.read(path)
+    assert files.stamp == stamps[-1]
+
+
+def test_unsaved_texts_are_those_of_proposals_and_open_documents(
+    files: Files, documents: Documents, path: Path, workspace: Path
+) -> None:
+    """Each once, the proposal first; documents elsewhere are left out."""
+    documents.type(path, "typed\n")
+    documents.type(workspace / "b.txt", "b\n")
+    documents.type(workspace.parent / "outside.txt", "o\n")
+    propose(files, path, "proposed\n")
+    assert list(files.unsaved()) == [(path, "proposed\n"), (workspace / "b.txt", "b\n")]
