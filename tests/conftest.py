@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from support.client import Client
 from support.fake_api import FakeApi
 
 KEY = "test-key"
+
+# what an example takes depends on the machine and on what else runs there; what it finds does not
+settings.register_profile("fairlead", deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("fairlead")
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 // What is missing or forbidden is said once and clearly, with what to do next.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { after, test } from "node:test";
-import { openAgent, recording, runTask } from "./agent.mjs";
-import { closeBrowser } from "./host/page.mjs";
+import { bash, edit, openAgent, recording, runTask, serverPids } from "./agent.mjs";
+import { closeBrowser, openPage } from "./host/page.mjs";
 
 after(closeBrowser);
 
@@ -43,5 +44,46 @@ test("an untrusted workspace gets no run; trusting it is enough", async () => {
     await page.trustWorkspace();
     await runTask(page, "Anything");
     await page.toast("It works now.");
+  });
+});
+
+test("a folder that vanished: the task is refused with the reason", async () => {
+  const settings = { "fairlead.replay": recording({ text: "Never said." }) };
+  await inEditor({ name: "vanished", workspace: { a: "" }, settings }, async ({ page, workspace }) => {
+    fs.rmSync(workspace, { recursive: true });
+    await runTask(page, "Anything");
+    await page.toast("The workspace is not a folder");
+  });
+});
+
+test("two windows on one folder: each has its own run and its own proposals", async () => {
+  const settings = { "fairlead.replay": recording({ calls: [edit("a.txt", "one", "ONE")] }, { text: "Proposed." }) };
+  await inEditor({ name: "two-windows", workspace: { "a.txt": "one\n" }, settings }, async ({ page, code, workspace }) => {
+    const other = await openPage(code.url, { name: "two-windows-other", logs: code.logs });
+    await runTask(page, "In the first window");
+    await page.toast("Proposed.");
+    assert.match(await other.welcome("Plan").catch(() => "Give the agent a task"), /Give the agent a task/);
+    await runTask(other, "In the second window");
+    await other.toast("Proposed.");
+    assert.equal(serverPids(code).length, 2);
+    await page.rowAction("Proposed Changes", "a.txt", "Reject");
+    await page.until("the first window's list to be empty", async () => /No changes/.test(await page.welcome("Proposed Changes")));
+    await other.rowAction("Proposed Changes", "a.txt", "Accept");
+    await other.until("the second window's change on disk", () => fs.readFileSync(`${workspace}/a.txt`, "utf8") === "ONE\n");
+    await other.close();
+  });
+});
+
+test("the window is loaded anew in the middle of a run: no server is left, and the next task works", async () => {
+  const settings = { "fairlead.replay": recording({ calls: [bash("sleep 300")] }, { text: "Refused." }) };
+  await inEditor({ name: "reload", workspace: { a: "" }, settings }, async ({ page, code }) => {
+    await runTask(page, "Wait");
+    await page.rows("Plan", (rows) => rows[0]?.label.startsWith("Allow") ?? false);
+    const [before] = serverPids(code);
+    await page.reload();
+    await page.until("the end of the first server", () => !serverPids(code).includes(before));
+    await runTask(page, "Again");
+    await page.rows("Plan", (rows) => rows[0]?.label.startsWith("Allow") ?? false);
+    assert.equal(serverPids(code).length, 1);
   });
 });

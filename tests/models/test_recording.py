@@ -45,7 +45,7 @@ RECORDINGS = st.builds(
 
 
 @given(RECORDINGS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_what_is_written_is_read_back(tmp_path: Path, recording: Recording) -> None:
     """Every text, input and count: Chinese, blanks at the ends, `yes`, dates and numbers as texts."""
     path = tmp_path / "r.yaml"
