@@ -2,28 +2,12 @@
 
 import * as vscode from "vscode";
 import { editRows, pendingFiles, type EditRow } from "./editRows";
-import { coalesced, type Store } from "./state";
+import type { Store } from "./state";
+import { DrawnTree } from "./tree";
 
-export class EditsView implements vscode.TreeDataProvider<EditRow>, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<undefined>();
-  readonly onDidChangeTreeData = this.changed.event;
-  private readonly view: vscode.TreeView<EditRow>;
-  private readonly redraw = coalesced(() => {
-    this.draw();
-  });
-  private readonly unsubscribe: () => void;
-  private asked = false;
-
+export class EditsView extends DrawnTree<EditRow> {
   constructor(private readonly store: Store) {
-    this.view = vscode.window.createTreeView("fairlead.edits", { treeDataProvider: this, showCollapseAll: true });
-    this.unsubscribe = store.onChange((change) => {
-      if (change === "edits" || change === "sessions") this.redraw.schedule();
-    });
-  }
-
-  getChildren(row?: EditRow): EditRow[] {
-    this.afterFirst();
-    return editRows(this.store.reviewable, row, relative);
+    super("fairlead.edits", store, (change) => change === "edits" || change === "sessions");
   }
 
   getTreeItem(row: EditRow): vscode.TreeItem {
@@ -62,27 +46,14 @@ export class EditsView implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     return item;
   }
 
-  /** VS Code drops a change that is told while it asks for the rows the first time: it is told again behind that. */
-  private afterFirst(): void {
-    if (this.asked) return;
-    this.asked = true;
-    setTimeout(() => {
-      this.changed.fire(undefined);
-    }, 0);
+  protected rows(row: EditRow | undefined): EditRow[] {
+    return editRows(this.store.reviewable, row, relative);
   }
 
-  dispose(): void {
-    this.unsubscribe();
-    this.redraw.dispose();
-    this.view.dispose();
-    this.changed.dispose();
-  }
-
-  private draw(): void {
+  protected decorate(): void {
     const files = pendingFiles(this.store.sessions);
     this.view.badge = files > 0 ? { value: files, tooltip: files === 1 ? "1 file to review" : `${files} files to review` } : undefined;
     void vscode.commands.executeCommand("setContext", "fairlead.hasProposals", files > 0);
-    this.changed.fire(undefined);
   }
 }
 

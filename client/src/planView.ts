@@ -3,57 +3,29 @@
 import * as vscode from "vscode";
 import type { ApproveParams } from "./protocol";
 import { planCount, planRows, type PlanRow } from "./planRows";
-import { coalesced, type Store } from "./state";
+import type { Store } from "./state";
 import { visible } from "./text";
+import { DrawnTree } from "./tree";
 
 type Node = { kind: "item"; row: PlanRow } | { kind: "approval"; approval: ApproveParams };
 
-export class PlanView implements vscode.TreeDataProvider<Node>, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<undefined>();
-  readonly onDidChangeTreeData = this.changed.event;
-  private readonly view: vscode.TreeView<Node>;
-  private readonly redraw = coalesced(() => {
-    this.draw();
-  });
-  private readonly unsubscribe: () => void;
-  private asked = false;
-
+export class PlanView extends DrawnTree<Node> {
   constructor(private readonly store: Store) {
-    this.view = vscode.window.createTreeView("fairlead.plan", { treeDataProvider: this });
-    this.unsubscribe = store.onChange((change) => {
-      if (change !== "conversation" && change !== "edits") this.redraw.schedule();
-    });
-  }
-
-  getChildren(node?: Node): Node[] {
-    this.afterFirst();
-    const session = this.store.active;
-    if (node || !session) return [];
-    const approvals = session.approvals.map((approval): Node => ({ kind: "approval", approval }));
-    return [...approvals, ...planRows(session.plan, session.running).map((row): Node => ({ kind: "item", row }))];
+    super("fairlead.plan", store, (change) => change !== "conversation" && change !== "edits");
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
     return node.kind === "item" ? itemOf(node.row) : approvalItem(node.approval);
   }
 
-  /** VS Code drops a change that is told while it asks for the rows the first time: it is told again behind that. */
-  private afterFirst(): void {
-    if (this.asked) return;
-    this.asked = true;
-    setTimeout(() => {
-      this.changed.fire(undefined);
-    }, 0);
+  protected rows(node: Node | undefined): Node[] {
+    const session = this.store.active;
+    if (node || !session) return [];
+    const approvals = session.approvals.map((approval): Node => ({ kind: "approval", approval }));
+    return [...approvals, ...planRows(session.plan, session.running).map((row): Node => ({ kind: "item", row }))];
   }
 
-  dispose(): void {
-    this.unsubscribe();
-    this.redraw.dispose();
-    this.view.dispose();
-    this.changed.dispose();
-  }
-
-  private draw(): void {
+  protected decorate(): void {
     const session = this.store.active;
     const plan = session?.plan;
     this.view.description = planCount(plan);
@@ -62,7 +34,6 @@ export class PlanView implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     const badge = waiting > 0 ? { value: waiting, tooltip: "The agent waits for you" } : undefined;
     this.view.badge = badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
     this.view.message = message(session) ?? "";
-    this.changed.fire(undefined);
   }
 }
 

@@ -32,7 +32,7 @@ export interface Session {
   approvals: ApproveParams[];
 }
 
-type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions";
+export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions";
 
 /** A command's output kept for the conversation, in characters; the server bounds what it sends, this bounds memory. */
 const OUTPUT_LIMIT = 20_000;

@@ -77,6 +77,7 @@ def test_all_line_ends_can_be_one(text: str, end: str) -> None:
         ("a\r\nb\nc\r\n", "a\nb\nnew\nc\n", "a\r\nb\nnew\r\nc\r\n"),
         ("a\r\nb\rc\n\n", "a\nb\nc\nlast", "a\r\nb\rc\nlast"),
         ("a\r\nb\nc", "a\nb\nc\nd", "a\r\nb\nc\r\nd"),
+        ("\n\r", "\n\n\n", "\n\r\r"),
     ],
 )
 def test_a_rewrite_wears_the_line_ends_that_were_there(old: str, new: str, dressed: str) -> None:

@@ -24,4 +24,7 @@ def dressed_as(old: str, new: str, default: str = "\n") -> str:
         end = before[i][len(body(before[i])) :]
         if end and body(after[j]) != after[j]:
             after[j] = body(after[j]) + end
+    for j in range(1, len(after)):
+        if after[j] == "\n" and after[j - 1].endswith("\r"):
+            after[j] = "\r"  # the two would be one line end
     return "".join(after)

@@ -1,0 +1,49 @@
+// What the tree views have in common: drawn anew from the store, seldom enough.
+
+import * as vscode from "vscode";
+import { coalesced, type Change, type Store } from "./state";
+
+export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+  protected readonly view: vscode.TreeView<Node>;
+  private readonly unsubscribe: () => void;
+  private readonly redraw = coalesced(() => {
+    this.decorate();
+    this.changed.fire(undefined);
+  });
+  private asked = false;
+
+  protected constructor(id: string, store: Store, concerns: (change: Change) => boolean) {
+    this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true });
+    this.unsubscribe = store.onChange((change) => {
+      if (concerns(change)) this.redraw.schedule();
+    });
+  }
+
+  abstract getTreeItem(node: Node): vscode.TreeItem;
+
+  /** The rows below one, or the top ones. */
+  protected abstract rows(node: Node | undefined): Node[];
+
+  /** What stands around the rows: description, message, badge. */
+  protected abstract decorate(): void;
+
+  getChildren(node?: Node): Node[] {
+    if (!this.asked) {
+      // VS Code drops a change that is told while it asks for the rows the first time: it is told again behind that
+      this.asked = true;
+      setTimeout(() => {
+        this.changed.fire(undefined);
+      }, 0);
+    }
+    return this.rows(node);
+  }
+
+  dispose(): void {
+    this.unsubscribe();
+    this.redraw.dispose();
+    this.view.dispose();
+    this.changed.dispose();
+  }
+}
