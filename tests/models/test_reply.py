@@ -115,8 +115,8 @@ def test_a_call_may_come_with_its_input_in_the_start() -> None:
 
 
 BAD_JSON = {
-    "cut off": ('{"command": "rm -rf /tmp/x', "not valid JSON"),
-    "cut after a value": ('{"command": "rm -rf /"', "not valid JSON"),
+    "cut off": ('{"command": "rm -rf x', "not valid JSON"),
+    "cut after a value": ('{"command": "rm -rf x"', "not valid JSON"),
     "two objects": ('{"command": "a"}{"command": "b"}', "not valid JSON"),
     "NaN": ('{"timeout": NaN}', "NaN is no JSON"),
     "infinity": ('{"timeout": -Infinity}', "-Infinity is no JSON"),

@@ -95,7 +95,7 @@ async def test_a_command_runs_to_its_end(name: str, tmp_path: Path) -> None:
     result = await ran(command, tmp_path)
     assert (result.exit_code, result.ended) == (code, "exited")
     assert result.output.endswith(output)
-    assert len(result.output) <= len(output) + len("/usr/bin/bash: line 1: ")
+    assert len(result.output) <= len(output) + 60  # the shell's own name, where it has something to say
 
 
 async def test_it_runs_in_its_folder(tmp_path: Path) -> None:

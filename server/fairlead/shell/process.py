@@ -152,7 +152,7 @@ async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
     else:
         await _within(REST, pipe.closed)
     _signal_group(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-    await pipe.exited.wait()
+    await _within(GRACE, pipe.exited)  # it cannot be waited for where the system itself does not let go of it
     await _within(REST, pipe.closed)  # a process that left the group may still hold it
     transport.close()
 

@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-import pathspec
-
 from fairlead.agent.errors import ToolError
 
 MAX_LENGTH = 500
@@ -23,6 +21,8 @@ def glob_filter(glob: str | None) -> Callable[[str], bool]:
     """
     if not glob:
         return lambda name: True
+    import pathspec  # noqa: PLC0415  a good part of the start-up, and seldom needed
+
     turned = glob.startswith("!")
     try:
         if len(glob) > MAX_LENGTH:
