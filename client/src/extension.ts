@@ -58,7 +58,7 @@ export function activate(context: vscode.ExtensionContext): void {
   for (const [name, run] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
-  log.debug(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
+  log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
   context.subscriptions.push(log, agent, review, conversation, new PlanView(store), new EditsView(store), new Status(store), registerHelp());
 }
 

@@ -63,6 +63,9 @@ stream.on("test:fail", (test) => {
   failures.push([name, ...said.map((line) => `    ${line}`)].join("\n"));
   log(`  FAIL  ${name}`);
 });
+stream.on("test:diagnostic", ({ message }) => {
+  if (message.startsWith("figure: ")) log(`        ${message}`);
+});
 stream.on("test:stderr", ({ message }) => process.stderr.write(message));
 for await (const _ of stream.resume()) {
   /* the listeners above do the work */

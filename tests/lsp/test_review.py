@@ -65,8 +65,8 @@ async def test_accept_by_hunk_file_item_and_all(workspace: Path, replay: Replay)
         assert client.last("agent/edits")["files"] == []
 
 
-async def test_reject_by_hunk_and_all_touches_nothing(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 9 (fault_09): rejected, bytes and mtime are what they were."""
+async def test_fault_09_reject_by_hunk_and_all_touches_nothing(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 9: rejected, bytes and mtime are what they were."""
     file = workspace / "a.txt"
     file.write_bytes(b"one\r\ntwo\r\nthree\r\nfour\r\nfive")
     before = file.stat().st_mtime_ns
@@ -103,8 +103,8 @@ async def test_a_decision_on_an_old_state_is_refused(workspace: Path, replay: Re
         assert (await client.request("agent/edits/accept", other))["outcomes"][0]["outcome"] == "applied"
 
 
-async def test_a_file_that_changed_underneath_is_a_conflict(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 6 (fault_06): the disk's content is not lost; the other file is accepted all the same."""
+async def test_fault_06_a_file_that_changed_underneath_is_a_conflict(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 6: the disk's content is not lost; the other file is accepted all the same."""
     for name in "ab":
         (workspace / name).write_text("1\n2\n3\n")
     settings = replay({"calls": [edit("a", "2", "two"), edit("b", "2", "two")]}, {"text": "end"})
@@ -122,8 +122,8 @@ async def test_a_file_that_changed_underneath_is_a_conflict(workspace: Path, rep
         assert [o["outcome"] for o in review["outcomes"]] == ["applied"]
 
 
-async def test_a_dirty_buffer_is_the_truth(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 7 (fault_07): read, edited, accepted on the buffer; what was typed stays, the disk too."""
+async def test_fault_07_a_dirty_buffer_is_the_truth(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 7: read, edited, accepted on the buffer; what was typed stays, the disk too."""
     file = workspace / "a.py"
     file.write_text("disk = 1\n")
     settings = replay(
@@ -169,8 +169,8 @@ async def test_incremental_changes_with_odd_line_breaks_stay_in_step(workspace: 
         assert client.events("tool_finished")[0]["text"] == "a\x0cb\u2028c\n🚀Xlast"
 
 
-async def test_the_editor_refuses_an_accept(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 10 (fault_10): exact outcomes, what did not apply stays, good ones are not held up."""
+async def test_fault_10_the_editor_refuses_an_accept(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 10: exact outcomes, what did not apply stays, good ones are not held up."""
     for name in "abc":
         (workspace / name).write_text("1\n")
     settings = replay({"calls": [edit(name, "1", "2") for name in "abc"]}, {"text": "."})
