@@ -28,7 +28,14 @@ async def test_accept_by_hunk_file_item_and_all(workspace: Path, replay: Replay)
         "items": [{"id": "1", "content": "One", "status": "completed"}, {"content": "Two", "status": "in_progress"}]
     }
     settings = replay(
-        {"calls": [PLAN, edit("a.txt", "line 2\n", "LINE 2\n"), edit("a.txt", "line 10\n", "LINE 10\n")]},
+        {
+            "calls": [
+                PLAN,
+                edit("a.txt", "line 2\n", "LINE 2\n"),
+                edit("a.txt", "line 10\n", "LINE 10\n"),
+                write("empty.txt", ""),
+            ]
+        },
         {
             "calls": [
                 {"todo": second},
@@ -56,7 +63,9 @@ async def test_accept_by_hunk_file_item_and_all(workspace: Path, replay: Replay)
         assert await accept({"uri": uri, "hunk": hunks[1]["id"]}) == ["applied"]
         assert (workspace / "a.txt").read_text() == "".join(lines).replace("line 10\n", "LINE 10\n")
         assert await accept({"uri": uri, "hunk": hunks[1]["id"]}) == ["failed"]
-        assert await accept({"item": "1"}) == ["applied"]
+        assert by_name["empty.txt"]["itemIds"] == ["1"]
+        assert await accept({"item": "1"}) == ["applied", "applied"]
+        assert (workspace / "empty.txt").read_bytes() == b""
         assert (workspace / "b.txt").read_text() == "b\n"
         assert await accept({"uri": by_name["d.txt"]["uri"]}) == ["applied"]
         assert (workspace / "c" / "d.txt").read_text() == "d\n"

@@ -90,7 +90,10 @@ def propose(
     old = changes.get(path)
     if old is None:
         old = Proposal(path, current, current, current or "", Origins.untouched(current or ""))
-    origins = old.origins.after(old.proposed, proposed, Origin(order, item_id, call_id))
+    origin = Origin(order, item_id, call_id)
+    origins = old.origins.after(old.proposed, proposed, origin)
+    if proposed == "" and old.kind == "create":
+        origins = replace(origins, gaps=(origin,))  # an empty new file has no line that could say who made it
     return replace(changes, order=order).with_proposal(replace(old, proposed=proposed, origins=origins))
 
 
@@ -142,6 +145,6 @@ def hunks_of_item(proposal: Proposal, item_id: str) -> list[str]:
 
 
 def item_ids(proposal: Proposal) -> tuple[str, ...]:
-    """The plan items that the hunks of a file belong to, in the order of the hunks; for an empty new file none."""
-    found = (proposal.origin(hunk) for hunk in proposal.hunks)
+    """The plan items that the hunks of a file belong to, in the order of the hunks."""
+    found = [proposal.origin(hunk) for hunk in proposal.hunks] or list(proposal.origins.gaps)
     return tuple(dict.fromkeys(o.item_id for o in found if o is not None and o.item_id is not None))

@@ -170,7 +170,7 @@ def _choose(session: Session, target: Target) -> tuple[list[_Choice], list[Decid
         found = []
         for proposal in session.files.changes:
             ids = frozenset(cs.hunks_of_item(proposal, target.item_id))
-            if ids:
+            if ids or target.item_id in cs.item_ids(proposal):
                 found.append(_Choice(proposal, ids))
         return found, []
     if target.path is None:
