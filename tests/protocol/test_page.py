@@ -116,7 +116,7 @@ def test_every_param_that_a_handler_reads_is_in_the_page(page: Page) -> None:
     source = "".join(
         (Path(features.__file__).parent / name).read_text(encoding="utf-8") for name in ("features.py", "params.py")
     )
-    read = set(re.findall(r"\.(?:text|optional_\w+|boolean|child|children|has|raw)\(\"(\w+)\"", source))
+    read = set(re.findall(r"\.(?:text|optional_\w+|boolean|child|children|has|raw|token)\(\"(\w+)\"", source))
     assert {"prompt", "target", "version", "workDoneToken", "trusted"} <= read
     assert [name for name in read if not re.search(rf"\b{name}\b", page.built)] == []
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.errors import ModelError
@@ -122,7 +122,7 @@ class _Run:
         for number in range(1, self.agent.limits.max_rounds + 1):
             self.agent.emit(RoundStarted(number))
             reply = await self.ask()
-            self.agent.history.add_reply(reply.content)
+            reply = replace(reply, calls=self.agent.history.add_reply(reply.content, reply.calls))
             if not reply.calls:
                 return self.finished(reply)
             results = await self.answer_calls(reply)

@@ -4,9 +4,13 @@ Two invariants hold whatever happens in a run, so that the next request is alway
 every tool_use has exactly one tool_result in the next message, and between runs the last message is the assistant's.
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
+
+_UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 Block = dict[str, Any]
 Message = dict[str, Any]
@@ -57,6 +61,7 @@ class History:
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
+        self._call_ids: set[str] = set()
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -65,9 +70,30 @@ class History:
     def add_prompt(self, blocks: Iterable[Block]) -> None:
         self._messages.append({"role": "user", "content": list(blocks)})
 
-    def add_reply(self, content: Iterable[Block]) -> None:
-        blocks = list(content) or [text_block("(The answer was empty.)")]
+    def add_reply(self, content: Iterable[Block], calls: Sequence[ToolCall] = ()) -> list[ToolCall]:
+        """Appends an answer and returns its calls, under the ids that their results must carry.
+
+        A call's id or name that no request may hold is replaced: some servers give ids twice or write them oddly,
+        and a model may call what is no name.
+        """
+        blocks, fitted, remaining = list[Block](), list[ToolCall](), list(calls)
+        for block in content:
+            if block["type"] == "tool_use" and remaining:
+                call = remaining.pop(0)
+                fit = replace(call, id=self._fit_id(call.id))
+                fitted.append(fit)
+                block = {**block, "id": fit.id, "name": _UNFIT.sub("_", call.name)[:128] or "_"}
+            blocks.append(block)
+        if not any(block["type"] in ("text", "tool_use") for block in blocks):
+            blocks.append(text_block("(The answer was empty.)"))
         self._messages.append({"role": "assistant", "content": blocks})
+        return fitted
+
+    def _fit_id(self, call_id: str) -> str:
+        if not call_id or _UNFIT.search(call_id) or call_id in self._call_ids:
+            call_id = f"toolu_{uuid4().hex}"
+        self._call_ids.add(call_id)
+        return call_id
 
     def add_results(self, results: Iterable[ToolResult], notes: Iterable[str] = ()) -> None:
         """One user message: all results first, then notes such as a reminder (L6)."""

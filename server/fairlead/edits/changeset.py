@@ -26,6 +26,7 @@ class Proposal:
     current: str | None
     proposed: str
     origins: Origins
+    decided: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> Kind:
@@ -37,7 +38,7 @@ class Proposal:
 
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:
-        return hunks(self.base or "", self.proposed)
+        return hunks(self.base or "", self.proposed, self.decided)
 
     def origin(self, hunk: Hunk) -> Origin | None:
         return self.origins.of(hunk)
@@ -105,13 +106,16 @@ def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
     return changes.with_proposal(replace(old, current=current))
 
 
-def accept(changes: Changeset, path: str, text: str) -> Changeset:
-    """The editor has applied `text` (see `accepted_text`): it is base and current now.
+def accept(changes: Changeset, path: str, text: str, hunk_ids: Collection[str] = ()) -> Changeset:
+    """The editor has applied `text` (see `accepted_text`): it is base and current now, and these hunks are decided.
 
     What the agent proposed meanwhile stays proposed.
     """
     old = changes.get(path)
-    return changes if old is None else changes.with_proposal(replace(old, base=text, current=text))
+    if old is None:
+        return changes
+    decided = old.decided.union(hunk_ids)
+    return changes.with_proposal(replace(old, base=text, current=text, decided=decided))
 
 
 def accepted_text(proposal: Proposal, hunk_ids: Collection[str] | None) -> str:
@@ -131,7 +135,8 @@ def reject(changes: Changeset, path: str, hunk_ids: Collection[str] | None) -> C
         return replace(changes, files=MappingProxyType(files))
     proposed = revert_hunks(old.proposed, chosen(old, hunk_ids))
     origins = old.origins.after(old.proposed, proposed, None)
-    return changes.with_proposal(replace(old, proposed=proposed, origins=origins))
+    decided = old.decided.union(hunk_ids)
+    return changes.with_proposal(replace(old, proposed=proposed, origins=origins, decided=decided))
 
 
 def chosen(proposal: Proposal, hunk_ids: Collection[str]) -> list[Hunk]:

@@ -3,7 +3,7 @@
 import hashlib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -95,19 +95,26 @@ def _compared(a: Sequence[str], b: Sequence[str]) -> list[Block]:
     return [(i, j, k, m) for tag, i, j, k, m in opcodes if tag != "equal"]
 
 
-def hunks(base: str, proposed: str) -> tuple[Hunk, ...]:
-    """The hunks that turn `base` into `proposed`, in order, none touching another."""
+def hunks(base: str, proposed: str, decided: Collection[str] = ()) -> tuple[Hunk, ...]:
+    """The hunks that turn `base` into `proposed`, in order, none touching another.
+
+    An id in `decided` is not given again: of two hunks that say the same, the second keeps its id when the first goes.
+    """
     a, b = split_lines(base), split_lines(proposed)
     seen: Counter[bytes] = Counter()
     found: list[Hunk] = []
     for a0, a1, b0, b1 in changed_blocks(a, b):
         old, new = tuple(a[a0:a1]), tuple(b[b0:b1])
-        digest = hashlib.sha256(repr((old, new)).encode("utf-8", "surrogatepass"))
-        occurrence = seen[digest.digest()]
-        seen[digest.digest()] += 1
-        digest.update(str(occurrence).encode())
-        found.append(Hunk(digest.hexdigest()[:16], a0, old, b0, new))
+        says = repr((old, new)).encode("utf-8", "surrogatepass")
+        while (hunk_id := _digest(says, seen[says])) in decided:
+            seen[says] += 1
+        seen[says] += 1
+        found.append(Hunk(hunk_id, a0, old, b0, new))
     return tuple(found)
+
+
+def _digest(says: bytes, occurrence: int) -> str:
+    return hashlib.sha256(says + b"%d" % occurrence).hexdigest()[:16]
 
 
 def apply_hunks(base: str, chosen: Sequence[Hunk]) -> str:

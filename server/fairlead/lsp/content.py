@@ -53,8 +53,9 @@ class ProposedContent:
             files = self._sessions.get(session_id).files
         except WrongRequest:
             return "This session is no longer there, so its proposed changes cannot be shown.\n"
-        proposal = files.proposal(path)
         try:
+            path = files.root.resolve(str(path))
+            proposal = files.proposal(path)
             if proposal is None:
                 return files.current(path) or ""
         except ToolError as error:

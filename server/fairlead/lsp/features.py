@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
+from fairlead.agent.errors import ToolError
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.editor import ClientAbilities
@@ -25,8 +27,11 @@ Handler = Callable[[AgentServer, Params], Awaitable[Any]]
 def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     options = params.initialization_options
     given: dict[str, Any] = options if isinstance(options, dict) else {}
-    root = _root(params)
-    server.host.root = Root(root) if root is not None else None
+    try:
+        root = _root(params)
+        server.host.root = Root(root) if root is not None else None
+    except ValueError as error:
+        raise rpc_error(INVALID_PARAMS, f"The workspace's address is no path: {error}") from error
     server.host.trusted = given.get("trusted") is not False
     server.editor.abilities = ClientAbilities(params.capabilities)
     server.use_settings(given.get("settings"))
@@ -67,8 +72,9 @@ def _session_for_run(server: AgentServer, params: Params) -> Session:
 
 async def _run(server: AgentServer, session: Session, params: Params) -> wire.RunResult:
     session.check(params.text("prompt"))
-    server.runs_progress.use(session.id, params.raw("workDoneToken"), server.editor.abilities.progress)
-    outcome = await session.run(params.text("prompt"), read_context(params))
+    context, token = read_context(params), params.token("workDoneToken")
+    server.runs_progress.use(session.id, token, server.editor.abilities.progress)
+    outcome = await session.run(params.text("prompt"), context)
     return convert.run_result(session.id, outcome)
 
 
@@ -80,14 +86,25 @@ async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
     if params.has("resolution"):
         raise WrongRequest("params.resolution is not available in this version; a conflict can be rejected")
     session = server.sessions.get(params.text("sessionId"))
-    decided = await review.accept(session, read_target(params), params.optional_integer("version"))
+    decided = await review.accept(session, _target(session, params), params.optional_integer("version"))
     return _review_result(session, decided)
 
 
 async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
     session = server.sessions.get(params.text("sessionId"))
-    decided = await review.reject(session, read_target(params), params.optional_integer("version"))
+    decided = await review.reject(session, _target(session, params), params.optional_integer("version"))
     return _review_result(session, decided)
+
+
+def _target(session: Session, params: Params) -> review.Target:
+    """The target with its path as the session names it: clients spell one file in several ways."""
+    target = read_target(params)
+    if target.path is None:
+        return target
+    try:
+        return replace(target, path=session.root.resolve(str(target.path)))
+    except ToolError:
+        return target
 
 
 def _review_result(session: Session, decided: list[review.Decided]) -> wire.ReviewResult:

@@ -1,5 +1,6 @@
 """Reads the params of requests: what is wrong is said by name, and every request gets its answer."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,13 @@ class Params:
         value = self._typed(name, int, "an integer")
         if isinstance(value, bool):
             raise WrongRequest(f"{self._where}.{name} must be an integer")
+        return value
+
+    def token(self, name: str) -> int | str | None:
+        """A work-done token (LSP 3.18, `ProgressToken`)."""
+        value = self._value.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | str)):
+            raise WrongRequest(f"{self._where}.{name} must be a string or an integer")
         return value
 
     def boolean(self, name: str) -> bool:
@@ -70,7 +78,10 @@ class Params:
 
 def file_path(uri: str) -> Path | None:
     """The path of a `file:` URI, None for others."""
-    path = to_fs_path(uri) if uri.startswith("file:") else None
+    scheme, _, rest = uri.partition(":")
+    if scheme.lower() != "file":
+        return None
+    path = to_fs_path("file:" + re.sub(r"^//localhost(?=/)", "//", rest, flags=re.IGNORECASE))
     return Path(path) if path else None
 
 

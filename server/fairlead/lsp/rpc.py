@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 NOT_INITIALIZED = -32002
@@ -55,6 +56,7 @@ class AgentProtocol(LanguageServerProtocol):
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """As pygls has it, and what is ours announced (docs/protocol.md, Initialize)."""
         result = yield from super().lsp_initialize(params)
+        self._initialized = True
         result.capabilities.experimental = {"agent": {"version": wire.VERSION}}
         return result
 
@@ -74,7 +76,7 @@ class AgentProtocol(LanguageServerProtocol):
         if method == types.EXIT:
             self.exit_code = 0 if self._shutdown else 1
             return None
-        refused = self._out_of_order(method)
+        refused = self._out_of_order(method) or self._wrong_kind(method, "id" in message)
         if refused is not None:
             return self._refuse(msg_id, *refused) if "id" in message else None
         try:
@@ -135,9 +137,20 @@ class AgentProtocol(LanguageServerProtocol):
         if method == types.INITIALIZE:
             if self._initialized:
                 return INVALID_REQUEST, "The server is initialized already."
-            self._initialized = True
         elif not self._initialized:
             return NOT_INITIALIZED, "The server is not initialized: send 'initialize' first."
+        return None
+
+    def _wrong_kind(self, method: str, is_request: bool) -> tuple[int, str] | None:
+        """What is a notification has no id, what is a request has one, and what is neither is not there."""
+        known = types.METHOD_TO_TYPES.get(method)
+        is_notification = method == wire.TRUST or (known is not None and known[1] is None)
+        if is_request and is_notification:
+            return INVALID_REQUEST, f"{method} is a notification: send it without an id."
+        if is_request and method not in self.fm.builtin_features and method not in self.fm.features:
+            return METHOD_NOT_FOUND, f"Method not found: {method}"
+        if not is_request and method.startswith("agent/") and not is_notification:
+            return INVALID_REQUEST, f"{method} is a request: send it with an id."
         return None
 
     def _structured(self, message: dict[str, Any], method: str) -> Any:
@@ -153,7 +166,9 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
         if error is not None and error.code == INTERNAL_ERROR:
-            error = types.ResponseError(INTERNAL_ERROR, f"Internal error: {error.message}. The log has the details.")
+            error = types.ResponseError(
+                INTERNAL_ERROR, "Fairlead ran into a fault of its own. The log has the details."
+            )
         if error is not None and self.writer is not None:
             return self._refuse(msg_id, error.code, error.message)
         return super()._send_response(msg_id, result, error)

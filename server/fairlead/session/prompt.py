@@ -44,7 +44,7 @@ def user_prompt(prompt: str, context: Sequence[ContextItem], root: Root) -> list
     """The person's words, and behind them what they point to."""
     blocks = [text_block(clean_text(prompt.strip()))]
     if context:
-        places = "\n".join(_place(item, root) for item in context)
+        places = clean_text("\n".join(_place(item, root) for item in context))
         blocks.append(text_block(f"The user points to:\n{places}"))
     return blocks
 

@@ -131,7 +131,9 @@ async def _apply_together(session: Session, choices: list[_Choice], decided: lis
     for choice in list(choices):
         # an editor may fail half-way without undoing what it did, so each file is looked at
         if applied.ok or _says(session, choice.path) == choice.result:
-            session.files.changes = cs.accept(session.files.changes, choice.proposal.path, choice.result)
+            session.files.changes = cs.accept(
+                session.files.changes, choice.proposal.path, choice.result, choice.hunk_ids or ()
+            )
             session.files.hold(choice.path, choice.proposal.base, choice.result)
             decided += choice.decided("applied")
         else:

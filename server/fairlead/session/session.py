@@ -76,7 +76,7 @@ class Session:
         try:
             return await asyncio.shield(self._task)
         except asyncio.CancelledError:
-            self._task.cancel()
+            self.cancel()
             return await self._task
         finally:
             self._task = None
@@ -84,7 +84,8 @@ class Session:
     def cancel(self) -> None:
         """Stops the run; nothing happens where none is on."""
         if self._task is not None:
-            self._task.cancel()
+            # behind its first step: a run that has not begun could not end in good order
+            asyncio.get_running_loop().call_soon(self._task.cancel)
 
     async def close(self) -> None:
         """Stops the run and lets go of connections."""

@@ -8,6 +8,8 @@ from fairlead.agent.errors import ToolError
 
 MAX_LENGTH = 500
 MAX_ALTERNATIVES = 1000
+# matching takes back steps for each star, so the time grows with the name's length to the power of their number
+MAX_STARS = 4
 
 
 def glob_filter(glob: str | None) -> Callable[[str], bool]:
@@ -27,6 +29,8 @@ def glob_filter(glob: str | None) -> Callable[[str], bool]:
     try:
         if len(glob) > MAX_LENGTH:
             raise ValueError("it is too long")
+        if any(len(re.findall(r"\*+", part)) > MAX_STARS for part in glob.split("/")) or glob.count("**") > MAX_STARS:
+            raise ValueError(f"more than {MAX_STARS} stars in one part take too long to match")
         globs = list(islice(_alternatives(glob.removeprefix("!")), MAX_ALTERNATIVES))
         spec = pathspec.GitIgnoreSpec.from_lines(globs)
     except ValueError as error:

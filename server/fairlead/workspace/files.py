@@ -147,10 +147,10 @@ class Files:
         An editor may tell of its own edit later than it answers, and an old disk is no revert.
         """
         try:
-            said = self._said(path)
+            said, now = self._said(path), self.current(path)
         except ToolError:
             return  # something else stands there already
-        if (said.text if said is not None else None) == before:
+        if now == before:
             self._held[path] = _Held(text, said)
 
     def release(self, path: Path) -> None:

@@ -1,0 +1,166 @@
+"""What an attack on the build found once: each of a kind that docs/faults.md or docs/protocol.md rules out."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client
+from support.fake_api import Call, FakeApi, Text, Turn
+
+Replay = Callable[..., dict[str, Any]]
+Connect = Callable[..., Client]
+
+DONE = Turn((Text("Done."),))
+
+
+def write(path: str, content: str) -> dict[str, Any]:
+    return {"write_file": {"path": path, "content": content}}
+
+
+async def decide(client: Client, how: str, session: str, **target: Any) -> list[str]:
+    review = await client.request(f"agent/edits/{how}", {"sessionId": session, "target": target})
+    return [outcome["outcome"] for outcome in review["outcomes"]]
+
+
+@pytest.mark.parametrize("opened", [False, True])
+async def test_accepts_follow_each_other_before_the_editor_tells_of_the_first(
+    workspace: Path, replay: Replay, opened: bool
+) -> None:
+    """docs/faults.md 7, 8, 13: what was accepted is current at once, however late the disk or didChange is."""
+    lines = [f"{n}\n" for n in range(20)]
+    (workspace / "a").write_text("".join(lines))
+    lines[2], lines[9], lines[16] = "two\nand more\n", "nine\n", "sixteen\n"
+    settings = replay({"calls": [write("a", "".join(lines))]}, {"text": "."}, {"calls": [{"read_file": {"path": "a"}}]})
+    answers = {"workspace/applyEdit": lambda _: {"applied": True}}
+    async with Client(workspace, settings={**settings, "loop": {"maxRounds": 2}}, answers=answers) as client:
+        if opened:
+            client.open(workspace / "a")
+        session = (await client.run())["sessionId"]
+        found = client.last("agent/edits")["files"][0]
+        for hunk in found["hunks"]:
+            assert await decide(client, "accept", session, uri=found["uri"], hunk=hunk["id"]) == ["applied"]
+        await client.run(sessionId=session)
+        assert client.events("tool_finished")[-1]["text"] == "".join(lines)
+
+
+async def test_of_two_equal_changes_each_keeps_its_id(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, Target: a hunk that was decided is not there any more; its twin is another one."""
+    (workspace / "a").write_text("a\nfoo\nb\nc\nd\nfoo\ne\n")
+    settings = replay({"calls": [write("a", "a\nbar\nb\nc\nd\nbar\ne\n")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        found = client.last("agent/edits")["files"][0]
+        first, second = (hunk["id"] for hunk in found["hunks"])
+        assert await decide(client, "accept", session, uri=found["uri"], hunk=first) == ["applied"]
+        assert await decide(client, "accept", session, uri=found["uri"], hunk=first) == ["failed"]
+        assert (workspace / "a").read_text() == "a\nbar\nb\nc\nd\nfoo\ne\n"
+        assert await decide(client, "reject", session, uri=found["uri"], hunk=second) == ["rejected"]
+
+
+async def test_one_file_spelled_in_several_ways_is_one(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, File.uri: dots, `localhost` and a scheme in capitals name the same file."""
+    (workspace / "a").write_text("1\n2\n3\n4\n5\n6\n7\n")
+    settings = replay({"calls": [write("a", "one\n2\n3\nfour\n5\n6\nseven\n")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        ids = [hunk["id"] for hunk in client.last("agent/edits")["files"][0]["hunks"]]
+        path = (workspace / "a").as_uri().removeprefix("file://")
+        spelled = [f"FILE://{path}", f"file://localhost{path}", f"file://{path.removesuffix('a')}x/../a"]
+        for uri, hunk in zip(spelled, ids, strict=True):
+            assert await decide(client, "accept", session, uri=uri, hunk=hunk) == ["applied"]
+
+
+async def test_a_glob_cannot_hold_the_server_up(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md, the rule above all cases: the server still answers within two seconds."""
+    (workspace / ("a" * 100)).write_text("")
+    globs = ["*a*a*a*a*a*a*b", "*a" * 25 + "b", "**/" * 20 + "x"]
+    calls = [{"list_files": {"glob": glob}} for glob in globs]
+    async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
+        began = time.monotonic()
+        await client.run(deadline=10)
+        assert time.monotonic() - began < 10
+        assert all("stars" in event["text"] for event in client.events("tool_finished"))
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [Call("search", {"pattern": "a"}, id="call:1/2")],
+        [Call("search", {"pattern": "a"}, id="")],
+        [Call("no such tool!", {})],
+        [Call("", {})],
+        [Call("x" * 300, {})],
+    ],
+    ids=["odd id", "no id", "odd name", "no name", "long name"],
+)
+async def test_fault_21_odd_ids_and_names_do_not_spoil_the_session(connect: Connect, calls: list[Call]) -> None:
+    """docs/faults.md 21: each call has its result, and the next request is one that the API accepts."""
+    with FakeApi(turns=[Turn(tuple(calls)), DONE, DONE]) as api:
+        async with connect(api) as client:
+            first = await client.run()
+            assert first["stopReason"] == "end_turn"
+            assert (await client.run(sessionId=first["sessionId"]))["stopReason"] == "end_turn"
+            assert len(client.events("tool_finished")) == len(calls)
+        assert api.refusals == []
+
+
+async def test_half_a_character_in_a_context_is_harmless(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 21: the request is valid, in this run and in the next."""
+    with FakeApi(turns=[DONE, DONE]) as api:
+        async with connect(api) as client:
+            first = await client.run(context=[{"uri": workspace.as_uri() + "/\ud800.py"}])
+            assert first["stopReason"] == "end_turn"
+            assert (await client.run(sessionId=first["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+@pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
+async def test_fault_20_a_cancel_in_the_same_moment_as_the_task(workspace: Path, replay: Replay, way: str) -> None:
+    """docs/faults.md 20: the run begins and ends in good order, and the next works."""
+    never = asyncio.Event()
+    settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "b"})
+    async with Client(workspace, settings=settings, answers={"agent/approve": lambda _: never.wait()}) as client:
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        number, answer = client.begin("agent/runTask", {"prompt": "x", "sessionId": session})
+        client.send({"method": way, "params": {"id": number}} if way[0] == "$" else {"id": "c", "method": way, "params": {"sessionId": session}})  # fmt: skip  # noqa: E501
+        async with asyncio.timeout(10):
+            assert (await answer)["stopReason"] == "cancelled"
+        assert [event["kind"] for event in client.events()][-1] == "run_finished"
+        assert (await client.run(sessionId=session))["stopReason"] == "end_turn"
+
+
+async def test_fault_44_an_initialize_that_was_refused_initialised_nothing(workspace: Path) -> None:
+    """docs/faults.md 44: what comes after it is refused as before, and a right one works."""
+    client = Client(workspace)
+    await client.start()
+    for wrong in ({}, {"capabilities": {"workspace": 5}}, {**client.initialize_params(), "workspaceFolders": None, "rootUri": "file:///%00"}):  # fmt: skip  # noqa: E501
+        assert (await client.error("initialize", wrong)).code == -32602
+        assert (await client.error("agent/runTask", {"prompt": "x"})).code == -32002
+    assert (await client.request("initialize", client.initialize_params()))["capabilities"]
+    client.process.kill()
+
+
+async def test_fault_44_notifications_with_an_id_and_requests_without(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 44: the first are answered with -32600, the second do nothing."""
+    async with Client(workspace, settings=replay({"text": "a"})) as client:
+        for method in ("initialized", "textDocument/didOpen", "workspace/didChangeConfiguration", "agent/trust", "$/setTrace"):  # fmt: skip  # noqa: E501
+            assert (method, (await client.error(method, {})).code) == (method, -32600)
+        client.notify("agent/runTask", {"prompt": "x"})
+        for token in ([1], {"a": 1}, True, 1.5):
+            assert (await client.error("agent/runTask", {"prompt": "x", "workDoneToken": token})).code == -32602
+        assert (await client.error("textDocument/hover", {})).code == -32601
+        assert client.events() == []
+
+
+async def test_fault_32_the_diff_shows_nothing_from_outside(workspace: Path, tmp_path: Path, replay: Replay) -> None:
+    """docs/faults.md 32: a link of the diff's scheme in the model's text opens no file of the machine."""
+    (tmp_path / "secret").write_text("secret")
+    async with Client(workspace, settings=replay({"text": "a"})) as client:
+        session = (await client.run())["sessionId"]
+        uri = f"fairlead-base://{session}{tmp_path}/secret"
+        shown = (await client.request("workspace/textDocumentContent", {"uri": uri}))["text"]
+        assert "Path escapes workspace" in shown
