@@ -5,7 +5,8 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { edit, recording, ROOT, runTask, serverPids } from "./agent.mjs";
-import { useEditor } from "./host/editor.mjs";
+import { test } from "node:test";
+import { openEditor, useEditor } from "./host/editor.mjs";
 
 const FIRST_START = 180_000;
 const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, "package.json"), "utf8"));
@@ -45,4 +46,17 @@ editorTest("after a reload it starts without setting anything up again", async (
   await page.toast("The first task is done.");
   const [, milliseconds] = /activated in ([\d.]+) ms/.exec(code.logs()) ?? [];
   context.diagnostic(`figure: the extension is activated in ${milliseconds} ms`);
+});
+
+test("without a Python it shows a page that says what was tried and how to get one", async () => {
+  const editor = await openEditor({ name: "no-python", extensions: [vsix], workspace: { a: "" }, env: { PATH: path.join(ROOT, "no-such-folder") } });
+  try {
+    await runTask(editor.page, "Anything");
+    const { buttons } = await editor.page.toast("Fairlead needs Python 3.11 or newer.");
+    assert.deepEqual(buttons, ["Try Again", "Choose Interpreter…"]);
+    const text = editor.page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+    await text.locator("code", { hasText: "python3: not found" }).waitFor();
+  } finally {
+    await editor.close();
+  }
 });

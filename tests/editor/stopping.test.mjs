@@ -35,6 +35,14 @@ editorTest("stop in the middle: the question goes, the row stops turning, the pr
   assert.equal(content(workspace), "a\n");
 });
 
+editorTest("a file is decided on above its diff", async ({ page, workspace }) => {
+  await page.clickRow("Proposed Changes", "Line 1");
+  await page.diffLines("modified", { wanted: (lines) => lines.includes("b") });
+  await page.titleAction("Reject This File");
+  await page.until("the diff to be closed", async () => (await page.tabs()).length === 0);
+  assert.equal(content(workspace), "a\n");
+});
+
 editorTest("the next task in the stopped session works", async ({ page }) => {
   await page.runCommand("Agent: Follow Up");
   await page.fillInput("Go on");
