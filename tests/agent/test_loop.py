@@ -375,3 +375,30 @@ async def test_chinese_prompts_paths_plans_and_texts_are_ordinary(connect: Conne
         assert (workspace / "src" / "核心" / "模块.py").read_text(encoding="utf-8") == "值 = 2  # 🚀é\n"
         assert (workspace / "报告.md").read_text(encoding="utf-8") == "# 报告\n"
         assert api.refusals == []
+
+
+async def test_the_worked_example_of_a_review_of_style(connect: Connect, workspace: Path) -> None:
+    """Review all Python files and fix any style issues: looks around, reads each, edits those that need it."""
+    sources = {"a.py": "import os, sys\nprint( os.name,sys.path )\n", "lib/b.py": "def f():\n    return 1\n"}
+    for name, text in sources.items():
+        (workspace / name).parent.mkdir(exist_ok=True)
+        (workspace / name).write_text(text)
+    (workspace / "notes.md").write_text("not Python\n")
+    fixes = [("import os, sys", "import os\nimport sys"), ("print( os.name,sys.path )", "print(os.name, sys.path)")]
+    turns = [
+        say(Call("todo", {"items": PLAN}), Call("list_files", {"glob": "*.py"})),
+        say(*[Call("read_file", {"path": name}) for name in sources]),
+        say(*[Call("edit_file", {"path": "a.py", "old_text": old, "new_text": new}) for old, new in fixes]),
+        say(Text("Two issues in a.py; lib/b.py is fine.")),
+    ]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            result = await client.run("Review all Python files and fix any style issues")
+            files = client.last("agent/edits")["files"]
+            assert [file["uri"].rsplit("/", 1)[-1] for file in files] == ["a.py"]
+            target = {"sessionId": result["sessionId"], "target": {"all": True}}
+            await client.request("agent/edits/accept", target)
+        assert results(api, 1)[1]["content"] == "a.py\nlib/b.py"
+        assert (workspace / "a.py").read_text() == "import os\nimport sys\nprint(os.name, sys.path)\n"
+        assert (workspace / "lib" / "b.py").read_text() == sources["lib/b.py"]
+        assert api.refusals == []
