@@ -1,48 +1,80 @@
 // Applies the edits that the person accepted, and saves the files that were clean before (docs/protocol.md, Saving).
 
 import * as vscode from "vscode";
-import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult, TextDocumentEdit } from "vscode-languageclient/node";
+import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
 
-/** Applies one workspace edit; `applied: false` always says why. */
+type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
+
+/** Applies one workspace edit; `applied: false` always says why. What was done before a failure stays done. */
 export async function applyEdit(params: ApplyWorkspaceEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
-  const edit = new vscode.WorkspaceEdit();
-  const clean: vscode.Uri[] = [];
-  const contents = new Map<string, string>();
   const changes = params.edit.documentChanges ?? [];
   for (const change of changes) {
-    if ("kind" in change) continue;
-    contents.set(change.textDocument.uri, change.edits.map((one) => ("newText" in one ? one.newText : "")).join(""));
-  }
-  for (const change of changes) {
-    if ("kind" in change) {
-      if (change.kind !== "create") return refused(`This version cannot ${change.kind} files.`);
-      const uri = vscode.Uri.parse(change.uri);
-      // with its content at once: a file made first and filled then would stay open, changed and unsaved
-      edit.createFile(uri, { contents: Buffer.from(contents.get(change.uri) ?? ""), overwrite: false, ignoreIfExists: false });
-      contents.delete(change.uri);
-      continue;
-    }
-    const uri = vscode.Uri.parse(change.textDocument.uri);
-    if (changes.some((other) => "kind" in other && other.kind === "create" && other.uri === change.textDocument.uri)) continue;
-    const reason = unfit(uri, change);
+    const reason = obstacle(change);
     if (reason !== undefined) return refused(reason);
-    if (openDocument(uri)?.isDirty !== true) clean.push(uri);
-    edit.set(uri, change.edits.flatMap((one) => ("newText" in one ? [textEdit(one)] : [])));
   }
-  if (!(await vscode.workspace.applyEdit(edit))) return refused("VS Code did not apply the edit.");
+  const clean = cleanOnes(changes);
+  if (!(await vscode.workspace.applyEdit(workspaceEdit(changes)))) return refused("VS Code did not apply the edit, or only a part of it.");
   if (saveAfter) await save(clean);
   return { applied: true };
 }
 
-function unfit(uri: vscode.Uri, change: TextDocumentEdit): string | undefined {
-  const name = uri.path.split("/").at(-1) ?? "";
-  if (vscode.workspace.notebookDocuments.some((notebook) => notebook.uri.toString() === uri.toString())) {
-    return `${name} is open as a notebook. Close it, then accept again.`;
+function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
+  const edit = new vscode.WorkspaceEdit();
+  const created = new Set(changes.flatMap((change) => ("kind" in change && change.kind === "create" ? [change.uri] : [])));
+  for (const change of changes) {
+    if (!("kind" in change)) {
+      if (!created.has(change.textDocument.uri)) edit.set(vscode.Uri.parse(change.textDocument.uri), textEdits(change));
+      continue;
+    }
+    switch (change.kind) {
+      case "create": {
+        // with its content at once: a file made first and filled then would stay open, changed and unsaved
+        const contents = Buffer.from(changes.map((other) => textFor(change.uri, other)).join(""));
+        edit.createFile(vscode.Uri.parse(change.uri), { contents, overwrite: false, ignoreIfExists: false });
+        break;
+      }
+      case "delete":
+        edit.deleteFile(vscode.Uri.parse(change.uri), { recursive: false, ignoreIfNotExists: false });
+        break;
+      case "rename":
+        edit.renameFile(vscode.Uri.parse(change.oldUri), vscode.Uri.parse(change.newUri), { overwrite: false, ignoreIfExists: false });
+        break;
+    }
   }
-  const document = openDocument(uri);
-  const version = change.textDocument.version;
-  if (document && version !== null && document.version !== version) return `${name} is being changed. Try again.`;
+  return edit;
+}
+
+/** What stands in the way of a change; VS Code would do it all the same, or not say why it does not. */
+function obstacle(change: Change): string | undefined {
+  const uris = addresses(change);
+  const notebook = uris.find((uri) => vscode.workspace.notebookDocuments.some((other) => other.uri.toString() === uri.toString()));
+  if (notebook) return `${baseName(notebook)} is open as a notebook. Close it, then accept again.`;
+  const [uri] = uris;
+  const document = uri && openDocument(uri);
+  if (!document) return undefined;
+  if (!("kind" in change)) {
+    const version = change.textDocument.version;
+    return version !== null && document.version !== version ? `${baseName(uri)} is being changed. Try again.` : undefined;
+  }
+  if (change.kind === "delete" && document.isDirty) {
+    return `${baseName(uri)} has unsaved changes that would be lost with it. Save or revert it, then accept again.`;
+  }
   return undefined;
+}
+
+function addresses(change: Change): vscode.Uri[] {
+  if (!("kind" in change)) return [vscode.Uri.parse(change.textDocument.uri)];
+  return (change.kind === "rename" ? [change.oldUri, change.newUri] : [change.uri]).map((uri) => vscode.Uri.parse(uri));
+}
+
+/** The files with changed text that have nothing unsaved in them now, by the names that they will have. */
+function cleanOnes(changes: readonly Change[]): vscode.Uri[] {
+  const renamed = new Map(changes.flatMap((change) => ("kind" in change && change.kind === "rename" ? [[change.oldUri, change.newUri]] : [])));
+  return changes.flatMap((change) => {
+    if ("kind" in change) return [];
+    const { uri } = change.textDocument;
+    return openDocument(vscode.Uri.parse(uri))?.isDirty === true ? [] : [vscode.Uri.parse(renamed.get(uri) ?? uri)];
+  });
 }
 
 async function save(uris: readonly vscode.Uri[]): Promise<void> {
@@ -56,13 +88,18 @@ function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
 }
 
-function textEdit({ range, newText }: { range: { start: Position; end: Position }; newText: string }): vscode.TextEdit {
-  return new vscode.TextEdit(new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character), newText);
+function textFor(uri: string, change: Change): string {
+  if ("kind" in change || change.textDocument.uri !== uri) return "";
+  return change.edits.map((one) => ("newText" in one ? one.newText : "")).join("");
 }
 
-interface Position {
-  readonly line: number;
-  readonly character: number;
+function textEdits(change: TextDocumentEdit): vscode.TextEdit[] {
+  return change.edits.flatMap((one) => {
+    if (!("newText" in one)) return [];
+    const { start, end } = one.range;
+    return [new vscode.TextEdit(new vscode.Range(start.line, start.character, end.line, end.character), one.newText)];
+  });
 }
 
+const baseName = (uri: vscode.Uri): string => uri.path.split("/").at(-1) ?? "";
 const refused = (failureReason: string): ApplyWorkspaceEditResult => ({ applied: false, failureReason });

@@ -1,5 +1,6 @@
 // The proposed changes as rows: sessions where there are several, files, hunks. Pure.
 
+import { whole } from "./places";
 import type { FileEdits, Hunk } from "./protocol";
 import type { Session } from "./state";
 
@@ -16,7 +17,46 @@ export type EditRow =
       readonly tooltip: string;
     };
 
-const KINDS: Record<FileEdits["kind"], string> = { create: "new", modify: "", delete: "deleted", rename: "renamed" };
+type Risk = NonNullable<FileEdits["risk"]>;
+
+/** All rows in their order, whether they are in sight or not. */
+export function allRows(sessions: readonly Session[], relative: (uri: string) => string): EditRow[] {
+  const withBelow = (row: EditRow): EditRow[] => [row, ...editRows(sessions, row, relative).flatMap(withBelow)];
+  return editRows(sessions, undefined, relative).flatMap(withBelow);
+}
+
+/** The row above, that one stands below of. */
+export function rowAbove(rows: readonly EditRow[], row: EditRow): EditRow | undefined {
+  return rows.findLast((other) => standsBelow(row, other));
+}
+
+/** Where to go on once a row is gone, with all below it: the next row, or else the one before. */
+export function rowBeside(rows: readonly EditRow[], gone: EditRow): EditRow | undefined {
+  const index = rows.findIndex((other) => rowId(other) === rowId(gone));
+  const next = rows.slice(index + 1).find((other) => !standsBelow(other, gone));
+  return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !standsBelow(gone, other));
+}
+
+const standsBelow = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);
+
+/** Tells a row from all others, also after the tree was drawn anew. */
+export function rowId(row: EditRow): string {
+  switch (row.kind) {
+    case "session":
+      return row.sessionId;
+    case "file":
+      return `${row.sessionId} ${row.file.uri}`;
+    case "hunk":
+      return `${row.sessionId} ${row.file.uri} ${row.hunk.id}`;
+  }
+}
+
+/** How a risky change is marked, and what the person should know of it. */
+export const RISKS: Record<Risk, { mark: string; icon: string; color: string; why: string }> = {
+  deletion: { mark: "deletion", icon: "trash", color: "charts.red", why: "Accepting deletes something of yours." },
+  ci: { mark: "CI", icon: "run-all", color: "charts.yellow", why: "This file says what your builds run." },
+  configuration: { mark: "configuration", icon: "gear", color: "charts.yellow", why: "This file configures your project or your tools." },
+};
 
 /** The rows below `parent`, or the top ones. */
 export function editRows(sessions: readonly Session[], parent: EditRow | undefined, relative: (uri: string) => string): EditRow[] {
@@ -34,35 +74,69 @@ export function editRows(sessions: readonly Session[], parent: EditRow | undefin
     const session = sessions.find((other) => other.id === parent.sessionId);
     return session ? fileRows(session, relative) : [];
   }
-  // a new file is taken as a whole
-  return parent.kind === "file" && parent.file.kind === "modify" ? hunkRows(parent.sessionId, parent.file) : [];
+  // what is created, deleted or renamed is taken as a whole
+  return parent.kind === "file" && !whole(parent.file) ? hunkRows(parent.sessionId, parent.file) : [];
 }
 
 function fileRows(session: Session, relative: (uri: string) => string): EditRow[] {
   return (session.edits?.files ?? []).map((file) => {
-    const marks = [KINDS[file.kind], file.state === "conflict" ? "conflict" : "", counts(file.additions, file.deletions)];
     const path = relative(file.uri);
-    const conflict = file.state === "conflict" ? "\nThe file changed since the edit was proposed." : "";
+    const risk = file.risk && RISKS[file.risk];
+    const conflict = file.state === "conflict";
+    const what = file.risk === "deletion" ? "" : kind(file, relative);
+    const marks = [risk?.mark, conflict ? "conflict" : "", what, counts(file.additions, file.deletions)];
+    const lines = [
+      [path, kind(file, relative)].filter(Boolean).join(", "),
+      `${plural(file.hunks.length, "change")}, ${counts(file.additions, file.deletions)}`,
+      risk?.why,
+      conflict ? "You and the agent changed the same lines. Open it to see both." : "",
+    ];
     return {
       kind: "file",
       sessionId: session.id,
       file,
       description: [folder(path), ...marks].filter(Boolean).join(" · "),
-      tooltip: `${path}\n${plural(file.hunks.length, "change")}, ${counts(file.additions, file.deletions)}${conflict}`,
+      tooltip: lines.filter(Boolean).join("\n"),
     };
   });
 }
 
+function kind(file: FileEdits, relative: (uri: string) => string): string {
+  switch (file.kind) {
+    case "create":
+      return "new";
+    case "delete":
+      return "deleted";
+    case "rename":
+      return `renamed → ${newName(file, relative)}`;
+    case "modify":
+      return "";
+  }
+}
+
+/** Where a renamed file goes: its new name, with the folder where that is another one. */
+export function newName(file: FileEdits, relative: (uri: string) => string): string {
+  const [from, to] = [relative(file.uri), relative(file.newUri ?? file.uri)];
+  return folder(from) === folder(to) ? (to.split("/").at(-1) ?? to) : to;
+}
+
 function hunkRows(sessionId: string, file: FileEdits): EditRow[] {
-  return file.hunks.map((hunk) => ({
-    kind: "hunk",
-    sessionId,
-    file,
-    hunk,
-    label: hunkLabel(hunk),
-    description: counts(hunk.newLines, hunk.oldLines),
-    tooltip: `${hunkLabel(hunk)}: ${plural(hunk.newLines, "line")} instead of ${hunk.oldLines}`,
-  }));
+  return file.hunks.map((hunk) => {
+    const conflict = hunk.state === "conflict";
+    const lines = [
+      `${hunkLabel(hunk)}: ${plural(hunk.newLines, "line")} instead of ${hunk.oldLines}`,
+      conflict ? "You changed these lines too. Open it to see both." : "",
+    ];
+    return {
+      kind: "hunk",
+      sessionId,
+      file,
+      hunk,
+      label: hunkLabel(hunk),
+      description: [conflict ? "conflict" : "", counts(hunk.newLines, hunk.oldLines)].filter(Boolean).join(" · "),
+      tooltip: lines.filter(Boolean).join("\n"),
+    };
+  });
 }
 
 function hunkLabel(hunk: Hunk): string {

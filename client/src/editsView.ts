@@ -1,9 +1,13 @@
 // The Proposed Changes view: files and their hunks, with accept and reject beside each.
 
 import * as vscode from "vscode";
-import { editRows, pendingFiles, type EditRow } from "./editRows";
+import { allRows, editRows, pendingFiles, RISKS, rowAbove, rowBeside, rowId, type EditRow } from "./editRows";
+import { whole } from "./places";
+import type { FileEdits, Hunk } from "./protocol";
 import type { Store } from "./state";
 import { DrawnTree } from "./tree";
+
+const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
 export class EditsView extends DrawnTree<EditRow> {
   constructor(private readonly store: Store) {
@@ -13,37 +17,68 @@ export class EditsView extends DrawnTree<EditRow> {
   getTreeItem(row: EditRow): vscode.TreeItem {
     const item = new vscode.TreeItem("");
     item.description = row.description;
-    item.contextValue = row.kind;
+    item.id = rowId(row);
+    item.contextValue = contextValue(row);
     switch (row.kind) {
       case "session":
         item.label = row.label;
-        item.id = row.sessionId;
+        item.tooltip = `${row.label}\n${row.description}`;
+        item.accessibilityInformation = { label: `Proposed by the task ${row.label}, ${row.description}` };
         item.collapsibleState = vscode.TreeItemCollapsibleState.Expanded;
         break;
       case "file": {
-        const { uri, kind, state } = row.file;
+        const { uri } = row.file;
         item.label = uri.split("/").at(-1) ? decodeURIComponent(uri.split("/").at(-1) ?? "") : uri;
-        item.id = `${row.sessionId} ${uri}`;
-        item.resourceUri = vscode.Uri.parse(uri);
-        item.iconPath =
-          state === "conflict" ? new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange")) : vscode.ThemeIcon.File;
+        // for the icon alone: what VS Code marks on a file, or on its proposed text, says nothing new here
+        item.resourceUri = vscode.Uri.parse(uri).with({ scheme: "fairlead-row" });
+        item.iconPath = fileIcon(row.file);
         item.tooltip = row.tooltip;
-        item.collapsibleState =
-          kind === "modify" ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None;
+        item.collapsibleState = whole(row.file) ? vscode.TreeItemCollapsibleState.None : vscode.TreeItemCollapsibleState.Expanded;
         item.command = openCommand(row);
         item.accessibilityInformation = { label: `${row.tooltip.replace(/\n/g, ", ")}, proposed` };
         break;
       }
       case "hunk":
         item.label = row.label;
-        item.id = `${row.sessionId} ${row.file.uri} ${row.hunk.id}`;
-        item.iconPath = new vscode.ThemeIcon(row.hunk.oldLines === 0 ? "diff-added" : row.hunk.newLines === 0 ? "diff-removed" : "diff-modified");
+        item.iconPath = hunkIcon(row.hunk);
         item.tooltip = row.tooltip;
         item.command = openCommand(row);
-        item.accessibilityInformation = { label: `${row.tooltip}, ${row.description}` };
+        item.accessibilityInformation = { label: `${row.tooltip.replace(/\n/g, ", ")}, ${row.description}` };
         break;
     }
     return item;
+  }
+
+  /** Does something with the row that has the keyboard's focus; if it is gone then, the focus goes on to the next one. */
+  async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
+    const row = await this.focusedRow();
+    const beside = row && rowBeside(this.all, row);
+    await decide(row);
+    const left = this.all;
+    const there = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
+    const next = row && beside && !there(row) ? there(beside) : undefined;
+    if (next && this.view.visible) await this.view.reveal(next, { focus: true, select: false });
+  }
+
+  /**
+   * VS Code tells an extension of the selection alone, so the row with the focus is put into the selection, or taken out
+   * where it was in: it is the one that differs.
+   */
+  private async focusedRow(): Promise<EditRow | undefined> {
+    const before = this.view.selection;
+    await vscode.commands.executeCommand("list.toggleSelection");
+    const after = this.view.selection;
+    const without = (rows: readonly EditRow[], others: readonly EditRow[]): EditRow | undefined =>
+      rows.find((row) => !others.some((other) => rowId(other) === rowId(row)));
+    return without(after, before) ?? without(before, after);
+  }
+
+  private get all(): EditRow[] {
+    return allRows(this.store.reviewable, relative);
+  }
+
+  getParent(row: EditRow): EditRow | undefined {
+    return rowAbove(this.all, row);
   }
 
   protected rows(row: EditRow | undefined): EditRow[] {
@@ -53,8 +88,29 @@ export class EditsView extends DrawnTree<EditRow> {
   protected decorate(): void {
     const files = pendingFiles(this.store.sessions);
     this.view.badge = files > 0 ? { value: files, tooltip: files === 1 ? "1 file to review" : `${files} files to review` } : undefined;
+    const can = (label: "undoLabel" | "redoLabel"): boolean => this.store.revisable(label) !== undefined;
     void vscode.commands.executeCommand("setContext", "fairlead.hasProposals", files > 0);
+    void vscode.commands.executeCommand("setContext", "fairlead.canUndoReview", can("undoLabel"));
+    void vscode.commands.executeCommand("setContext", "fairlead.canRedoReview", can("redoLabel"));
   }
+}
+
+/** By this the menus in package.json tell rows apart: on a conflict one side is chosen. */
+function contextValue(row: EditRow): string {
+  const conflict = row.kind === "hunk" ? row.hunk.state === "conflict" : row.kind === "file" && whole(row.file) && row.file.state === "conflict";
+  return conflict ? `${row.kind} conflict` : row.kind;
+}
+
+function fileIcon(file: FileEdits): vscode.ThemeIcon {
+  if (file.state === "conflict") return CONFLICT;
+  if (!file.risk) return vscode.ThemeIcon.File;
+  const { icon, color } = RISKS[file.risk];
+  return new vscode.ThemeIcon(icon, new vscode.ThemeColor(color));
+}
+
+function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
+  if (hunk.state === "conflict") return CONFLICT;
+  return new vscode.ThemeIcon(hunk.oldLines === 0 ? "diff-added" : hunk.newLines === 0 ? "diff-removed" : "diff-modified");
 }
 
 function openCommand(row: EditRow): vscode.Command {

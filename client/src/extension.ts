@@ -3,15 +3,21 @@
 import * as vscode from "vscode";
 import { Approvals } from "./approvals";
 import { Conversation } from "./conversation";
+import { ReviewCursor } from "./cursor";
+import { Decorations } from "./decorations";
+import { Diffs } from "./diffs";
 import type { EditRow } from "./editRows";
 import { EditsView } from "./editsView";
 import { registerHelp } from "./help";
-import { PlanView } from "./planView";
+import { bringBack } from "./kept";
+import { PlanView, type StepNode } from "./planView";
 import { Prompts } from "./prompt";
-import type { ApproveParams } from "./protocol";
-import { Review } from "./review";
+import { ProposedFiles } from "./proposedFiles";
+import { serverCommand, type ApproveParams, type DecideParams } from "./protocol";
+import { Review, targetOf } from "./review";
 import { Runs } from "./runs";
 import { AgentServer } from "./server";
+import { SideTexts } from "./sideTexts";
 import { Status } from "./status";
 import { Store } from "./state";
 
@@ -24,7 +30,12 @@ export function activate(context: vscode.ExtensionContext): void {
   const approvals = new Approvals(store);
   const agent = new AgentServer(context, store, approvals, log);
   const runs = new Runs(store, agent, new Prompts(context.workspaceState), context.secrets);
+  const texts = new SideTexts(store, agent);
+  const proposed = new ProposedFiles(store, agent, texts);
+  const diffs = new Diffs(store);
   const review = new Review(store, agent);
+  const edits = new EditsView(store);
+  const cursor = new ReviewCursor(store, review, diffs);
   const conversation = new Conversation(store);
   server = agent;
 
@@ -35,14 +46,28 @@ export function activate(context: vscode.ExtensionContext): void {
     stop: () => runs.stop(),
     setApiKey: () => runs.setApiKey(),
     showConversation: () => conversation.show(),
-    reviewAll: () => review.reviewAll(),
+    reviewAll: () => diffs.openAll(),
+    reviewStep: ({ sessionId, row }: StepNode) => diffs.openStep(sessionId, row.id, row.label),
+    nextChange: () => cursor.go("next"),
+    previousChange: () => cursor.go("previous"),
     acceptAll: () => review.decideAll("accept"),
     rejectAll: () => review.decideAll("reject"),
     accept: (row?: EditRow) => review.decideRow("accept", row),
     reject: (row?: EditRow) => review.decideRow("reject", row),
-    acceptActive: () => review.decideActive("accept"),
-    rejectActive: () => review.decideActive("reject"),
-    openDiff: (row: EditRow) => review.openDiff(row),
+    acceptProposed: (row?: EditRow) => review.decideRow("accept", row, { resolution: "proposed" }),
+    keepMine: (row?: EditRow) => review.decideRow("reject", row),
+    rejectWithReason: (row?: EditRow) => (row ? review.rejectWithReason(row.sessionId, targetOf(row)) : cursor.rejectFileWithReason()),
+    acceptFocused: () => edits.withFocused((row) => review.decideRow("accept", row)),
+    rejectFocused: () => edits.withFocused((row) => review.decideRow("reject", row)),
+    acceptActive: () => cursor.decideFile("accept"),
+    rejectActive: () => cursor.decideFile("reject"),
+    acceptShown: () => cursor.decideShown("accept"),
+    rejectShown: () => cursor.decideShown("reject"),
+    acceptHunk: () => cursor.decideHunk("accept"),
+    rejectHunk: () => cursor.decideHunk("reject"),
+    undoReview: () => review.undo(),
+    redoReview: () => review.redo(),
+    openDiff: (row: EditRow) => (row.kind === "session" ? undefined : diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined)),
     showApproval: ({ approval }: { approval: ApproveParams }) => approvals.show(approval),
     allowCommand: ({ approval }: { approval: ApproveParams }) => {
       approvals.decide(approval, "allow_once");
@@ -58,8 +83,13 @@ export function activate(context: vscode.ExtensionContext): void {
   for (const [name, run] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
+  // so that the outcome is told, and what was typed in the diff goes along
+  agent.ownCommands.set(serverCommand.accept, (params) => review.decide("accept", params as DecideParams));
+  agent.ownCommands.set(serverCommand.reject, (params) => review.decide("reject", params as DecideParams));
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
-  context.subscriptions.push(log, agent, review, conversation, new PlanView(store), new EditsView(store), new Status(store), registerHelp());
+  void bringBack(context.storageUri, agent);
+  const views = [edits, new PlanView(store), new Status(store), new Decorations(store)];
+  context.subscriptions.push(log, agent, texts, proposed, diffs, conversation, ...views, registerHelp());
 }
 
 export async function deactivate(): Promise<void> {

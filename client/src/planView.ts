@@ -7,22 +7,35 @@ import type { Store } from "./state";
 import { visible } from "./text";
 import { DrawnTree } from "./tree";
 
-type Node = { kind: "item"; row: PlanRow } | { kind: "approval"; approval: ApproveParams };
+/** A step of the plan. */
+export interface StepNode {
+  readonly kind: "item";
+  readonly sessionId: string;
+  readonly row: PlanRow;
+  /** Whether something of it is left to review. */
+  readonly reviewable: boolean;
+}
+
+type Node = StepNode | { kind: "approval"; approval: ApproveParams };
 
 export class PlanView extends DrawnTree<Node> {
   constructor(private readonly store: Store) {
-    super("fairlead.plan", store, (change) => change !== "conversation" && change !== "edits");
+    super("fairlead.plan", store, (change) => change !== "conversation");
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    return node.kind === "item" ? itemOf(node.row) : approvalItem(node.approval);
+    return node.kind === "item" ? itemOf(node) : approvalItem(node.approval);
   }
 
   protected rows(node: Node | undefined): Node[] {
     const session = this.store.active;
     if (node || !session) return [];
     const approvals = session.approvals.map((approval): Node => ({ kind: "approval", approval }));
-    return [...approvals, ...planRows(session.plan, session.running).map((row): Node => ({ kind: "item", row }))];
+    const pending = new Set(session.edits?.files.flatMap(({ itemIds }) => itemIds));
+    const steps = planRows(session.plan, session.running).map(
+      (row): Node => ({ kind: "item", sessionId: session.id, row, reviewable: pending.has(row.id) }),
+    );
+    return [...approvals, ...steps];
   }
 
   protected decorate(): void {
@@ -44,14 +57,14 @@ function message(session: Store["active"]): string | undefined {
   return [replay, idle].filter(Boolean).join(" ") || undefined;
 }
 
-function itemOf(row: PlanRow): vscode.TreeItem {
+function itemOf({ row, reviewable }: StepNode): vscode.TreeItem {
   const item = new vscode.TreeItem(row.label);
   item.id = `item-${row.id}`;
   item.description = row.description;
   item.tooltip = row.tooltip;
   item.iconPath = new vscode.ThemeIcon(row.icon, row.color === undefined ? undefined : new vscode.ThemeColor(row.color));
   item.accessibilityInformation = { label: row.spoken };
-  item.contextValue = "item";
+  item.contextValue = reviewable ? "item reviewable" : "item";
   return item;
 }
 

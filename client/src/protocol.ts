@@ -7,17 +7,42 @@ export const method = {
   cancel: "agent/cancel",
   accept: "agent/edits/accept",
   reject: "agent/edits/reject",
+  amend: "agent/edits/amend",
+  undo: "agent/edits/undo",
+  redo: "agent/edits/redo",
   credentials: "agent/credentials",
   trust: "agent/trust",
   plan: "agent/plan",
   edits: "agent/edits",
   event: "agent/event",
   approve: "agent/approve",
+  content: "workspace/textDocumentContent",
+  planEdit: "agent/plan/edit",
+  planHistory: "agent/plan/history",
+  record: "agent/record",
+  ask: "agent/ask",
 } as const;
+
+/** The commands in the server's CodeLenses. */
+export const serverCommand = { accept: "fairlead.server.accept", reject: "fairlead.server.reject" } as const;
 
 export const scheme = { base: "fairlead-base", proposed: "fairlead-proposed", conversation: "fairlead-conversation" } as const;
 
 export type ItemStatus = "pending" | "in_progress" | "completed";
+
+export interface Evidence {
+  readonly files: readonly string[];
+  readonly commands: readonly {
+    readonly command: string;
+    readonly exitCode: number | null;
+    readonly toolCallId: string;
+    readonly seconds: number;
+  }[];
+  readonly looks: number;
+  readonly tokens: number;
+  readonly costUsd: number | null;
+  readonly seconds: number;
+}
 
 export interface PlanItem {
   readonly id: string;
@@ -25,13 +50,9 @@ export interface PlanItem {
   readonly status: ItemStatus;
   readonly activeForm: string;
   readonly held: boolean;
+  readonly byUser: boolean;
   readonly verification: "none" | "shown" | "claimed" | "contradicted";
-  readonly evidence: {
-    readonly files: readonly string[];
-    readonly commands: readonly { readonly command: string; readonly exitCode: number | null }[];
-    readonly costUsd: number | null;
-    readonly seconds: number;
-  };
+  readonly evidence: Evidence;
 }
 
 export interface Plan {
@@ -39,6 +60,8 @@ export interface Plan {
   readonly version: number;
   readonly revision: number;
   readonly items: readonly PlanItem[];
+  readonly outside: readonly { readonly id: "before" | "unplanned"; readonly evidence: Evidence }[];
+  readonly inferred: readonly string[];
   readonly completed: number;
   readonly total: number;
   readonly roundsSinceUpdate: number;
@@ -60,6 +83,7 @@ export interface FileEdits {
   readonly kind: "create" | "modify" | "delete" | "rename";
   readonly newUri: string | null;
   readonly state: "pending" | "conflict";
+  readonly risk: "deletion" | "configuration" | "ci" | null;
   readonly protected: boolean;
   readonly itemIds: readonly string[];
   readonly additions: number;
@@ -70,7 +94,11 @@ export interface FileEdits {
 export interface Edits {
   readonly sessionId: string;
   readonly version: number;
+  /** Risky ones first. */
   readonly files: readonly FileEdits[];
+  /** What an undo would take back, as in "Accept a.py". */
+  readonly undoLabel: string | null;
+  readonly redoLabel: string | null;
 }
 
 export interface Usage {
@@ -88,9 +116,21 @@ export interface RunResult {
   readonly message: string;
   readonly usage: Usage;
   readonly error: { readonly kind: string; readonly message: string; readonly retryable: boolean } | null;
+  /** What the work came to, in a few words. */
+  readonly record: string;
 }
 
 export type Target = { all: true } | { uri: string } | { uri: string; hunk: string } | { item: string };
+
+/** The params of accept and reject, and the argument of the commands in the server's CodeLenses. */
+export interface DecideParams {
+  readonly sessionId: string;
+  readonly target: Target;
+  /** The version of the edits that the person saw. */
+  readonly version?: number;
+  readonly resolution?: "proposed";
+  readonly reason?: string;
+}
 
 export interface Outcome {
   readonly uri: string;
@@ -101,6 +141,10 @@ export interface Outcome {
 
 export interface ReviewResult {
   readonly outcomes: readonly Outcome[];
+  readonly edits: Edits;
+}
+
+export interface AmendResult {
   readonly edits: Edits;
 }
 
@@ -126,6 +170,7 @@ export type AgentEvent =
   | (EventOf<"tool_output"> & { readonly toolCallId: string; readonly text: string })
   | (EventOf<"tool_finished"> & { readonly toolCallId: string; readonly isError: boolean; readonly text: string })
   | (EventOf<"reminder"> & { readonly text: string })
+  | (EventOf<"feedback"> & { readonly text: string })
   | (EventOf<"retry"> & { readonly attempt: number; readonly delayMs: number; readonly reason: string })
   | (EventOf<"usage"> & Usage)
   | (EventOf<"run_finished"> & { readonly stopReason: string });

@@ -1,65 +1,32 @@
-// Diff editors, and accepting and rejecting what they show.
+// Accepting, rejecting, and taking that back: what the person decided goes to the server, and what came of it to the person.
 
 import * as vscode from "vscode";
 import type { EditRow } from "./editRows";
 import { relative } from "./editsView";
-import { method, scheme, type FileEdits, type ReviewResult, type Target } from "./protocol";
-import type { AgentServer } from "./server";
-import type { Session, Store } from "./state";
+import { method, type DecideParams, type FileEdits, type Hunk, type ReviewResult, type Target } from "./protocol";
+import { NotStarted, type AgentServer } from "./server";
+import { amendedDocuments, fileOf } from "./sides";
+import type { Store } from "./state";
 
-type Decision = "accept" | "reject";
+export type Decision = "accept" | "reject";
+type How = Pick<DecideParams, "version" | "resolution" | "reason">;
 
-export class Review implements vscode.Disposable {
-  private readonly unsubscribe: () => void;
+const MOMENT = 5000;
 
+export class Review {
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
-  ) {
-    this.unsubscribe = store.onChange((change, session) => {
-      if (change === "edits") void closeSettledDiffs(session);
-    });
-  }
-
-  dispose(): void {
-    this.unsubscribe();
-  }
-
-  /** Opens a file's diff, at a hunk where one is given. */
-  async openDiff(row: EditRow): Promise<void> {
-    if (row.kind === "session") return;
-    const line = row.kind === "hunk" ? Math.max(0, row.hunk.newStart - 1) : undefined;
-    const options: vscode.TextDocumentShowOptions = { preview: true };
-    if (line !== undefined) options.selection = new vscode.Range(line, 0, line, 0);
-    const [left, right] = sides(row.sessionId, row.file);
-    await vscode.commands.executeCommand("vscode.diff", left, right, title(row.file), options);
-  }
-
-  /** All proposals of all sessions in one multi-file diff. */
-  async reviewAll(): Promise<void> {
-    for (const session of this.store.reviewable) {
-      const files = session.edits?.files ?? [];
-      const resources = files.map((file) => [vscode.Uri.parse(file.uri), ...sides(session.id, file)]);
-      await vscode.commands.executeCommand("vscode.changes", `Proposed: ${session.title || "task"}`, resources);
-      await vscode.commands.executeCommand("workbench.action.keepEditor");
-    }
-    if (this.store.reviewable.length === 0) void vscode.window.showInformationMessage("There is nothing to review.");
-  }
+  ) {}
 
   /** Decides on a row of the tree: a session, a file or a hunk. */
-  async decideRow(decision: Decision, row: EditRow | undefined): Promise<void> {
+  async decideRow(decision: Decision, row: EditRow | undefined, how: How = {}): Promise<void> {
     if (row === undefined) {
       // VS Code lost the row while the tree was drawn anew
-      vscode.window.setStatusBarMessage("The list had just changed; nothing was done. Try again.", 5000);
+      vscode.window.setStatusBarMessage("The list had just changed; nothing was done. Try again.", MOMENT);
       return;
     }
-    const target: Target =
-      row.kind === "session"
-        ? { all: true }
-        : row.kind === "file"
-          ? { uri: row.file.uri }
-          : { uri: row.file.uri, hunk: row.hunk.id };
-    await this.decide(decision, row.sessionId, target);
+    await this.decide(decision, { sessionId: row.sessionId, target: targetOf(row), ...how });
   }
 
   /** Decides on everything there is. */
@@ -69,38 +36,119 @@ export class Review implements vscode.Disposable {
     if (decision === "reject" && sessions.length > 0) {
       const sure = await vscode.window.showWarningMessage(
         "Reject all proposed changes?",
-        { modal: true, detail: "Your files stay as they are. The proposals are gone then." },
+        { modal: true, detail: "Your files stay as they are. “Agent: Undo Review” brings the proposals back." },
         "Reject All",
       );
       if (sure === undefined) return;
     }
-    for (const session of sessions) await this.decide(decision, session.id, { all: true });
+    for (const session of sessions) await this.decide(decision, { sessionId: session.id, target: { all: true } });
   }
 
-  /** Decides on the file whose diff is in front. */
-  async decideActive(decision: Decision): Promise<void> {
-    const shown = activeProposal();
-    if (!shown) {
-      void vscode.window.showInformationMessage("No proposed change is open. Open one from Proposed Changes.");
+  /** Rejects and says why; closing the box rejects nothing. */
+  async rejectWithReason(sessionId: string, target: Target): Promise<void> {
+    const reason = await vscode.window.showInputBox({
+      title: "Agent: Reject with Reason",
+      prompt: "The agent reads it before it goes on, or with your next follow-up. It may be left empty.",
+      placeHolder: "Why not like this?",
+    });
+    if (reason === undefined) return;
+    const given = reason.trim();
+    await this.decide("reject", { sessionId, target, ...(given === "" ? {} : { reason: given }) });
+  }
+
+  /** Tells the server the decision, and the person what came of it. */
+  async decide(decision: Decision, params: DecideParams): Promise<ReviewResult | undefined> {
+    const { sessionId, target } = params;
+    const amended = decision === "accept" ? await this.saveAmended(sessionId, target) : "clean";
+    if (amended === "stop") return undefined;
+    // what the person saw: if the target changed since, the server refuses and nothing happens
+    const current = this.store.get(sessionId)?.edits?.version;
+    const seen = amended === "saved" || this.isAsSeen(params) ? current : (params.version ?? current);
+    this.store.decided(sessionId);
+    return this.ask(decision === "accept" ? method.accept : method.reject, {
+      ...params,
+      ...(seen === undefined ? {} : { version: seen }),
+    });
+  }
+
+  /** Takes back the last decision, or makes it again. */
+  async undo(): Promise<void> {
+    await this.revise("undoLabel", method.undo, "undo", "Undone");
+  }
+
+  async redo(): Promise<void> {
+    await this.revise("redoLabel", method.redo, "redo", "Done again");
+  }
+
+  private async revise(label: "undoLabel" | "redoLabel", name: string, verb: string, done: string): Promise<void> {
+    const session = this.store.revisable(label);
+    const what = session?.edits?.[label];
+    if (!session || !what) {
+      void vscode.window.showInformationMessage(`There is nothing to ${verb} in the review.`);
       return;
     }
-    await this.decide(decision, shown.sessionId, { uri: shown.file.toString() });
+    this.store.decided(session.id);
+    if (await this.ask(name, { sessionId: session.id })) vscode.window.setStatusBarMessage(`${done}: ${what}`, MOMENT);
   }
 
-  private async decide(decision: Decision, sessionId: string, target: Target): Promise<void> {
-    // what the person saw: if the target changed since, the server refuses and nothing happens
-    const version = this.store.get(sessionId)?.edits?.version;
+  private async ask(name: string, params: object): Promise<ReviewResult | undefined> {
     try {
-      const result = await this.server.request<ReviewResult>(decision === "accept" ? method.accept : method.reject, {
-        sessionId,
-        target,
-        ...(version === undefined ? {} : { version }),
-      });
+      const result = await this.server.request<ReviewResult>(name, params);
       report(result);
+      return result;
     } catch (error) {
-      void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      return undefined;
     }
   }
+
+  /**
+   * A hunk's id says what it changes: one that is still there is the one that was seen, whatever else was decided since. A
+   * CodeLens is drawn anew only half a second after a decision, and the next one may be pressed before that.
+   */
+  private isAsSeen({ sessionId, target, resolution }: DecideParams): boolean {
+    if (!("hunk" in target) || resolution !== undefined) return false;
+    return hunkOf(this.store, sessionId, target)?.state === "pending";
+  }
+
+  /** What the person changed in a diff and did not save yet is part of what they accept. */
+  private async saveAmended(sessionId: string, target: Target): Promise<"clean" | "saved" | "stop"> {
+    const session = this.store.get(sessionId);
+    const documents = amendedDocuments(sessionId).filter(({ uri }) => {
+      const file = fileOf(session, uri.path);
+      return file && concerns(target, file);
+    });
+    for (const document of documents) {
+      // where it cannot be saved VS Code says why
+      if (!(await document.save())) return "stop";
+    }
+    if (documents.length === 0) return "clean";
+    if ("hunk" in target && !hunkOf(this.store, sessionId, target)) {
+      void vscode.window.showInformationMessage("What you changed is saved and part of the proposal now. Look at it, then accept it.");
+      return "stop";
+    }
+    return "saved";
+  }
+}
+
+export function targetOf(row: EditRow): Target {
+  switch (row.kind) {
+    case "session":
+      return { all: true };
+    case "file":
+      return { uri: row.file.uri };
+    case "hunk":
+      return { uri: row.file.uri, hunk: row.hunk.id };
+  }
+}
+
+function concerns(target: Target, file: FileEdits): boolean {
+  if ("uri" in target) return vscode.Uri.parse(target.uri).path === vscode.Uri.parse(file.uri).path;
+  return "all" in target || file.itemIds.includes(target.item);
+}
+
+function hunkOf(store: Store, sessionId: string, { uri, hunk }: { uri: string; hunk: string }): Hunk | undefined {
+  return fileOf(store.get(sessionId), vscode.Uri.parse(uri).path)?.hunks.find(({ id }) => id === hunk);
 }
 
 function report(result: ReviewResult): void {
@@ -108,38 +156,4 @@ function report(result: ReviewResult): void {
   if (bad.length === 0) return;
   const lines = new Set(bad.map(({ uri, message }) => `${relative(uri)}: ${message}`));
   void vscode.window.showWarningMessage([...lines].join(" "));
-}
-
-function sides(sessionId: string, file: FileEdits): [vscode.Uri, vscode.Uri] {
-  const path = vscode.Uri.parse(file.uri).path;
-  const side = (name: string): vscode.Uri => vscode.Uri.from({ scheme: name, authority: sessionId, path });
-  return [side(scheme.base), side(scheme.proposed)];
-}
-
-function title(file: FileEdits): string {
-  const name = relative(file.uri).split("/").at(-1) ?? file.uri;
-  return `${name} (${file.kind === "create" ? "new file, proposed" : "proposed"})`;
-}
-
-function activeProposal(): { sessionId: string; file: vscode.Uri } | undefined {
-  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-  return input instanceof vscode.TabInputTextDiff ? proposalOf(input.modified) : undefined;
-}
-
-function proposalOf(uri: vscode.Uri): { sessionId: string; file: vscode.Uri } | undefined {
-  if (uri.scheme !== scheme.proposed) return undefined;
-  return { sessionId: uri.authority, file: vscode.Uri.file(uri.path) };
-}
-
-/** Closes the diffs of files in which nothing is left to decide. */
-async function closeSettledDiffs(session: Session): Promise<void> {
-  const open = new Set((session.edits?.files ?? []).map((file) => vscode.Uri.parse(file.uri).path));
-  const settled = vscode.window.tabGroups.all
-    .flatMap((group) => group.tabs)
-    .filter(({ input }) => {
-      if (!(input instanceof vscode.TabInputTextDiff)) return false;
-      const shown = proposalOf(input.modified);
-      return shown?.sessionId === session.id && !open.has(shown.file.path);
-    });
-  if (settled.length > 0) await vscode.window.tabGroups.close(settled, true);
 }

@@ -114,7 +114,7 @@ export class Runs {
       return;
     }
     const chosen = await vscode.window.showErrorMessage(
-      "The agent's server stopped and the run was lost. Your files are untouched; proposals that were not accepted are gone.",
+      "The agent's server stopped and the run was lost. Your files are untouched; what you have not decided on comes back with the server.",
       "Show Log",
     );
     if (chosen) await vscode.commands.executeCommand("fairlead.showLog");

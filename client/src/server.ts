@@ -9,13 +9,14 @@ import {
   State,
   type ClientCapabilities,
   type LanguageClientOptions,
+  type Middleware,
   type StaticFeature,
 } from "vscode-languageclient/node";
 import { applyEdit } from "./applyEdit";
 import type { Approvals } from "./approvals";
 import { showPythonHelp } from "./help";
 import { NoPython, serverPython } from "./locate";
-import { method, type AgentEvent, type ApproveParams, type Edits, type Plan } from "./protocol";
+import { method, scheme, type AgentEvent, type ApproveParams, type Edits, type Plan } from "./protocol";
 import { savesAfterAccept, serverSettings } from "./settings";
 import type { Store } from "./state";
 
@@ -31,6 +32,8 @@ export class NotStarted extends Error {}
 export class ServerGone extends Error {}
 
 export class AgentServer implements vscode.Disposable {
+  /** The server's commands that this client carries out by itself, as in a CodeLens. */
+  readonly ownCommands = new Map<string, (params: unknown) => unknown>();
   private starting: Promise<LanguageClient> | undefined;
   private readonly waiting = new Set<() => void>();
   private readonly disposables: vscode.Disposable[];
@@ -130,14 +133,21 @@ export class AgentServer implements vscode.Disposable {
 
   private client(python: string): LanguageClient {
     const options: LanguageClientOptions = {
-      documentSelector: [{ scheme: "file" }],
+      documentSelector: [{ scheme: "file" }, { scheme: scheme.proposed }],
       outputChannel: this.log,
       initializationOptions: () => ({
         settings: serverSettings(),
         trusted: vscode.workspace.isTrusted,
         storageDir: (this.context.storageUri ?? this.context.globalStorageUri).fsPath,
       }),
-      middleware: { workspace: { handleApplyEdit: (params) => applyEdit(params, savesAfterAccept()) } },
+      middleware: {
+        ...onlyFiles(),
+        executeCommand: (command, args: unknown[], next): unknown => {
+          const own = this.ownCommands.get(command);
+          return own ? own(args[0]) : next(command, args);
+        },
+        workspace: { handleApplyEdit: (params) => applyEdit(params, savesAfterAccept()) },
+      },
       errorHandler: this.restartPolicy(),
     };
     // isolated: neither the workspace nor the environment may slip the server a module of theirs
@@ -197,9 +207,22 @@ export class AgentServer implements vscode.Disposable {
   }
 }
 
+/** The server knows the texts that it proposed; only files are told of as open documents. */
+function onlyFiles(): Middleware {
+  const isFile = ({ uri }: vscode.TextDocument): boolean => uri.scheme === "file";
+  return {
+    didOpen: async (document, next) => (isFile(document) ? next(document) : undefined),
+    didChange: async (event, next) => (isFile(event.document) ? next(event) : undefined),
+    didSave: async (document, next) => (isFile(document) ? next(document) : undefined),
+    didClose: async (document, next) => (isFile(document) ? next(document) : undefined),
+  };
+}
+
 /** Announces what this client answers (docs/protocol.md, Initialize). */
 class AgentAbilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
+    // the proposed side can be edited, which takes a provider of our own (proposedFiles.ts)
+    delete capabilities.workspace?.textDocumentContent;
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent: { approvals: true } };
   }
 

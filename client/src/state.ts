@@ -41,6 +41,7 @@ export class Store {
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private activeId: string | undefined;
+  private decidedId: string | undefined;
 
   /** Calls back on each change, until the returned function is called. */
   onChange(listener: (change: Change, session: Session) => void): () => void {
@@ -65,6 +66,17 @@ export class Store {
   get reviewable(): readonly Session[] {
     const open = this.sessions.filter((session) => (session.edits?.files.length ?? 0) > 0);
     return open.sort((a, b) => Number(b.id === this.activeId) - Number(a.id === this.activeId));
+  }
+
+  /** The person decided on something in this session. */
+  decided(id: string): void {
+    this.decidedId = id;
+  }
+
+  /** The session in which an undo or a redo would do something, the one that was decided on last before others. */
+  revisable(label: "undoLabel" | "redoLabel"): Session | undefined {
+    const likely = [this.decidedId, this.activeId].map((id) => (id === undefined ? undefined : this.byId.get(id)));
+    return [...likely, ...this.sessions].find((session) => session?.edits?.[label]);
   }
 
   /** A run begins in a session, new or known. */
@@ -169,6 +181,9 @@ export class Store {
       case "reminder":
         session.entries.push({ kind: "note", text: "Reminded to update the plan." });
         break;
+      case "feedback":
+        session.entries.push({ kind: "note", text: "Told what you decided and changed." });
+        break;
       case "retry":
         session.entries.push({ kind: "note", text: `${event.reason} Next try in ${(event.delayMs / 1000).toFixed(1)} s.` });
         break;
@@ -197,6 +212,7 @@ export class Store {
         approvals: [],
       };
       this.byId.set(id, session);
+      this.activeId ??= id; // one that the server brought back
     }
     return session;
   }

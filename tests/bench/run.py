@@ -1,4 +1,5 @@
-"""`npm run bench`: the gap per round, start-up and memory of the server, beside a plain SDK loop and a bare server.
+"""`npm run bench`: the gap per round, start-up and memory of the server, beside a plain SDK loop and a bare server;
+then what proposals in long files cost (long_files.py).
 
 Everything runs on this machine: a Messages API server in a process of its own, and the server over LSP as an editor
 starts it. Figures are medians; they depend on the machine, so only the ratios of one run say something.
@@ -17,6 +18,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import long_files
 from support.client import Client
 
 HERE = Path(__file__).parent
@@ -124,6 +126,7 @@ def main() -> None:
     print("memory after 200 rounds, in MB (resident)")
     print(f"  fairlead server                  {memory:8.1f}")
     print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
+    long_files.main()
 
 
 if __name__ == "__main__":

@@ -77,14 +77,37 @@ def test_all_the_rest(review: InTerminal, hello: Path) -> None:
 
 
 def test_a_file_that_changed_meanwhile(review: InTerminal, hello: Path) -> None:
-    """A file changed on disk since it was shown is not overwritten; it is said, the others go on, and the exit is 1."""
+    """A file changed on disk since it was shown is shown again with what was written there, and is not overwritten
+    without a word on it; the others go on, and the exit is 1."""
     hello.write_text("# mine\n")
+    review.answer("Accept hello.py?", "y")
+    review.until("Meanwhile you wrote there:")
     review.answer("Accept hello.py?", "y")
     review.answer("Accept new/文件.py?", "y")
     assert review.end() == 1
-    assert hello.read_text() == "# mine\n"
+    assert hello.read_text() == "import os\n# mine\n"  # the new first line touches none of the person's
     assert (hello.parent / "new" / "文件.py").exists()
-    assert "Could not be applied: hello.py" in review.screen.lines
+    assert "✗ hello.py: conflict" in review.screen.lines
+
+
+def test_a_conflict_is_decided_by_hunk(review: InTerminal, hello: Path) -> None:
+    """Both sides are shown: `n` keeps the person's lines, `y` takes the proposed ones. What is elsewhere stays."""
+    text = hello.read_text(encoding="utf-8").replace('"night"', '"Nacht"').replace("datetime.now().hour", "13")
+    hello.write_text(text.replace("def part_of_day", "# mine\ndef part_of_day"), encoding="utf-8")
+    review.answer("Accept hello.py?", "h")
+    review.answer("Accept change 1 of 3?", "y")
+    review.until("Meanwhile you wrote there:")
+    review.answer("Accept hello.py?", "h")
+    review.answer("Accept change 1 of 3?", "y")
+    review.answer("Both of you changed these lines.", "n")
+    review.answer("Both of you changed these lines.", "y")
+    review.answer("Accept new/文件.py?", "n")
+    assert review.end() == 0
+    result = hello.read_text(encoding="utf-8")
+    assert result.startswith("import os\n")
+    assert "# mine\ndef part_of_day" in result
+    assert '"Nacht"' in result
+    assert "12, shout" in result
 
 
 def test_ctrl_c_leaves_the_review(review: InTerminal, hello: Path) -> None:

@@ -31,12 +31,20 @@ const withExtension = (options) => ({ extensions: [ROOT], env: { ANTHROPIC_AUTH_
 export const plan = (...items) => ({ todo: { items: items.map(([content, status = "pending", activeForm = ""]) => ({ content, status, activeForm })) } });
 export const edit = (file, old_text, new_text) => ({ edit_file: { path: file, old_text, new_text } });
 export const write = (file, content) => ({ write_file: { path: file, content } });
+export const remove = (file) => ({ delete_file: { path: file } });
+export const rename = (file, new_path) => ({ rename_file: { path: file, new_path } });
 export const bash = (command) => ({ bash: { command } });
 
 /** Runs a task from the palette, as a person does. */
 export async function runTask(page, prompt) {
   await page.runCommand("Agent: Run Task");
   await page.fillInput(prompt, { title: "Agent: Run Task" });
+}
+
+/** Goes on in the same session, from the palette. */
+export async function followUp(page, prompt) {
+  await page.runCommand("Agent: Follow Up");
+  await page.fillInput(prompt);
 }
 
 /** The process ids of the agent's servers that belong to one VS Code (Linux: told by its home folder). */

@@ -1,14 +1,14 @@
 """Proposals and what becomes of them: accept, reject, conflict, against simple models of each."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from random import Random
 
 import hypothesis.strategies as st
 from hypothesis import given
 
+from edits.patching import patched
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Proposal
-from fairlead.edits.diff import apply_hunks
 from fairlead.edits.text import split_lines
 
 PATH = "/ws/a.py"
@@ -31,10 +31,18 @@ def the(changes: Changeset, path: str = PATH) -> Proposal:
     return proposal
 
 
-def accepted(changes: Changeset, hunk_ids: Sequence[str] | None, path: str = PATH) -> tuple[Changeset, str]:
-    """After an accept that the editor carried out, and what it was asked to put there."""
-    text = cs.accepted_text(the(changes, path), hunk_ids)
-    return cs.accept(changes, path, text), text
+def accepted(
+    changes: Changeset, hunk_ids: Collection[str] | None, path: str = PATH, over_mine: bool = False
+) -> tuple[Changeset, str]:
+    """After an accept that the editor carried out, and what the person's file says then."""
+    before = the(changes, path)
+    done = cs.accepted(before, cs.acceptable(before, hunk_ids, over_mine))
+    assert done.current is not None
+    return cs.accept(changes, before, done), done.current
+
+
+def rejected(changes: Changeset, hunk_ids: Collection[str] | None, path: str = PATH) -> Changeset:
+    return changes.with_proposal(cs.rejected(the(changes, path), hunk_ids))
 
 
 @given(TEXTS, TEXTS, st.data())
@@ -54,7 +62,7 @@ def test_rejecting_all_hunks_in_any_order_gives_the_base(base: str, text: str, d
     changes = proposed(base, text)
     while changes.get(PATH) is not None:
         hunk = data.draw(st.sampled_from(the(changes).hunks))
-        changes = cs.reject(changes, PATH, [hunk.id])
+        changes = rejected(changes, [hunk.id])
         assert changes.get(PATH) is None or (the(changes).base, the(changes).current) == (base, base)
     assert len(changes) == 0
 
@@ -69,12 +77,12 @@ def test_a_mixture_gives_what_was_accepted_and_nothing_else(base: str, text: str
         ids = [hunk.id for hunk in chosen]
         goal = the(changes).proposed
         if data.draw(st.booleans()):
-            expected = apply_hunks(now, chosen)
+            expected = patched(now, chosen)
             changes, now = accepted(changes, ids)
             assert now == expected
             assert the(changes).proposed == goal if changes.get(PATH) else now == goal
         else:
-            changes = cs.reject(changes, PATH, ids)
+            changes = rejected(changes, ids)
         if changes.get(PATH) is not None:
             assert the(changes).base == now
 
@@ -102,15 +110,15 @@ def test_each_decision_counts_for_its_hunk_alone(lines: list[tuple[str, bool]], 
         if take:
             changes, now = accepted(changes, [hunk.id])
         else:
-            changes = cs.reject(changes, PATH, [hunk.id])
+            changes = rejected(changes, [hunk.id])
     assert (now, len(changes)) == (expected, 0)
 
 
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("propose"), TEXTS),
-        st.tuples(st.just("observe"), TEXTS),
-        st.tuples(st.sampled_from(["accept", "reject", "accept all", "reject all"]), st.integers(0, 20)),
+        st.tuples(st.just("type"), TEXTS),
+        st.tuples(st.sampled_from(["accept", "over mine", "reject", "accept all", "reject all"]), st.integers(0, 20)),
     ),
     max_size=12,
 )
@@ -118,39 +126,66 @@ STEPS = st.lists(
 
 @given(st.none() | TEXTS, STEPS)
 def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps: list[tuple[str, str | int]]) -> None:
-    """The three texts against a model of three variables; origins fit the text; versions of order only grow."""
+    """What the person has is known and changes by accepts alone; lines of both sides are one or are a conflict."""
     changes = Changeset()
-    on_disk, base, goal = start, start, None
+    on_disk, goal = start, None
     for kind, given_value in steps:
-        order = changes.order
+        order, lines = changes.order, _lines(on_disk, changes)
         if kind == "propose":
-            base = on_disk if goal is None else base
             goal = str(given_value)
             changes = cs.propose(changes, PATH, on_disk, goal, "1", "c")
             assert changes.order == order + 1
-        elif kind == "observe":
+        elif kind == "type":
             on_disk = str(given_value)
+            lines |= set(split_lines(on_disk))
             changes = cs.observe(changes, PATH, on_disk)
-        elif goal is not None:
+        elif changes.get(PATH) is not None:
             proposal = the(changes)
             whole = kind.endswith("all") or not proposal.hunks
             ids = None if whole else [proposal.hunks[int(given_value) % len(proposal.hunks)].id]
-            if kind.startswith("accept") and not proposal.in_conflict:
-                changes, on_disk = accepted(changes, ids)
-                base = on_disk
-            elif kind.startswith("reject"):
-                changes = cs.reject(changes, PATH, ids)
-                left = changes.get(PATH)
-                goal = None if left is None else left.proposed
-        if goal == base:
-            goal = None
-        left = changes.get(PATH)
-        assert (left is None) == (goal is None)
-        if left is not None:
-            assert (left.base, left.current, left.proposed) == (base, on_disk, goal)
-            assert left.in_conflict == (base != on_disk)
-            assert left.kind == ("create" if base is None else "modify")
-            assert len(left.origins.lines) == len(split_lines(left.proposed)) == len(left.origins.gaps) - 1
+            if kind.startswith("reject"):
+                changes = rejected(changes, ids)
+                assert changes.get(PATH) is None or ids is not None
+            elif not (proposal.whole and proposal.in_conflict):
+                places = _with_hunk(proposal, on_disk, ids)
+                changes, on_disk = accepted(changes, ids, over_mine=kind == "over mine")
+                assert places is None or on_disk in places
+        assert kind == "propose" or _lines(on_disk, changes) <= lines
+        holds(changes.get(PATH), on_disk)
+
+
+def _with_hunk(proposal: Proposal, on_disk: str | None, ids: Collection[str] | None) -> list[str] | None:
+    """What a pending hunk makes of the person's text, put in wherever its old lines stand; None for other hunks."""
+    hunk = next((hunk for hunk in proposal.hunks if ids is not None and hunk.id in ids), None)
+    if hunk is None or proposal.whole or hunk.id in proposal.conflicts:
+        return None
+    lines, count = split_lines(on_disk or ""), len(hunk.old)
+    at = [index for index in range(len(lines) + 1) if lines[index : index + count] == list(hunk.old)]
+    return ["".join([*lines[:index], *hunk.new, *lines[index + count :]]) for index in at]
+
+
+def _lines(on_disk: str | None, changes: Changeset) -> set[str]:
+    """What stands anywhere: no line is ever put together out of two."""
+    proposal = changes.get(PATH)
+    texts = [on_disk] if proposal is None else [on_disk, proposal.base, proposal.proposed]
+    return {line for text in texts for line in split_lines(text or "")}
+
+
+def holds(left: Proposal | None, on_disk: str | None) -> None:
+    if left is None:
+        return
+    assert not left.settled
+    assert left.current == on_disk
+    assert left.in_conflict == (left.base != on_disk)
+    assert left.conflicts.keys() <= {hunk.id for hunk in left.hunks}
+    assert left.kind == ("create" if left.base is None else "modify")
+    assert len(left.origins.lines) == len(split_lines(left.proposed or "")) == len(left.origins.gaps) - 1
+    if left.kind == "modify":
+        assert all(region.side in ("theirs", "conflict") for region in left.regions)
+        for hunk in left.hunks:
+            region = left.region_of[hunk.id]
+            assert region.base[0] <= hunk.old_start <= hunk.old_start + len(hunk.old) <= region.base[1]
+            assert region.theirs[0] <= hunk.new_start <= hunk.new_start + len(hunk.new) <= region.theirs[1]
 
 
 def test_a_proposal_that_changes_nothing_is_none() -> None:
@@ -162,9 +197,9 @@ def test_a_proposal_that_changes_nothing_is_none() -> None:
 def test_a_new_file_is_one_thing() -> None:
     """It is accepted and rejected as a whole, an empty one too, though hunks are shown."""
     changes = proposed(None, "a\nb\n")
-    assert (the(changes).kind, len(the(changes).hunks)) == ("create", 1)
-    assert cs.accepted_text(the(changes), []) == "a\nb\n"
-    assert len(cs.reject(changes, PATH, ["no such hunk"])) == 0
+    assert (the(changes).kind, the(changes).whole, len(the(changes).hunks)) == ("create", True, 1)
+    assert accepted(changes, []) == (Changeset({}, 1), "a\nb\n")
+    assert len(rejected(changes, ["no such hunk"])) == 0
     assert accepted(changes, [the(changes).hunks[0].id])[0].get(PATH) is None
     empty = proposed(None, "")
     assert (the(empty).kind, the(empty).hunks, the(empty).settled) == ("create", (), False)
@@ -175,17 +210,91 @@ def test_a_new_file_that_came_into_being_meanwhile_is_a_conflict() -> None:
     """docs/faults.md 6: what the person wrote there is not taken for the base."""
     changes = cs.observe(proposed(None, "agent\n"), PATH, "person\n")
     assert the(changes).in_conflict
+    assert [(c.base, c.current, c.proposed) for c in the(changes).conflicts.values()] == [("", "person\n", "agent\n")]
     assert not the(cs.observe(changes, PATH, None)).in_conflict
+    assert len(cs.observe(changes, PATH, "agent\n")) == 0
 
 
-def test_a_file_that_changed_underneath_is_in_conflict_until_it_is_the_base_again() -> None:
-    """docs/faults.md 6: no half is lost; a deleted file is a change like any other."""
-    changes = proposed("a\nb\n", "a\nB\n")
-    for text in ("a\nb\nc\n", "", None, "a\r\nb\r\n"):
+def test_what_the_person_changes_beside_the_hunks_moves_along() -> None:
+    """docs/faults.md 6: it is in the base and in the proposed text then, and no conflict; the hunk keeps its id."""
+    changes = proposed("a\nb\nc\nd\n", "a\nB\nc\nd\n")
+    [hunk] = the(changes).hunks
+    for text, goal in (
+        ("a\nb\nc\nmine\nd\n", "a\nB\nc\nmine\nd\n"),
+        ("top\na\nb\nc\n", "top\na\nB\nc\n"),
+        ("b\n", "B\n"),
+        ("b", None),
+        ("a\nb\nc\nd\n", "a\nB\nc\nd\n"),
+    ):
         changes = cs.observe(changes, PATH, text)
-        assert the(changes).in_conflict
-        assert (the(changes).base, the(changes).current, the(changes).proposed) == ("a\nb\n", text, "a\nB\n")
-    assert not the(cs.observe(changes, PATH, "a\nb\n")).in_conflict
+        if goal is None:  # the last line of the file has lost its end: that is the hunk's own line
+            assert the(changes).in_conflict
+            continue
+        assert (the(changes).base, the(changes).current, the(changes).proposed) == (text, text, goal)
+        assert [hunk.id for hunk in the(changes).hunks] == [hunk.id]
+        assert not the(changes).in_conflict
+
+
+def test_what_the_person_changes_in_a_hunk_is_a_conflict_of_that_hunk_alone() -> None:
+    """docs/faults.md 6: both sides are shown, the other hunk can be accepted, and typing it back ends it."""
+    base = "a\nb\nc\nd\ne\n"
+    changes = cs.observe(proposed(base, "a\nB\nc\nD\ne\n"), PATH, "a\nmine\nc\nd\ne\n")
+    first, second = the(changes).hunks
+    [(hunk_id, conflict)] = the(changes).conflicts.items()
+    assert hunk_id == first.id
+    assert (conflict.base, conflict.current, conflict.proposed) == ("b\n", "mine\n", "B\n")
+    back = the(cs.observe(changes, PATH, base))
+    assert (back.base, back.proposed, back.conflicts) == (base, "a\nB\nc\nD\ne\n", {})
+    assert accepted(changes, [first.id])[1] == "a\nmine\nc\nd\ne\n"
+    changes, now = accepted(changes, None)
+    assert now == "a\nmine\nc\nD\ne\n"
+    assert [hunk.id for hunk in the(changes).hunks] == [first.id]
+    assert len(rejected(changes, [first.id])) == 0
+    assert accepted(changes, [first.id], over_mine=True)[1] == "a\nB\nc\nD\ne\n"
+    assert second.id not in the(changes).conflicts
+
+
+def test_a_hunk_beside_a_conflict_is_none() -> None:
+    """What the person changed ends where the hunk begins: their order is clear, and both are had."""
+    base, mine = "a\nb\nc\nd\ne\nf\n", "1\n2\n3\n4\n5\nf\n"
+    for text, hunk, expected in (
+        ("a\nB\nc\nd\ne\n", 1, "1\n2\n3\n4\n5\n"),
+        ("a\nB\nc\nd\ne\nx\nf\n", 1, "1\n2\n3\n4\n5\nx\nf\n"),
+        ("x\na\nb\nc\nD\ne\nf\n", 0, "x\n1\n2\n3\n4\n5\nf\n"),
+    ):
+        changes = cs.observe(proposed(base, text), PATH, mine)
+        ids = [one.id for one in the(changes).hunks]
+        assert list(the(changes).conflicts) == [ids[1 - hunk]]
+        assert accepted(changes, [ids[hunk]])[1] == expected
+
+
+def test_what_both_changed_in_the_same_way_is_no_change_any_more() -> None:
+    """The person did by hand what the agent proposes: nothing is left to decide there."""
+    changes = proposed("a\nb\nc\nd\n", "A\nb\nc\nD\n")
+    changes = cs.observe(changes, PATH, "A\nb\nc\nd\n")
+    assert [(hunk.old, hunk.new) for hunk in the(changes).hunks] == [(("d\n",), ("D\n",))]
+    assert len(cs.observe(changes, PATH, "A\nb\nc\nD\n")) == 0
+
+
+def test_the_agent_may_come_to_what_the_person_wrote() -> None:
+    """A conflict that it takes back, or writes as the person did, is none any more, and what they wrote is known."""
+    base, mine = "a\nb\nc\nd\n", "a\nmine\nc\nd\n"
+    conflict = cs.observe(proposed(base, "a\nB\nc\nD\n"), PATH, mine)
+    for text in ("a\nb\nc\nD\n", "a\nmine\nc\nD\n"):
+        changes = cs.propose(conflict, PATH, mine, text, "2", "c")
+        assert (the(changes).base, the(changes).current, the(changes).proposed) == (mine, mine, "a\nmine\nc\nD\n")
+        assert [(hunk.old, hunk.new) for hunk in the(changes).hunks] == [(("d\n",), ("D\n",))]
+
+
+def test_a_file_that_is_gone_is_a_conflict_of_all_its_hunks() -> None:
+    """docs/faults.md 6: no part of it comes back by itself; all of it does where the person says so."""
+    for base, text in (("a\nb\n", "a\nb\nc\n"), ("a\nb\nc\n", "A\nb\nC\n"), ("", "a\n"), ("a\n", "")):
+        changes = cs.observe(proposed(base, text), PATH, None)
+        assert the(changes).conflicts.keys() == {hunk.id for hunk in the(changes).hunks}
+        assert cs.acceptable(the(changes), None, over_mine=False) == []
+        assert accepted(changes, None, over_mine=True) == (Changeset({}, 1), text)
+        assert len(rejected(changes, None)) == 0
+        assert the(cs.observe(changes, PATH, base)).conflicts == {}
 
 
 def test_observing_the_same_again_changes_nothing() -> None:
@@ -195,19 +304,21 @@ def test_observing_the_same_again_changes_nothing() -> None:
     assert cs.observe(changes, OTHER, "x\n") is changes
 
 
-def test_a_file_without_a_proposal_can_be_neither_accepted_nor_rejected() -> None:
-    """It may have been decided in between; then nothing happens."""
+def test_a_file_without_a_proposal_cannot_be_accepted() -> None:
+    """It may have been taken back in between; then nothing happens."""
     changes = proposed("a\n", "b\n")
-    assert cs.accept(changes, OTHER, "x\n") is changes
-    assert cs.reject(changes, OTHER, None) is changes
+    gone = the(proposed("x\n", "y\n", path=OTHER), OTHER)
+    assert cs.accept(changes, gone, cs.accepted(gone, gone.regions)) is changes
 
 
 def test_what_was_proposed_while_an_accept_was_under_way_stays_proposed() -> None:
     """docs/faults.md 8: the editor applied the older text; the newer one is a proposal on top of it."""
     changes = proposed("a\nb\nc\n", "A\nb\nc\n")
-    applied = cs.accepted_text(the(changes), None)
+    before = the(changes)
+    done = cs.accepted(before, cs.acceptable(before, None, over_mine=False))
     changes = cs.propose(changes, PATH, "a\nb\nc\n", "A\nb\nC\n", "2", "later")
-    changes = cs.accept(changes, PATH, applied)
+    changes = cs.accept(changes, before, done)
+    applied = "A\nb\nc\n"
     assert (the(changes).base, the(changes).current, the(changes).proposed) == (applied, applied, "A\nb\nC\n")
     assert [(hunk.old, hunk.new) for hunk in the(changes).hunks] == [(("c\n",), ("C\n",))]
 
@@ -234,15 +345,15 @@ def test_files_are_decided_on_by_themselves() -> None:
     changes = cs.propose(changes, PATH, "a\n", "c\n", None, None)
     assert [proposal.path for proposal in changes] == [PATH, OTHER]
     other = the(changes, OTHER)
-    assert the(cs.reject(changes, PATH, None), OTHER) is other
+    assert the(rejected(changes, None), OTHER) is other
     assert the(accepted(changes, None)[0], OTHER) is other
 
 
 def test_an_unknown_hunk_is_passed_over() -> None:
     """Accepting or rejecting an id that is no longer there changes no text."""
     changes = proposed("a\n", "b\n")
-    assert cs.accepted_text(the(changes), ["0123"]) == "a\n"
-    assert the(cs.reject(changes, PATH, ["0123"])).proposed == "b\n"
+    assert accepted(changes, ["0123"])[1] == "a\n"
+    assert the(rejected(changes, ["0123"])).proposed == "b\n"
 
 
 def test_hunks_are_found_by_the_item_they_were_made_under() -> None:
@@ -251,13 +362,13 @@ def test_hunks_are_found_by_the_item_they_were_made_under() -> None:
     steps = ["A\nb\nc\nd\ne\nf\ng\n", "A\nb\nC\nd\ne\nf\ng\n", "A\nb\nC\nd\nf\ng\n", "A\nb\nC\nd\nf\nG\n"]
     changes = proposed(base, *steps, items=["1", "2", "1", None])
     first, second, third, _ = [hunk.id for hunk in the(changes).hunks]
-    assert cs.hunks_of_item(the(changes), "1") == [first, third]
-    assert cs.hunks_of_item(the(changes), "2") == [second]
-    assert cs.item_ids(the(changes)) == ("1", "2")
-    changes, _ = accepted(changes, cs.hunks_of_item(the(changes), "1"))
-    assert (the(changes).base, cs.item_ids(the(changes))) == ("A\nb\nc\nd\nf\ng\n", ("2",))
-    changes = cs.reject(changes, PATH, cs.hunks_of_item(the(changes), "2"))
-    assert (the(changes).proposed, cs.item_ids(the(changes))) == ("A\nb\nc\nd\nf\nG\n", ())
+    assert the(changes).hunks_of("1") == {first, third}
+    assert the(changes).hunks_of("2") == {second}
+    assert the(changes).item_ids == ("1", "2")
+    changes, _ = accepted(changes, the(changes).hunks_of("1"))
+    assert (the(changes).base, the(changes).item_ids) == ("A\nb\nc\nd\nf\ng\n", ("2",))
+    changes = rejected(changes, the(changes).hunks_of("2"))
+    assert (the(changes).proposed, the(changes).item_ids) == ("A\nb\nc\nd\nf\nG\n", ())
 
 
 def test_a_rejected_change_leaves_its_item_nothing() -> None:
@@ -265,6 +376,6 @@ def test_a_rejected_change_leaves_its_item_nothing() -> None:
     changes = proposed("a\nb\nc\n", "a\nc\n", items=["1"])
     hunk = the(changes).hunks[0].id
     changes = cs.propose(changes, PATH, None, "a\nc\nx\n", "2", "c")
-    changes = cs.reject(changes, PATH, [hunk]) if hunk in [h.id for h in the(changes).hunks] else changes
+    changes = rejected(changes, [hunk]) if hunk in [h.id for h in the(changes).hunks] else changes
     changes = cs.propose(changes, PATH, None, "a\nB\nc\nx\n", "3", "c")
-    assert "1" not in cs.item_ids(the(changes))
+    assert "1" not in the(changes).item_ids

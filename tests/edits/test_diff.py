@@ -7,7 +7,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.edits.diff import Hunk, apply_hunks, changed_blocks, hunks, revert_hunks
+from edits.patching import patched, unpatched
+from fairlead.edits.diff import Hunk, changed_blocks, hunks
 from fairlead.edits.text import split_lines
 
 # few different lines, so that they repeat and cross, with all kinds of line ends and without a last one
@@ -19,10 +20,10 @@ TEXTS = st.builds(lambda lines, last: "".join(lines) + last, st.lists(LINES, max
 def test_all_hunks_make_the_proposed_text_and_none_leave_the_base(base: str, proposed: str) -> None:
     """Applied all to the base, or taken all out of the proposed text, they lead from the one to the other."""
     found = hunks(base, proposed)
-    assert apply_hunks(base, found) == proposed
-    assert revert_hunks(proposed, found) == base
-    assert apply_hunks(base, []) == base
-    assert revert_hunks(proposed, []) == proposed
+    assert patched(base, found) == proposed
+    assert unpatched(proposed, found) == base
+    assert patched(base, []) == base
+    assert unpatched(proposed, []) == proposed
     assert (found == ()) == (base == proposed)
 
 
@@ -32,7 +33,7 @@ def test_applying_some_is_reverting_the_others(base: str, proposed: str, data: s
     found = hunks(base, proposed)
     chosen = data.draw(st.lists(st.sampled_from(found), unique_by=lambda hunk: hunk.id)) if found else []
     others = [hunk for hunk in found if hunk not in chosen]
-    assert apply_hunks(base, chosen) == revert_hunks(proposed, others)
+    assert patched(base, chosen) == unpatched(proposed, others)
 
 
 @given(TEXTS, TEXTS)
@@ -52,10 +53,10 @@ def test_hunks_are_where_they_say(base: str, proposed: str) -> None:
 
 @given(TEXTS, TEXTS)
 def test_ids_are_unique_and_depend_on_what_is_said_only(base: str, proposed: str) -> None:
-    """Also of equal changes; equal lines before or behind change no id."""
+    """Also of equal changes; a blank line before, which is as good a seam as the file's start, changes no id."""
     found = hunks(base, proposed)
     assert len({hunk.id for hunk in found}) == len(found)
-    framed = hunks(f"start\n{base}", f"start\n{proposed}")
+    framed = hunks(f"\n{base}", f"\n{proposed}")
     assert [(hunk.id, hunk.old_start - 1, hunk.new_start - 1) for hunk in framed] == [
         (hunk.id, hunk.old_start, hunk.new_start) for hunk in found
     ]
@@ -73,6 +74,16 @@ def edited_texts(draw: st.DrawFn) -> tuple[str, str]:
     return "".join(old), "".join(new)
 
 
+@given(edited_texts(), st.lists(st.integers(0, 99).map("typed {}\n".format), max_size=5))
+def test_lines_before_and_behind_change_no_id(texts: tuple[str, str], lines: list[str]) -> None:
+    """Where lines differ from each other, a change can be drawn in one way only, whatever stands around it."""
+    base, proposed = texts
+    found = [hunk.id for hunk in hunks(base, proposed)]
+    frame = "".join(lines)
+    assert [hunk.id for hunk in hunks(frame + base, frame + proposed)] == found
+    assert [hunk.id for hunk in hunks(base + frame, proposed + frame)] == found
+
+
 @given(edited_texts(), st.data())
 def test_deciding_one_hunk_leaves_the_ids_of_the_others(texts: tuple[str, str], data: st.DataObject) -> None:
     """Accepted or rejected, the rest of the list is what it was, so that what a person sees stays clickable."""
@@ -82,8 +93,8 @@ def test_deciding_one_hunk_leaves_the_ids_of_the_others(texts: tuple[str, str], 
         return
     one = data.draw(st.sampled_from(found))
     others = [hunk.id for hunk in found if hunk is not one]
-    assert [hunk.id for hunk in hunks(apply_hunks(base, [one]), proposed)] == others
-    assert [hunk.id for hunk in hunks(base, revert_hunks(proposed, [one]))] == others
+    assert [hunk.id for hunk in hunks(patched(base, [one]), proposed)] == others
+    assert [hunk.id for hunk in hunks(base, unpatched(proposed, [one]))] == others
 
 
 def test_equal_changes_are_told_apart() -> None:
@@ -92,7 +103,7 @@ def test_equal_changes_are_told_apart() -> None:
     first, second = hunks(base, proposed)
     assert (first.old, first.new) == (second.old, second.new)
     assert first.id != second.id
-    assert apply_hunks(base, [second]) == "x\na\ny\nb\nz\n"
+    assert patched(base, [second]) == "x\na\ny\nb\nz\n"
 
 
 NUMBERED = {
@@ -145,7 +156,7 @@ def test_large_files_take_bounded_time(name: str) -> None:
     began = time.process_time()
     found = hunks(base, proposed)
     assert time.process_time() - began < 2
-    assert apply_hunks(base, found) == proposed
+    assert patched(base, found) == proposed
     assert count is None or len(found) == count
 
 
@@ -156,7 +167,7 @@ def test_a_nest_of_lines_that_stand_once_ever_further_in_ends() -> None:
     began = time.process_time()
     blocks = changed_blocks(old * 2, new)
     assert time.process_time() - began < 2
-    assert apply_hunks("".join(old * 2), hunks("".join(old * 2), "".join(new))) == "".join(new)
+    assert patched("".join(old * 2), hunks("".join(old * 2), "".join(new))) == "".join(new)
     assert blocks == sorted(blocks)
 
 

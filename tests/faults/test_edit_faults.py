@@ -29,6 +29,8 @@ BYTES: list[tuple[str, bytes, str, str, bytes]] = [
     ("emoji", "🚀 = 1\nx = '🚀'".encode(), "x = '🚀'", "x = '🎉🚀'", "🚀 = 1\nx = '🎉🚀'".encode()),
     ("mixed_line_ends", b"a\r\nb\nc\r\n", "b", "B", b"a\r\nB\nc\r\n"),
     ("form_feed_inside", b"a\x0cb\nc\n", "c", "C", b"a\x0cb\nC\n"),
+    ("latin_1", b"caf\xe9\nx\n", "x", "ü", b"caf\xe9\n\xfc\n"),
+    ("utf_16", "caf\u00e9\r\nx".encode("utf-16"), "x", "日", "caf\u00e9\r\n日".encode("utf-16")),
 ]
 
 
@@ -51,7 +53,7 @@ REFUSED: list[tuple[str, bytes, str, list[str]]] = [
     ("fault_04_nfd", "cafe\u0301\n".encode(), "caf\u00e9", ["Unicode form", "NFD"]),
     ("fault_05_tabs", b"all:\n\tmake\n", "all:\n    make\n", ["tabs where old_text has blanks", "→make"]),
     ("fault_12_binary", b"a\0b", "a", ["binary file"]),
-    ("not_utf8", b"caf\xe9\n", "caf", ["not UTF-8"]),
+    ("fault_12_control_characters", b"caf\xe9\x01\n", "caf", ["binary file"]),
 ]
 
 

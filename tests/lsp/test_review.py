@@ -124,7 +124,8 @@ async def test_fault_06_a_file_that_changed_underneath_is_a_conflict(workspace: 
         outcomes = {Path(o["uri"]).name: o["outcome"] for o in review["outcomes"]}
         assert outcomes == {"a": "conflict", "b": "applied"}
         assert [file["state"] for file in review["edits"]["files"]] == ["conflict"]
-        assert review["edits"]["files"][0]["hunks"][0]["conflict"]["current"] == "1\nmine\n3\n"
+        [hunk] = review["edits"]["files"][0]["hunks"]
+        assert hunk["conflict"] == {"base": "2\n", "current": "mine\n", "proposed": "two\n"}
         assert (workspace / "a").read_text() == "1\nmine\n3\n"
         (workspace / "a").write_text("1\n2\n3\n")
         review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from lsprotocol import types
+
 from fairlead.agent import events
 from fairlead.agent.errors import ModelError
 from fairlead.agent.loop import Outcome
@@ -17,7 +19,6 @@ from fairlead.agent.model import Usage
 from fairlead.agent.tool import Location
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.diff import hunks
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.content import proposal_uri
@@ -27,8 +28,10 @@ from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Publisher
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.plan import TodoManager
+from fairlead.plan.evidence import BEFORE, CommandRun, Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
-from fairlead.session.review import Decided
+from fairlead.session.recorder import Inferred
+from fairlead.session.target import Decided
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
 from fairlead.workspace.paths import Root
 
@@ -93,7 +96,16 @@ class Line:
 
 async def goldens() -> list[Golden]:
     """All of them, by name."""
-    found = [*requests(), *states(), *run_events(), *reviews(), *await approvals(), await apply_edit(), *progress()]
+    found = [
+        *requests(),
+        *states(),
+        *run_events(),
+        *reviews(),
+        *await approvals(),
+        *await questions(),
+        await apply_edit(),
+        *progress(),
+    ]
     found += content()
     return sorted(found, key=lambda golden: golden.name)
 
@@ -114,23 +126,33 @@ def a_plan() -> TodoManager:
     return plan
 
 
+def a_record() -> Record:
+    """Something under the first step, a command that failed under the second, a look before the plan."""
+    record = Record().with_look(BEFORE).with_file("1", _path("src/問候.py")).with_cost("1", 310, 0.0125)
+    return record.with_command("2", CommandRun("toolu_05", "python3 greet.py", 1, 0.25)).with_seconds("2", 12.34)
+
+
 def proposals() -> Changeset:
-    """A file changed in two places under two items, a new one, and one that changed underneath."""
+    """A file changed in two places under two items, a new one, a conflict, a deleted and a renamed file."""
     base = 'def greet():\n    return "Hello"\n\n\ndef part():\n    return "👋 Bye"'
     first = base.replace("Hello", "你好")
     changes = cs.propose(Changeset(), _path("src/問候.py"), base, first, "1", "toolu_01")
     changes = cs.propose(changes, _path("src/問候.py"), base, first.replace("Bye", "再見"), "2", "toolu_02")
     changes = cs.propose(changes, _path("docs/new file.md"), None, "# 問候\n", "2", "toolu_03")
     changes = cs.propose(changes, _path("setup.cfg"), "a = 1\r\n", "a = 2\r\n", None, "toolu_04")
+    changes = cs.delete(changes, _path("alt.txt"), "alt\n", "2", "toolu_05")
+    changes = cs.rename(changes, _path("a.py"), _path("lib/b.py"), "b = 1\n", "2", "toolu_06")
     return cs.observe(changes, _path("setup.cfg"), "a = 3\r\n")
 
 
 def states() -> Iterator[Golden]:
     plan, changes = a_plan().snapshot(), proposals()
-    yield _published("plan", PlanChanged(plan), wire.PlanWire)
-    yield _published("plan.empty", PlanChanged(TodoManager().snapshot()), wire.PlanWire)
-    yield _published("edits", EditsChanged(5, changes), wire.EditsWire)
-    yield _published("edits.empty", EditsChanged(6, Changeset()), wire.EditsWire)
+    yield _published("plan", PlanChanged(7, plan, a_record()), wire.PlanWire)
+    inferred = (Inferred("look", "Look around"), Inferred("edit", "Edit src/問候.py"))
+    empty = PlanChanged(1, TodoManager().snapshot(), Record(), inferred)
+    yield _published("plan.empty", empty, wire.PlanWire)
+    yield _published("edits", EditsChanged(5, changes, None, None), wire.EditsWire)
+    yield _published("edits.empty", EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py"), wire.EditsWire)
 
 
 def run_events() -> Iterator[Golden]:
@@ -152,6 +174,7 @@ def run_events() -> Iterator[Golden]:
         events.ToolOutput(CALL, "collected 3 items\n"),
         events.ToolFinished(CALL, True, "Error: old_text not found, and nothing like it stands in the file."),
         events.ReminderSent(REMINDER),
+        events.Told(FEEDBACK),
         events.Retry(1, 0.5, "The model is overloaded."),
         events.UsageReported(A_USAGE),
         events.RunFinished("end_turn"),
@@ -161,6 +184,7 @@ def run_events() -> Iterator[Golden]:
 
 
 REMINDER = "<reminder>Update your todos. In progress: #2: 翻譯問候語 👋.</reminder>"
+FEEDBACK = "<review>\nThe user looked at your proposed edits:\n- accepted: src/問候.py\n</review>"
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
 A_USAGE = Usage(requests=2, input_tokens=310, cache_read_tokens=9000, cache_write_tokens=412, output_tokens=88)
 
@@ -197,8 +221,23 @@ def requests() -> Iterator[Golden]:
     yield _asks("runTask.params.all", wire.RUN_TASK, whole)
     ended = Outcome("end_turn", "It greets in Chinese now: 你好 👋", A_USAGE)
     failed = Outcome("error", NO_KEY, Usage(), ModelError("auth", NO_KEY))
-    yield _answers("runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended), wire.RunResult)
-    yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed), wire.RunResult)
+    yield _answers(
+        "runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended, "2 of 3 steps, 1 file."), wire.RunResult
+    )
+    yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed, ""), wire.RunResult)
+    ops = [
+        {"op": "add", "content": "測試 🚀", "after": "1"},
+        {"op": "update", "id": "2", "content": "翻譯", "status": "pending", "held": True},
+        {"op": "remove", "id": "3"},
+        {"op": "move", "id": "2", "after": None},
+    ]
+    yield _asks("plan.edit.params", wire.PLAN_EDIT, {"sessionId": SESSION, "revision": 1, "ops": ops})
+    state = PlanChanged(8, a_plan().snapshot(), Record())
+    yield _answers("plan.edit.result", wire.PLAN_EDIT, {"plan": convert.plan(SESSION, state)}, wire.PlanEditResult)
+    page = {"markdown": "## 翻譯問候語\n\n- [x] Read 問候.py\n"}
+    for name, method in (("plan.history", wire.PLAN_HISTORY), ("record", wire.RECORD)):
+        yield _asks(f"{name}.params", method, {"sessionId": SESSION})
+        yield _answers(f"{name}.result", method, page, wire.PageResult)
     yield _asks("cancel.params", wire.CANCEL, {"sessionId": SESSION})
     yield _answers("cancel.result", wire.CANCEL, None)
     key = {"apiKey": "a-key", "authToken": "a-token", "baseUrl": "http://localhost:11434"}
@@ -219,22 +258,33 @@ def reviews() -> Iterator[Golden]:
     for name, target in TARGETS.items():
         params = {"sessionId": SESSION, "target": target, "version": 5}
         yield _asks(f"edits.accept.params.{name}", wire.ACCEPT, params)
+    over = {"sessionId": SESSION, "target": TARGETS["hunk"], "version": 5, "resolution": "proposed"}
+    yield _asks("edits.accept.params.resolution", wire.ACCEPT, over)
     why = {"sessionId": SESSION, "target": {"all": True}, "version": 5, "reason": "太長 (too long)"}
     yield _asks("edits.reject.params", wire.REJECT, why)
     changes = proposals()
     hunk = next(iter(changes)).hunks[0].id
     accepted = [
         Decided(FOLDER / "src/問候.py", hunk, "applied"),
-        Decided(FOLDER / "setup.cfg", "02e3da028f848ad7", "conflict", "The file changed since the edit was proposed."),
+        Decided(FOLDER / "setup.cfg", "02e3da028f848ad7", "conflict", "You changed these lines."),
         Decided(FOLDER / "docs/new file.md", None, "failed", "This editor cannot create files."),
     ]
     yield _review("edits.accept.result", wire.ACCEPT, accepted, changes)
     yield _review("edits.reject.result", wire.REJECT, [Decided(FOLDER / "src/問候.py", hunk, "rejected")], Changeset())
+    text = {"sessionId": SESSION, "uri": TARGETS["file"]["uri"], "text": "# 問候\n", "version": 5}
+    yield _asks("edits.amend.params", wire.AMEND, text)
+    after = convert.edits(SESSION, ROOT, EditsChanged(6, changes, "Change 問候.py", None))
+    yield _answers("edits.amend.result", wire.AMEND, {"edits": after}, wire.AmendResult)
+    for name, method in (("undo", wire.UNDO), ("redo", wire.REDO)):
+        item = {"item": "2"} if name == "undo" else {}
+        yield _asks(f"edits.{name}.params", method, {"sessionId": SESSION, **item})
+        yield _review(f"edits.{name}.result", method, [Decided(FOLDER / "src/問候.py", None, "applied")], changes)
 
 
 def _review(name: str, method: str, decided: list[Decided], changes: Changeset) -> Golden:
     outcomes = [convert.outcome(one) for one in decided]
-    result = {"outcomes": outcomes, "edits": convert.edits(SESSION, 6, changes)}
+    state = EditsChanged(6, changes, "Accept 問候.py", None)
+    result = {"outcomes": outcomes, "edits": convert.edits(SESSION, ROOT, state)}
     return _answers(name, method, result, wire.ReviewResult)
 
 
@@ -265,6 +315,21 @@ DECISIONS: dict[str, Json] = {
 }
 
 
+A_QUESTION = ("Which greeting? 你好 or 您好?", ("你好", "您好"))
+
+
+async def questions() -> list[Golden]:
+    line = Line({"answer": "您好"})
+    editor = LspEditor(line.protocol, Documents())
+    editor.abilities.questions = True
+    await editor.ask(SESSION, CALL, *A_QUESTION)
+    [(method, params)] = line.sent
+    return [
+        Golden("ask.params", method, "server-to-client", "params", params, wire.AskParams),
+        Golden("ask.result", method, "client-to-server", "result", {"answer": "您好"}, wire.AskResult),
+    ]
+
+
 async def approvals() -> list[Golden]:
     line = Line()
     editor = LspEditor(line.protocol, Documents())
@@ -285,20 +350,23 @@ async def approvals() -> list[Golden]:
 
 
 async def apply_edit() -> Golden:
-    """An open file (a version, columns in UTF-16), a closed one, a new one."""
+    """An open file (a version, columns in UTF-16), a closed one, a new one, a deleted and a renamed one."""
     line = Line({"applied": True})
     documents = Documents()
     editor = LspEditor(line.protocol, documents)
     able = editor.abilities
-    able.apply_edit = able.document_changes = able.create_files = True
+    able.apply_edit = able.document_changes = True
+    able.file_operations = list(types.ResourceOperationKind)
     base, proposed = "a\n👋 Bye", "a\n👋 再見"
     documents.opened(f"{FOLDER.as_uri()}/open.txt", base, 7)
     edits = [
-        FileEdit(FOLDER / "open.txt", base, proposed, hunks(base, proposed), 7),
-        FileEdit(FOLDER / "closed.txt", "a\r\n", "b\r\n", hunks("a\r\n", "b\r\n"), None),
-        FileEdit(FOLDER / "新.md", None, "# 問候\n", (), None),
+        FileEdit(FOLDER / "open.txt", base, proposed, 7),
+        FileEdit(FOLDER / "closed.txt", "a\r\n", "b\r\n"),
+        FileEdit(FOLDER / "新.md", None, "# 問候\n"),
+        FileEdit(FOLDER / "alt.txt", "alt\n", None),
+        FileEdit(FOLDER / "a.py", "a = 1\n", "b = 1\n", new_path=FOLDER / "lib/b.py"),
     ]
-    await editor.apply("Accept 3 files", edits)
+    await editor.apply("Accept 5 files", edits)
     [(method, params)] = line.sent
     return Golden("applyEdit.params", method, "server-to-client", "params", params)
 
@@ -309,7 +377,7 @@ def progress() -> Iterator[Golden]:
     shown.use(SESSION, "run-1", can_create=False)
     for event in (
         events.RunStarted("replay (greet.replay.yaml)"),
-        PlanChanged(a_plan().snapshot()),
+        PlanChanged(7, a_plan().snapshot(), a_record()),
         events.RunFinished("cancelled"),
     ):
         shown.on_event(SESSION, event)
@@ -321,6 +389,8 @@ def content() -> Iterator[Golden]:
     method = "workspace/textDocumentContent"
     for side, scheme in (("base", wire.BASE_SCHEME), ("proposed", wire.PROPOSED_SCHEME)):
         yield _asks(f"content.params.{side}", method, {"uri": proposal_uri(scheme, SESSION, FOLDER / "src/問候.py")})
+    item = f"{proposal_uri(wire.PROPOSED_SCHEME, SESSION, FOLDER / 'src/問候.py')}?item=2"
+    yield _asks("content.params.item", method, {"uri": item})
     yield _answers("content.result", method, {"text": 'print("你好")\n'})
 
 

@@ -66,7 +66,7 @@ def _like_shown(message: dict[str, Any], shown: dict[str, Any], spellings: dict[
     if "capabilities" in (message.get("result") or {}):
         capabilities = message["result"]["capabilities"]
         message["result"] = {"capabilities": {name: capabilities[name] for name in shown["result"]["capabilities"]}}
-    text = json.dumps(message, ensure_ascii=False)
+    text = re.sub(r'"seconds": [\d.]+', '"seconds": 0', json.dumps(message, ensure_ascii=False))
     for page, real in spellings.items():
         text = text.replace(real, page)
     return json.loads(text)
@@ -75,10 +75,9 @@ def _like_shown(message: dict[str, Any], shown: dict[str, Any], spellings: dict[
 async def test_what_is_only_reserved_is_refused(workspace: Path) -> None:
     """docs/protocol.md, Reserved: -32601 for a request, -32602 for a command."""
     reserved = Page().reserved
-    assert {"agent/steer", "agent/plan/edit", "agent/editor/rename", "fairlead.server.undo"} <= set(reserved)
+    assert {"agent/steer", "agent/sessions/list", "agent/editor/rename", "fairlead.server.steer"} <= set(reserved)
     async with Client(workspace) as client:
         offered = client.server["capabilities"]
-        assert "codeLensProvider" not in offered
         for name in reserved:
             if name.startswith("fairlead.server."):
                 assert name not in offered["executeCommandProvider"]["commands"]

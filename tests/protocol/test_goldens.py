@@ -14,9 +14,10 @@ from fairlead.agent import events
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.params import Params, check_mode, content_uri, read_context, read_target
+from fairlead.lsp.params import ContentUri, Params, content_uri, read_context, read_mode, read_ops, read_target
+from fairlead.plan import PlanOp
 from fairlead.session.prompt import ContextItem
-from fairlead.session.review import Target
+from fairlead.session.target import Target
 from fairlead.workspace.editor import Decision
 from protocol.messages import (
     AN_APPROVAL,
@@ -58,8 +59,9 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
     typed = [golden for golden in made.values() if golden.shape is not None]
     assert [bad for golden in typed for bad in misfits(golden.value, golden.shape, golden.name)] == []
     shown = {golden.shape for golden in typed}
-    top = {wire.RunResult, wire.PlanWire, wire.EditsWire, wire.ReviewResult, wire.ApproveParams, wire.ApproveResult}
-    assert shown == top
+    states = {wire.PlanWire, wire.EditsWire}
+    results = {wire.RunResult, wire.ReviewResult, wire.AmendResult, wire.PlanEditResult, wire.PageResult}
+    assert shown == states | results | {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
 
 
 async def test_each_event_has_exactly_the_fields_of_the_page(made: dict[str, Golden]) -> None:
@@ -92,14 +94,14 @@ async def test_what_a_client_sends_has_the_params_of_the_page(made: dict[str, Go
 async def test_content_in_other_scripts_is_not_escaped_away(made: dict[str, Golden]) -> None:
     """Chinese, emoji and blanks in names: as text in the text, percent-encoded in URIs."""
     assert made["plan"].value["items"][1]["content"] == "翻譯問候語 👋"
-    assert f"{FOLDER.as_uri()}/src/%E5%95%8F%E5%80%99.py" == made["edits"].value["files"][0]["uri"]
-    assert made["edits"].value["files"][1]["uri"].endswith("/docs/new%20file.md")
+    assert f"{FOLDER.as_uri()}/src/%E5%95%8F%E5%80%99.py" == made["edits"].value["files"][2]["uri"]
+    assert made["edits"].value["files"][3]["uri"].endswith("/docs/new%20file.md")
     assert "👋" in made["plan"].text
 
 
 async def test_columns_count_in_utf_16(made: dict[str, Golden]) -> None:
     """LSP 3.18, `Position`: an emoji before the end of a text without a last line end counts twice."""
-    [edit] = made["applyEdit.params"].value["edit"]["documentChanges"][0]["edits"]
+    [edit] = made["applyEdit.params"].value["edit"]["documentChanges"][1]["edits"]
     assert edit["range"]["end"] == {"line": 1, "character": len("👋 Bye") + 1}
 
 
@@ -118,13 +120,21 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
     }
     assert {name: read_target(read(f"edits.accept.params.{name}")) for name in TARGETS} == targets
     assert read("edits.accept.params.all").optional_integer("version") == 5
+    assert read_ops(read("plan.edit.params")) == [
+        PlanOp("add", content="測試 🚀", after="1"),
+        PlanOp("update", "2", content="翻譯", status="pending", held=True),
+        PlanOp("remove", "3"),
+        PlanOp("move", "2", after=None),
+    ]
     whole = read("runTask.params.all")
-    check_mode(whole)
+    assert read_mode(whole) == "agent"
     assert read_context(whole) == [ContextItem(folder / "src/問候.py"), ContextItem(folder / "setup.cfg", 1, 5)]
     assert read("trust.params").boolean("trusted") is True
     for side, scheme in (("base", wire.BASE_SCHEME), ("proposed", wire.PROPOSED_SCHEME)):
         uri = made[f"content.params.{side}"].value["uri"]
-        assert content_uri(uri) == (scheme, SESSION, FOLDER / "src/問候.py")
+        assert content_uri(uri) == ContentUri(scheme, SESSION, FOLDER / "src/問候.py", None)
+    of_a_step = content_uri(made["content.params.item"].value["uri"])
+    assert of_a_step == ContentUri(wire.PROPOSED_SCHEME, SESSION, FOLDER / "src/問候.py", "2")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,9 @@ class Client:
         env: dict[str, str] | None = None,
         trusted: bool | None = None,
         answers: dict[str, Answer] | None = None,
+        storage: Path | None = None,
     ) -> None:
+        self.storage = storage
         self.workspace = workspace
         self.settings = settings
         self.capabilities = capabilities
@@ -119,6 +121,8 @@ class Client:
         options: Json = {"settings": self.settings} if self.settings is not None else {}
         if self.trusted is not None:
             options["trusted"] = self.trusted
+        if self.storage is not None:
+            options["storageDir"] = str(self.storage)
         return {
             "processId": os.getpid(),
             "rootUri": uri,
@@ -206,9 +210,19 @@ class Client:
         document = {"uri": uri, "version": version}
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
+    def close(self, uri: str) -> str:
+        """Closes an open buffer; returns what it said."""
+        self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        return self.buffers.pop(uri)[0]
+
     def apply_edit(self, params: Json) -> Json:
         """Applies as an editor does: open buffers change and are told of, closed files are written."""
         for change in params["edit"]["documentChanges"]:
+            if change.get("kind") in ("delete", "rename"):
+                refused = self._remove(change)
+                if refused:
+                    return {"applied": False, "failureReason": refused}
+                continue
             if change.get("kind") == "create":
                 path = uri_path(change["uri"])
                 if path.exists():
@@ -228,6 +242,22 @@ class Client:
                 bom = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
                 path.write_bytes(bom + edited(data[len(bom) :].decode(), change["edits"]).encode())
         return {"applied": True}
+
+    def _remove(self, change: Json) -> str:
+        """Deletes or renames a file, its buffer too; returns why not, empty where it is done."""
+        uri, new_uri = change.get("uri") or change["oldUri"], change.get("newUri")
+        path, new = uri_path(uri), uri_path(new_uri) if new_uri else None
+        if not path.exists() or (new is not None and new.exists()):
+            return f"{path.name} cannot go" if path.exists() else f"{path.name} is not there"
+        text = self.close(uri) if uri in self.buffers else None
+        if new is None:
+            path.unlink()
+            return ""
+        new.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(new)
+        if text is not None:
+            self.open(new, text)
+        return ""
 
     async def _read(self) -> None:
         assert self.process.stdout is not None

@@ -49,6 +49,9 @@ class Person:
         self.asked.append(request)
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 
+    async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
+        return options[0] if options else None
+
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(False, "nobody edits here")
 

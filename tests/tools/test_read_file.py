@@ -128,28 +128,53 @@ async def test_a_missing_file_names_those_of_a_similar_name(desk: Desk) -> None:
             await desk.call("read_file", path=path)
 
 
+ENCODED = {
+    "UTF-16": ("hello é\r\n".encode("utf-16"), "hello é\n", True),
+    "Latin-1": ("é\n".encode("latin-1"), "é\n", False),
+    "with a mark": (b"\xef\xbb\xbfhello \xc3\xa9", "hello é", True),
+    "cut in a character": ("abc 日".encode()[:-1], "abc æ—", False),
+}
+
+
+@pytest.mark.parametrize("name", ENCODED)
+async def test_text_in_another_encoding_is_read_as_text(desk: Desk, name: str) -> None:
+    """A mark is no part of it; what is proposed is text that this encoding has, or it is refused."""
+    data, text, holds_all = ENCODED[name]
+    path = desk.write("file.txt", data)
+    assert await desk.call("read_file", path="file.txt") == text
+    await desk.call("edit_file", path="file.txt", old_text=text.strip(), new_text="ü")
+    if holds_all:
+        await desk.call("write_file", path="file.txt", content="日")
+        assert desk.proposed("file.txt") == "日"
+    else:
+        with pytest.raises(ToolError, match=r"file.txt is in Windows-1252, which cannot hold U\+65E5"):
+            await desk.call("write_file", path="file.txt", content="日")
+        assert (desk.proposed("file.txt") or "").strip() == "ü"
+    assert path.read_bytes() == data
+
+
 REFUSED = {
-    "binary": (b"a\0b", "is a binary file"),
-    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "is a binary file"),
-    "UTF-16": ("hello".encode("utf-16"), "is a binary file"),
-    "Latin-1": ("é".encode("latin-1"), "is not UTF-8 text (byte 0)"),
-    "cut in a character": ("abc 日".encode()[:-1], "is not UTF-8 text (byte 4)"),
+    "binary": b"a\0b",
+    "PNG": b"\x89PNG\r\n\x1a\n\0\0",
+    "UTF-16 without a mark": "hello".encode("utf-16-le"),
+    "UTF-16 that is none": b"\xff\xfeabc",
+    "control characters": b"\x01\x02\xff",
+    "a mark and no text": b"\xef\xbb\xbf\xff",
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 async def test_fault_12_what_is_no_text_is_refused(desk: Desk, name: str) -> None:
     """docs/faults.md 12: read, edited and rewritten: refused, and the bytes stay."""
-    data, reason = REFUSED[name]
+    data = REFUSED[name]
     path = desk.write("file.bin", data)
-    for call in (
-        desk.call("read_file", path="file.bin"),
-        desk.call("edit_file", path="file.bin", old_text="a", new_text="b"),
-        desk.call("write_file", path="file.bin", content="b"),
+    for tool, fields in (
+        ("read_file", {}),
+        ("edit_file", {"old_text": "a", "new_text": "b"}),
+        ("write_file", {"content": "b"}),
     ):
-        with pytest.raises(ToolError) as error:
-            await call
-        assert f"file.bin {reason}" in str(error.value)
+        with pytest.raises(ToolError, match=r"^file.bin is a binary file"):
+            await desk.call(tool, path="file.bin", **fields)
     assert path.read_bytes() == data
     assert len(desk.files.changes) == 0
 

@@ -1,5 +1,6 @@
 """Closed files: bytes to text and back, without changing a byte that nobody asked to change."""
 
+import contextlib
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.errors import ToolError
-from fairlead.workspace.disk import MAX_BYTES, DiskText, decode, read_text
+from fairlead.workspace.disk import MAX_BYTES, BinaryFile, DiskText, decode, read_text
 
 TEXTS = st.text(st.sampled_from("ab\r\n\t\x0c\x85\u2028\ufeff日🚀e\u0301")) | st.text(
     st.characters(codec="utf-8", exclude_characters="\0")
@@ -22,28 +23,76 @@ def test_fault_01_02_text_comes_back_byte_for_byte(text: str) -> None:
     assert disk.encode(disk.text) == data
 
 
+@given(st.binary(max_size=60) | TEXTS.map(lambda text: text.encode("utf-16")) | TEXTS.map(lambda text: text.encode()))
+def test_whatever_is_read_comes_back_byte_for_byte(data: bytes) -> None:
+    """Bytes are text in some encoding and become the same bytes again, or they are refused: never something between."""
+    with contextlib.suppress(BinaryFile):
+        disk = decode(data, "a.txt")
+        assert disk.encode(disk.text) == data
+        assert "\ufffd" not in disk.text or b"\xef\xbf\xbd" in data or disk.encoding.startswith("utf-16")
+
+
 def test_fault_02_the_byte_order_mark_is_dress_and_not_text() -> None:
     """docs/faults.md 2: one of them; another text gets the same."""
     disk = decode(b"\xef\xbb\xbfa\r\n", "a.txt")
-    assert disk == DiskText("a\r\n", bom=True)
+    assert disk == DiskText("a\r\n", mark=b"\xef\xbb\xbf")
     assert disk.encode("b") == b"\xef\xbb\xbfb"
     assert decode(b"a", "a.txt").encode("b") == b"b"
+
+
+ENCODED: list[tuple[bytes, DiskText, str]] = [
+    ("é日".encode("utf-16"), DiskText("é日", "utf-16-le", b"\xff\xfe"), "its encoding (UTF-16)"),
+    (b"\xfe\xff" + "🚀\n".encode("utf-16-be"), DiskText("🚀\n", "utf-16-be", b"\xfe\xff"), "its encoding (UTF-16)"),
+    (b"caf\xe9 \x80\n", DiskText("café €\n", "cp1252"), "its encoding (Windows-1252)"),
+    (b"abc\xff", DiskText("abcÿ", "cp1252"), "its encoding (Windows-1252)"),
+    (b"\xed\xa0\x80", DiskText("í\xa0€", "cp1252"), "its encoding (Windows-1252)"),
+    (b"\xc0\xaf", DiskText("À¯", "cp1252"), "its encoding (Windows-1252)"),
+    (b"\x81\xe9", DiskText("\x81é", "latin-1"), "its encoding (Latin-1)"),
+    (b"a\rb\r", DiskText("a\rb\r"), "its line ends (CR alone)"),
+    (b"a\r\nb\n", DiskText("a\r\nb\n"), "its mixed line ends"),
+    (b"\xef\xbb\xbfa\r\nb\r\n", DiskText("a\r\nb\r\n", mark=b"\xef\xbb\xbf"), ""),
+    ("日\x0c\u2028\n".encode(), DiskText("日\x0c\u2028\n"), ""),
+]
+
+
+@pytest.mark.parametrize(("data", "disk", "oddity"), ENCODED)
+def test_other_encodings_are_known_by_their_mark_or_are_the_western_one(
+    data: bytes, disk: DiskText, oddity: str
+) -> None:
+    """In the latter each byte is a character, so nothing is lost; what an editor may not keep is said in words."""
+    assert decode(data, "a.txt") == disk
+    assert disk.encode(disk.text) == data
+    assert disk.oddity == oddity
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "said"),
+    [
+        (b"caf\xe9", "日🚀", "a.txt is in Windows-1252, which cannot hold U+65E5, U+1F680."),
+        (b"\x81\xe9", "€", "a.txt is in Latin-1, which cannot hold U+20AC."),
+    ],
+)
+def test_a_text_that_the_encoding_cannot_hold_is_refused(data: bytes, text: str, said: str) -> None:
+    """Never a question mark in its place, nor another encoding for the whole file."""
+    with pytest.raises(ToolError) as error:
+        decode(data, "a.txt").encode(text, "a.txt")
+    assert str(error.value) == said
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         (b"a\0", "a.txt is a binary file (it holds NUL bytes)."),
-        ("é日".encode("utf-16")[:2] + "日日".encode("utf-16-le"), "a.txt is not UTF-8 text (byte 0)."),
-        (b"abc\xff", "a.txt is not UTF-8 text (byte 3)."),
-        (b"\xef\xbb\xbf\xff", "a.txt is not UTF-8 text (byte 0)."),
-        (b"\xed\xa0\x80", "a.txt is not UTF-8 text (byte 0)."),
-        (b"\xc0\xaf", "a.txt is not UTF-8 text (byte 0)."),
+        (b"\xff\xfea\0\0\0", "a.txt is a binary file (it holds NUL characters)."),
+        (b"abc\xff\x01", "a.txt is a binary file (no UTF-8, and it holds control characters)."),
+        (b"\xef\xbb\xbf\xff", "a.txt begins as UTF-8 text and is none (byte 0)."),
+        (b"\xff\xfea", "a.txt begins as UTF-16 text and is none (byte 0)."),
+        (b"\xff\xfe\x00\xd8a\0", "a.txt begins as UTF-16 text and is none (byte 0)."),
     ],
 )
-def test_fault_12_what_is_no_utf_8_text_is_refused(data: bytes, said: str) -> None:
-    """docs/faults.md 12: surrogates and overlong forms too; never a replacement character."""
-    with pytest.raises(ToolError) as error:
+def test_fault_12_what_is_no_text_is_refused(data: bytes, said: str) -> None:
+    """docs/faults.md 12: half characters and lone surrogates too; never a replacement character."""
+    with pytest.raises(BinaryFile) as error:
         decode(data, "a.txt")
     assert str(error.value) == said
 

@@ -1,5 +1,6 @@
 """One session's view of the workspace: the proposal first, then the open buffer, then the disk."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -38,9 +39,10 @@ def accept(files: Files, path: Path) -> str:
     """The editor applied the proposal; a closed file is not saved yet."""
     proposal = files.proposal(path)
     assert proposal is not None
-    files.changes = cs.accept(files.changes, str(path), proposal.proposed)
-    files.hold(path, proposal.base, proposal.proposed)
-    return proposal.proposed
+    done = cs.accepted(proposal, cs.acceptable(proposal, None, over_mine=False))
+    files.changes = cs.accept(files.changes, proposal, done)
+    files.person.hold(path, proposal.current, done.current)
+    return done.current or ""
 
 
 def test_the_proposal_then_the_buffer_then_the_disk(files: Files, documents: Documents, path: Path) -> None:
@@ -105,7 +107,7 @@ def test_a_release_lets_the_disk_speak_again(files: Files, path: Path) -> None:
     """As after a save."""
     propose(files, path, "accepted\n")
     accept(files, path)
-    files.release(path)
+    files.person.release(path)
     assert files.current(path) == "disk\n"
 
 
@@ -122,10 +124,10 @@ def test_an_editor_may_tell_of_its_own_edit_later(files: Files, documents: Docum
 def test_what_was_told_before_the_answer_is_not_held_up(files: Files, documents: Documents, path: Path) -> None:
     """The editor has told of the edit, and of what the person typed behind it, before it answered."""
     documents.type(path, "accepted and typed on\n")
-    files.hold(path, "disk\n", "accepted\n")
+    files.person.hold(path, "disk\n", "accepted\n")
     assert files.current(path) == "accepted and typed on\n"
     path.with_name("b").write_bytes(b"\0")
-    files.hold(path.with_name("b"), None, "accepted\n")
+    files.person.hold(path.with_name("b"), None, "accepted\n")
     with pytest.raises(ToolError):
         files.current(path.with_name("b"))
 
@@ -161,6 +163,31 @@ def test_fault_06_a_change_underneath_is_a_conflict_until_it_is_undone(files: Fi
     proposal = files.proposal(path)
     assert proposal is not None
     assert not proposal.in_conflict
+
+
+def test_fault_06_a_change_beside_the_edit_is_merged(files: Files, documents: Documents, path: Path) -> None:
+    """docs/faults.md 6: by another hand on disk, and typed in the editor; the agent reads it in its own proposal."""
+    path.write_text("one\ntwo\nthree\n")
+    propose(files, path, "one\nTWO\nthree\n")
+    path.write_text("one\ntwo\nthree\nfour\n")
+    files.observe(path)
+    assert files.read(path) == "one\nTWO\nthree\nfour\n"
+    documents.type(path, "zero\none\ntwo\nthree\nfour\n")
+    files.observe(path)
+    assert files.read(path) == "zero\none\nTWO\nthree\nfour\n"
+    proposal = files.proposal(path)
+    assert proposal is not None
+    assert (proposal.base, proposal.in_conflict) == ("zero\none\ntwo\nthree\nfour\n", False)
+
+
+def test_a_change_that_leaves_size_and_time_alone_is_seen_before_a_decision(files: Files, path: Path) -> None:
+    """docs/faults.md 6: between looks the signature will do; before an accept the bytes themselves are looked at."""
+    propose(files, path, "proposed\n")
+    status = path.stat()
+    path.write_text("dusk\n")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    files.observe_all()
+    assert files.current(path) == "dusk\n"
 
 
 def test_versions_tell_what_changed_since(files: Files, path: Path, workspace: Path) -> None:

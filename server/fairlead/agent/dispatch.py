@@ -10,7 +10,7 @@ from fairlead.agent.events import Event, ToolFinished, ToolOutput, ToolStarted
 from fairlead.agent.guard import RepeatGuard
 from fairlead.agent.messages import ToolCall, ToolResult, clean_text
 from fairlead.agent.schema import check_input
-from fairlead.agent.tool import RunningCall, Tool
+from fairlead.agent.tool import Mode, RunningCall, Tool
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +19,10 @@ REPEATED = (
     "Use the result you have, try another way, or finish."
 )
 LOOPING = "Not run: the same call came {count} times in a row. The run stops here."
+NOT_NOW = {
+    "plan": "Not run: for now the user wants the plan only. Write it with the todo tool and end your turn.",
+    "ask": "Not run: the user wants an answer only. Look around as you need to, answer, and end your turn.",
+}
 NOT_REACHED = "Not run: {reason}."
 
 
@@ -31,6 +35,7 @@ class Dispatcher:
     max_repeats: int
     emit: Callable[[Event], None]
     current_item: Callable[[], str | None]
+    mode: Mode = "agent"
     looping: bool = False
 
     async def run_all(self, calls: Sequence[ToolCall], results: list[ToolResult]) -> None:
@@ -60,7 +65,7 @@ class Dispatcher:
         except asyncio.CancelledError:
             result = ToolResult(call.id, running.progress, is_error=True)
             results.append(result)
-            self.emit(ToolFinished(call.id, True, result.text))
+            self.emit(ToolFinished(call.id, True, result.text, running.command))
             raise
         except PlainToolError as error:
             text, is_error = str(error), True
@@ -69,7 +74,7 @@ class Dispatcher:
                 log.exception("tool %s failed", call.name)
             text, is_error = f"Error: {str(error) or type(error).__name__}", True
         result = ToolResult(call.id, clean_text(text), is_error)
-        self.emit(ToolFinished(call.id, result.is_error, result.text))
+        self.emit(ToolFinished(call.id, result.is_error, result.text, running.command))
         return result
 
     async def _outcome(self, call: ToolCall, running: RunningCall) -> str:
@@ -97,5 +102,7 @@ class Dispatcher:
             raise PlainToolError(f"Unknown tool: {call.name}")
         if call.problem is not None:
             raise ToolError(call.problem)
+        if self.mode != "agent" and (not tool.read_only or (self.mode == "ask" and call.name == "todo")):
+            raise ToolError(NOT_NOW[self.mode])
         check_input(tool.spec.input_schema, call.input)
         return tool

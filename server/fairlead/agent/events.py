@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from fairlead.agent.model import Usage
 from fairlead.agent.tool import Location, ToolKind
+from fairlead.plan.evidence import CommandRun
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "budget", "loop", "refusal", "cancelled", "error"]
 
@@ -49,13 +50,23 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
+    """The end of a call; `command` is set where it ran one."""
+
     call_id: str
     is_error: bool
     text: str
+    command: CommandRun | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReminderSent:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the model was told of the person's review and of files that changed."""
+
     text: str
 
 
@@ -68,9 +79,10 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """The usage of the run so far."""
+    """The usage of the run so far; `cost` in US dollars, None where the model's price is not known."""
 
     usage: Usage
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,7 @@ Event = (
     | ToolOutput
     | ToolFinished
     | ReminderSent
+    | Told
     | Retry
     | UsageReported
     | RunFinished

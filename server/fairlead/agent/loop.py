@@ -23,12 +23,13 @@ from fairlead.agent.events import (
     StopReason,
     Text,
     Thinking,
+    Told,
     UsageReported,
 )
 from fairlead.agent.guard import RepeatGuard
-from fairlead.agent.messages import Block, History, ToolCall, ToolResult
+from fairlead.agent.messages import Block, History, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage
-from fairlead.agent.tool import Tool
+from fairlead.agent.tool import Mode, Tool
 from fairlead.plan import TodoManager
 
 log = logging.getLogger(__name__)
@@ -51,17 +52,25 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended; `message` is the model's last text, or what a person should know."""
+    """How a run ended; `message` is the model's last text, or what a person should know.
+
+    `cost` is in US dollars, None where the model's price is not known.
+    """
 
     stop_reason: StopReason
     message: str
     usage: Usage
     error: ModelError | None = None
+    cost: float | None = None
 
 
 @dataclass
 class Agent:
-    """All that a run works with. `stamp` changes with the files, the plan and the person's input (L10)."""
+    """All that a run works with.
+
+    `stamp` changes with the files, the plan and the person's input (L10); `notes` hands out what the model should hear
+    at this boundary of what the person did; `mode` says which tools may be run.
+    """
 
     model: Model
     system: str
@@ -70,6 +79,8 @@ class Agent:
     history: History
     emit: Callable[[Event], None]
     stamp: Callable[[], Hashable]
+    notes: Callable[[], Sequence[str]]
+    mode: Mode = "agent"
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -84,8 +95,8 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
     """
     run = _Run(agent)
     agent.plan.begin_run()
-    agent.history.add_prompt(prompt)
     agent.emit(RunStarted(agent.model.name))
+    agent.history.add_prompt([*prompt, *map(text_block, run.news())])
     try:
         outcome = await run.rounds()
     except asyncio.CancelledError:
@@ -115,6 +126,7 @@ class _Run:
             max_repeats=agent.limits.max_repeats,
             emit=agent.emit,
             current_item=self._current_item,
+            mode=agent.mode,
         )
 
     async def rounds(self) -> Outcome:
@@ -165,7 +177,7 @@ class _Run:
         except BaseException:
             self.agent.history.add_results(results)
             raise
-        self.agent.history.add_results(results, self.reminders(reply.calls))
+        self.agent.history.add_results(results, [*self.news(), *self.reminders(reply.calls)])
         return results
 
     def refused(self, reply: Reply) -> list[ToolResult]:
@@ -175,11 +187,18 @@ class _Run:
         text = CUT_OFF if reason == "max_tokens" else NOT_ASKED.format(reason=reason)
         return [self.dispatcher.refuse(call, text) for call in reply.calls]
 
+    def news(self) -> Sequence[str]:
+        """What the person did meanwhile."""
+        notes = self.agent.notes()
+        for note in notes:
+            self.agent.emit(Told(note))
+        return notes
+
     def reminders(self, calls: Sequence[ToolCall]) -> list[str]:
         """Counts the round (L5: a rewrite that succeeded has reset the counter) and returns at most one reminder."""
         if not any(call.name == "todo" for call in calls):
             self.agent.plan.note_round_without_update()
-        reminder = self.agent.plan.reminder()
+        reminder = self.agent.plan.reminder() if self.agent.mode != "ask" else None
         if reminder is None:
             return []
         self.agent.emit(ReminderSent(reminder))

@@ -67,6 +67,12 @@ class History:
     def messages(self) -> Sequence[Message]:
         return self._messages
 
+    def restore(self, messages: Iterable[Message]) -> None:
+        """Goes on with a conversation that another process began."""
+        self._messages = list(messages)
+        blocks = (block for message in self._messages for block in message["content"])
+        self._call_ids = {block["id"] for block in blocks if block["type"] == "tool_use"}
+
     def add_prompt(self, blocks: Iterable[Block]) -> None:
         self._messages.append({"role": "user", "content": list(blocks)})
 

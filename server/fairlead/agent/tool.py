@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from fairlead.agent.model import ToolSpec
+from fairlead.plan.evidence import CommandRun
 
+Mode = Literal["agent", "plan", "ask"]
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
 
 
@@ -22,13 +24,15 @@ class RunningCall:
     """What a handler knows of its call.
 
     `output` streams text to the person while the tool runs; `progress` is what the model reads if the call is
-    cancelled, so a handler that takes long keeps it true.
+    cancelled, so a handler that takes long keeps it true. `command` is what a handler that runs one leaves for the
+    record.
     """
 
     id: str
     item_id: str | None
     output: Callable[[str], None] = field(repr=False)
     progress: str = "Cancelled before it had done anything."
+    command: CommandRun | None = None
 
 
 class Tool(Protocol):

@@ -32,6 +32,13 @@ HUNK_OPTIONS = (
     Option("n", "no", "reject it"),
     Option("q", "quit", "decide on nothing more; what is left is not applied"),
 )
+CONFLICT_OPTIONS = (
+    Option("y", "proposed", "take the proposed lines in the place of yours"),
+    Option("n", "yours", "keep your lines; the proposed ones are rejected"),
+    Option("q", "quit", "decide on nothing more; what is left is not applied"),
+)
+WHICH = "Both of you changed {what}. Which shall it be?"
+KINDS = {"create": "new file", "modify": "modified", "delete": "deleted", "rename": "renamed"}
 MAX_TRIES = 3
 
 
@@ -53,7 +60,7 @@ class FileReport:
         applied, total = self.counts["applied"], self.counts.total()
         if not applied:
             return self.name
-        what = "new" if self.kind == "create" else ""
+        what = {"create": "new", "delete": "deleted", "rename": "renamed"}.get(self.kind, "")
         part = f"{applied} of {total} changes" if applied < total else ""
         words = ", ".join(word for word in (what, part) if word)
         return f"{self.name} ({words})" if words else self.name
@@ -108,11 +115,13 @@ class Review:
                 if file is None:
                     break
                 sides = await self._show(file)
-                if file["state"] == "conflict":
-                    self._say("The file changed since the edit was proposed; it is left alone.", "red")
-                    self._reports[uri].counts["refused"] = _size(file)
-                    break
-                key = "y" if take_rest else await self._question(f"Accept {self._name(uri)}?", FILE_OPTIONS)
+                options = [option for option in FILE_OPTIONS if option.key != "h" or file["kind"] == "modify"]
+                if file["state"] == "conflict" and file["kind"] != "modify":
+                    yes = await self._question(WHICH.format(what=self._name(uri)), CONFLICT_OPTIONS) == "y"
+                    if await self._send(wire.ACCEPT if yes else wire.REJECT, {"uri": uri}, over_yours=yes):
+                        break
+                    continue
+                key = "y" if take_rest else await self._question(f"Accept {self._name(uri)}?", options)
                 take_rest = take_rest or key == "a"
                 if await self._decide_on(uri, key, sides):
                     break
@@ -132,10 +141,15 @@ class Review:
         total = number = len(file["hunks"]) if file else 0
         while (file := self._file(uri)) is not None and file["hunks"] and number > 0:
             hunk = file["hunks"][0]
-            self._print([Text(), *self._diff(sides, [hunk])])
-            question = f"Accept change {total - number + 1} of {total}?"
-            method = wire.ACCEPT if await self._question(question, HUNK_OPTIONS) == "y" else wire.REJECT
-            if not await self._send(method, {"uri": uri, "hunk": hunk["id"]}):
+            yours = _yours(hunk["conflict"]["current"]) if hunk["conflict"] is not None else []
+            self._print([Text(), *self._diff(sides, [hunk]), *yours])
+            question, options = f"Accept change {total - number + 1} of {total}?", HUNK_OPTIONS
+            if hunk["conflict"] is not None:
+                question, options = WHICH.format(what="these lines"), CONFLICT_OPTIONS
+            yes = await self._question(question, options) == "y"
+            over_yours = yes and hunk["conflict"] is not None
+            method = wire.ACCEPT if yes else wire.REJECT
+            if not await self._send(method, {"uri": uri, "hunk": hunk["id"]}, over_yours=over_yours):
                 return False
             if self._reports[uri].counts["refused"]:
                 return True
@@ -148,9 +162,10 @@ class Review:
             if await self._send(wire.ACCEPT, {"all": True}):
                 return
 
-    async def _send(self, method: str, target: dict[str, Any]) -> bool:
+    async def _send(self, method: str, target: dict[str, Any], *, over_yours: bool = False) -> bool:
         """Sends a decision and tells what came of it; False where the proposals are no longer what was shown."""
         params = {"sessionId": self._edits["sessionId"], "target": target, "version": self._edits["version"]}
+        params |= {"resolution": "proposed"} if over_yours else {}
         try:
             answer: wire.ReviewResult = await self._client.request(method, params)
         except RequestError as error:
@@ -181,16 +196,20 @@ class Review:
     async def _show(self, file: wire.FileWire) -> Sides:
         """The file's heading and its whole diff."""
         sides = await self._sides(file["uri"])
-        kind = {"create": "new file", "modify": "modified"}.get(file["kind"], file["kind"])
+        kind = KINDS[file["kind"]] + (f" to {self._name(file['newUri'])}" if file["newUri"] else "")
+        risk = f"{file['risk']}  " if file["risk"] not in (None, "deletion") else ""
         heading = Text.assemble(
             (self._name(file["uri"]), "bold"),
             (f"  {kind}  ", "dim"),
+            (risk, "yellow"),
             (f"+{file['additions']}", "green"),
             " ",
             (f"-{file['deletions']}", "red"),
         )
-        diff = self._diff(sides, file["hunks"]) or [Text("(an empty file)", style="dim")]
-        self._print([Text(), heading, *diff, Text()])
+        nothing = "(an empty file)" if file["kind"] == "create" else "(its text stays the same)"
+        diff = self._diff(sides, file["hunks"]) or [Text(nothing, style="dim")]
+        yours = dict.fromkeys(hunk["conflict"]["current"] for hunk in file["hunks"] if hunk["conflict"] is not None)
+        self._print([Text(), heading, *diff, *(line for text in yours for line in _yours(text)), Text()])
         return sides
 
     async def _sides(self, uri: str) -> Sides:
@@ -232,4 +251,10 @@ def _path(uri: str) -> Path:
 
 def _size(file: wire.FileWire) -> int:
     """How many decisions a file is worth."""
-    return 1 if file["kind"] == "create" else len(file["hunks"])
+    return len(file["hunks"]) if file["kind"] == "modify" else 1
+
+
+def _yours(current: str) -> list[Text]:
+    """What the person wrote where lines are proposed, in a conflict."""
+    lines = current.splitlines() or ["(nothing)"]
+    return [Text("Meanwhile you wrote there:", style="yellow"), *(Text(f"  {revealed(line)}") for line in lines)]

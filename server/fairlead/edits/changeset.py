@@ -1,57 +1,23 @@
 """The changeset: what the agent proposes, file by file, and what becomes of it. Pure functions on values.
 
-A proposal holds the base (what it was computed against), the current text (what the person's file says now) and
-the proposed text. Hunks are derived. Accepting moves a hunk's new lines into base and current; rejecting puts its
-base lines back into the proposed text. A file whose current text is no longer its base is in conflict as a whole.
+Accepting moves a hunk's new lines into base and current; rejecting puts its base lines back into the proposed text;
+what the person types moves the base along (`Proposal.rebased`). Hunks are always derived, never stored.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
 
-from fairlead.edits.diff import Hunk, apply_hunks, hunks, revert_hunks
+from fairlead.edits.merge import Region
 from fairlead.edits.origins import Origin, Origins
+from fairlead.edits.proposal import Kind, Proposal, untouched
 
-Kind = Literal["create", "modify"]
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """One file's proposal. `base` and `current` are None where there is no file (a create)."""
-
-    path: str
-    base: str | None
-    current: str | None
-    proposed: str
-    origins: Origins
-    decided: frozenset[str] = frozenset()
-
-    @property
-    def kind(self) -> Kind:
-        return "create" if self.base is None else "modify"
-
-    @property
-    def in_conflict(self) -> bool:
-        return self.base != self.current
-
-    @cached_property
-    def hunks(self) -> tuple[Hunk, ...]:
-        return hunks(self.base or "", self.proposed, self.decided)
-
-    def origin(self, hunk: Hunk) -> Origin | None:
-        return self.origins.of(hunk)
-
-    @property
-    def settled(self) -> bool:
-        """Nothing is left to decide."""
-        return self.base == self.proposed
+__all__ = ["Changeset", "Kind", "Proposal"]
 
 
 @dataclass(frozen=True)
 class Changeset:
-    """All proposals by path, in the order in which they were first made."""
+    """All proposals by the path that each file has now, in the order in which they were first made."""
 
     files: Mapping[str, Proposal] = field(default_factory=lambda: MappingProxyType({}))
     order: int = 0
@@ -65,91 +31,135 @@ class Changeset:
     def get(self, path: str) -> Proposal | None:
         return self.files.get(path)
 
+    def leading_to(self, path: str) -> Proposal | None:
+        """The proposal whose text is for this path: the file's own, or a rename to it."""
+        renamed = next((p for p in self if p.new_path == path), None)
+        own = self.files.get(path)
+        return renamed or (own if own is not None and own.new_path is None else None)
+
     def with_proposal(self, proposal: Proposal) -> "Changeset":
-        """The changeset with this proposal in it, or without it where it is settled."""
+        """The changeset with this proposal in it, moved along with the person's file, or without it once settled."""
+        if proposal.base != proposal.current:
+            proposal = proposal.rebased(proposal.current)
         files = {**self.files, proposal.path: proposal}
         if proposal.settled:
             del files[proposal.path]
         return replace(self, files=MappingProxyType(files))
 
+    def without(self, path: str) -> "Changeset":
+        return replace(self, files=MappingProxyType({key: p for key, p in self.files.items() if key != path}))
+
+
+@dataclass(frozen=True)
+class _Author:
+    """The plan item in progress and the tool call that proposes."""
+
+    item_id: str | None
+    call_id: str | None
+
+    def signs(self, changes: Changeset) -> tuple[Changeset, Origin]:
+        order = changes.order + 1
+        return replace(changes, order=order), Origin(order, self.item_id, self.call_id)
+
 
 def propose(
-    changes: Changeset,
-    path: str,
-    current: str | None,
-    proposed: str,
-    item_id: str | None,
-    call_id: str | None,
+    changes: Changeset, path: str, current: str | None, proposed: str, item_id: str | None, call_id: str | None
 ) -> Changeset:
     """Adds a proposed text for a file.
 
     Args:
-        current: what the person's file says now, None where there is none; used where the file has no proposal yet.
+        current: what the person's file says now, None where there is none; used where nothing is proposed for it yet.
         item_id, call_id: the plan item in progress and the tool call that proposes it.
     """
-    order = changes.order + 1
-    old = changes.get(path)
+    changes, origin = _Author(item_id, call_id).signs(changes)
+    old = changes.leading_to(path)
     if old is None:
-        old = Proposal(path, current, current, current or "", Origins.untouched(current or ""))
-    origin = Origin(order, item_id, call_id)
-    origins = old.origins.after(old.proposed, proposed, origin)
-    if proposed == "" and old.kind == "create":
-        origins = replace(origins, gaps=(origin,))  # an empty new file has no line that could say who made it
-    return replace(changes, order=order).with_proposal(replace(old, proposed=proposed, origins=origins))
+        moved = changes.get(path)  # a rename leads away from here: the file is made anew, so it is two files now
+        if moved is not None:
+            changes = _split(changes, moved)
+        old = untouched(path, current if moved is None else moved.base)
+        old = old if moved is None else replace(old, current=moved.current)
+    made = origin if old.base is None and old.proposed is None else old.made
+    new = replace(old, made=None if old.kind == "delete" else made).saying(proposed, origin)
+    return changes.with_proposal(new)
+
+
+def _split(changes: Changeset, renamed: Proposal) -> Changeset:
+    """A rename as what it comes to: a new file there. What becomes of the old path is the caller's."""
+    text = renamed.proposed or ""
+    created = Proposal(renamed.target, None, None, text, renamed.origins, made=renamed.made)
+    return changes.without(renamed.path).with_proposal(created)
+
+
+def delete(changes: Changeset, path: str, current: str | None, item_id: str | None, call_id: str | None) -> Changeset:
+    """Proposes that a file shall be no more; one that was only proposed is not proposed any more."""
+    changes, origin = _Author(item_id, call_id).signs(changes)
+    old = changes.leading_to(path) or untouched(path, current)
+    gone = replace(old, proposed=None, new_path=None, origins=Origins.untouched(""), made=origin)
+    return changes.with_proposal(gone)
+
+
+def rename(
+    changes: Changeset, path: str, new_path: str, current: str | None, item_id: str | None, call_id: str | None
+) -> Changeset:
+    """Proposes another path for a file, with what is proposed for its text."""
+    changes, origin = _Author(item_id, call_id).signs(changes)
+    old = changes.leading_to(path) or untouched(path, current)
+    if old.kind == "create":
+        return changes.without(old.path).with_proposal(replace(old, path=new_path, made=origin))
+    moved = replace(old, new_path=None if new_path == old.path else new_path, made=origin)
+    return changes.with_proposal(moved)
 
 
 def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
-    """Notes what the person's file says now; a text other than the base is a conflict until it is the base again."""
+    """Notes what the person's file says now: the proposal moves along (`Proposal.rebased`)."""
     old = changes.get(path)
     if old is None or old.current == current:
         return changes
-    return changes.with_proposal(replace(old, current=current))
+    return changes.with_proposal(old.rebased(current))
 
 
-def accept(changes: Changeset, path: str, text: str, hunk_ids: Collection[str] = ()) -> Changeset:
-    """The editor has applied `text` (see `accepted_text`): it is base and current now, and these hunks are decided.
+def acceptable(proposal: Proposal, hunk_ids: Collection[str] | None, over_mine: bool) -> list[Region]:
+    """The regions that accepting some hunks (None: all) puts in; conflicts only `over_mine`."""
+    sides = ("theirs", "conflict") if over_mine else ("theirs",)
+    regions = proposal.regions if hunk_ids is None else proposal.chosen(hunk_ids)
+    return [region for region in regions if region.side in sides]
 
-    What the agent proposed meanwhile stays proposed.
-    """
-    old = changes.get(path)
-    if old is None:
+
+def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
+    """The proposal once some regions of it are in the person's file; one that is decided as a whole with all of it."""
+    if proposal.kind in ("create", "delete"):
+        return replace(proposal, base=proposal.proposed, current=proposal.proposed)
+    base, current = proposal.applied(regions)
+    if proposal.kind == "rename":
+        return replace(proposal, base=current, current=current, proposed=current, new_path=None)
+    return replace(proposal, base=base, current=current, decided=proposal.decided | proposal.ids_in(regions))
+
+
+def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
+    """Takes what came of an accept (see `accepted`). What the agent proposed meanwhile stays proposed."""
+    now = changes.get(done.path)
+    if now is None:
         return changes
-    decided = old.decided.union(hunk_ids)
-    return changes.with_proposal(replace(old, base=text, current=text, decided=decided))
+    if done.base is None:
+        return changes.without(done.path)
+    new = replace(now, base=done.base, current=done.current, decided=done.decided)
+    if before.new_path is not None:  # the file has another path now
+        further = None if now.new_path == before.new_path else now.new_path
+        return changes.without(done.path).with_proposal(replace(new, path=before.new_path, new_path=further))
+    return changes.with_proposal(new)
 
 
-def accepted_text(proposal: Proposal, hunk_ids: Collection[str] | None) -> str:
-    """What the person's file says once the chosen hunks (None: the whole file) are in it."""
-    if hunk_ids is None or proposal.kind == "create":
-        return proposal.proposed
-    return apply_hunks(proposal.base or "", chosen(proposal, hunk_ids))
+def rejected(proposal: Proposal, hunk_ids: Collection[str] | None) -> Proposal:
+    """The proposal without some hunks (None: without anything). In a conflict the person's text stays."""
+    if hunk_ids is None or proposal.whole:
+        return replace(proposal, proposed=proposal.base, new_path=None, origins=Origins.untouched(proposal.base or ""))
+    regions = proposal.chosen(hunk_ids)
+    decided = proposal.decided | proposal.ids_in(regions)
+    left = replace(proposal, decided=decided).saying(proposal.reverted(regions), None)
+    return left.rebased(left.current)
 
 
-def reject(changes: Changeset, path: str, hunk_ids: Collection[str] | None) -> Changeset:
-    """The chosen hunks (None: the whole file) leave the proposed text; base and current stay."""
-    old = changes.get(path)
-    if old is None:
-        return changes
-    if hunk_ids is None or old.kind == "create":
-        files = {name: proposal for name, proposal in changes.files.items() if name != path}
-        return replace(changes, files=MappingProxyType(files))
-    proposed = revert_hunks(old.proposed, chosen(old, hunk_ids))
-    origins = old.origins.after(old.proposed, proposed, None)
-    decided = old.decided.union(hunk_ids)
-    return changes.with_proposal(replace(old, proposed=proposed, origins=origins, decided=decided))
-
-
-def chosen(proposal: Proposal, hunk_ids: Collection[str]) -> list[Hunk]:
-    return [hunk for hunk in proposal.hunks if hunk.id in hunk_ids]
-
-
-def hunks_of_item(proposal: Proposal, item_id: str) -> list[str]:
-    """The ids of the hunks whose latest change was made under a plan item."""
-    origins = ((hunk, proposal.origin(hunk)) for hunk in proposal.hunks)
-    return [hunk.id for hunk, origin in origins if origin is not None and origin.item_id == item_id]
-
-
-def item_ids(proposal: Proposal) -> tuple[str, ...]:
-    """The plan items that the hunks of a file belong to, in the order of the hunks."""
-    found = [proposal.origin(hunk) for hunk in proposal.hunks] or list(proposal.origins.gaps)
-    return tuple(dict.fromkeys(o.item_id for o in found if o is not None and o.item_id is not None))
+def amended(proposal: Proposal, text: str) -> Proposal:
+    """The proposal with the proposed text as the person wrote it."""
+    return proposal.saying(text, None, by_hand=True).rebased(proposal.current)

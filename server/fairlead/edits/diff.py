@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from operator import lt
 
+from fairlead.edits.slide import Block, drawn_well
 from fairlead.edits.text import split_lines
-
-Block = tuple[int, int, int, int]
 
 # SequenceMatcher looks at each pair of equal lines; after so many pairs a stretch counts as changed as a whole
 _MAX_PAIRS = 100_000
@@ -37,6 +37,8 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
     Lines that stand once on both sides anchor the comparison, so that its time grows with the files' size and not
     with its square.
     """
+    if a == b:
+        return []
     found: list[Block] = []
     pairs_left = _MAX_PAIRS
     waiting = [(0, len(a), 0, len(b), 0)]
@@ -58,9 +60,10 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
             continue
         starts = [(a0, b0), *((a0 + i + 1, b0 + j + 1) for i, j in anchors)]
         ends = [*((a0 + i, b0 + j) for i, j in anchors), (a1, b1)]
-        gaps = [(i, j, k, m, depth + 1) for (i, k), (j, m) in zip(starts, ends, strict=True)]
+        pairs = zip(starts, ends, strict=True)
+        gaps = [(i, j, k, m, depth + 1) for (i, k), (j, m) in pairs if i < j or k < m]
         waiting += reversed(gaps)
-    return found
+    return drawn_well(found, a, b)
 
 
 def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
@@ -68,6 +71,8 @@ def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
     count_a, count_b = Counter(a), Counter(b)
     where = {line: j for j, line in enumerate(b) if count_b[line] == 1}
     pairs = [(i, where[line]) for i, line in enumerate(a) if count_a[line] == 1 and line in where]
+    if all(map(lt, (j for _, j in pairs), (j for _, j in pairs[1:]))):
+        return pairs
     ends: list[int] = []  # of the rows of each length, the smallest last place in b
     last: list[int] = []  # which pair stands there
     before: list[int | None] = []
@@ -101,11 +106,18 @@ def hunks(base: str, proposed: str, decided: Collection[str] = ()) -> tuple[Hunk
     An id in `decided` is not given again: of two hunks that say the same, the second keeps its id when the first goes.
     """
     a, b = split_lines(base), split_lines(proposed)
+    return hunks_of_blocks(changed_blocks(a, b), a, b, decided)
+
+
+def hunks_of_blocks(
+    blocks: Sequence[Block], a: Sequence[str], b: Sequence[str], decided: Collection[str] = ()
+) -> tuple[Hunk, ...]:
+    """`hunks` where the changed runs are known already."""
     seen: Counter[bytes] = Counter()
     found: list[Hunk] = []
-    for a0, a1, b0, b1 in changed_blocks(a, b):
+    for a0, a1, b0, b1 in blocks:
         old, new = tuple(a[a0:a1]), tuple(b[b0:b1])
-        says = repr((old, new)).encode("utf-8", "surrogatepass")
+        says = what_it_says(old, new)
         while (hunk_id := _digest(says, seen[says])) in decided:
             seen[says] += 1
         seen[says] += 1
@@ -113,21 +125,10 @@ def hunks(base: str, proposed: str, decided: Collection[str] = ()) -> tuple[Hunk
     return tuple(found)
 
 
+def what_it_says(old: Sequence[str], new: Sequence[str]) -> bytes:
+    """The same for two hunks that take out and put in the same lines, wherever they stand."""
+    return repr((tuple(old), tuple(new))).encode("utf-8", "surrogatepass")
+
+
 def _digest(says: bytes, occurrence: int) -> str:
     return hashlib.sha256(says + b"%d" % occurrence).hexdigest()[:16]
-
-
-def apply_hunks(base: str, chosen: Sequence[Hunk]) -> str:
-    """`base` with the chosen hunks of it applied."""
-    lines = split_lines(base)
-    for hunk in sorted(chosen, key=lambda h: h.old_start, reverse=True):
-        lines[hunk.old_start : hunk.old_start + len(hunk.old)] = hunk.new
-    return "".join(lines)
-
-
-def revert_hunks(proposed: str, chosen: Sequence[Hunk]) -> str:
-    """`proposed` with the chosen hunks taken out of it again."""
-    lines = split_lines(proposed)
-    for hunk in sorted(chosen, key=lambda h: h.new_start, reverse=True):
-        lines[hunk.new_start : hunk.new_start + len(hunk.new)] = hunk.old
-    return "".join(lines)

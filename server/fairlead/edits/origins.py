@@ -47,6 +47,22 @@ class Origins:
             gaps[gap] = origin
         return Origins(tuple(lines), tuple(gaps))
 
+    def amended(self, old: str, new: str) -> "Origins":
+        """The origins of `new`, which a person made of `old` by hand: what they touched stays with its step."""
+        result = self.after(old, new, None)
+        lines, gaps = list(result.lines), list(result.gaps)
+        for a0, a1, b0, b1 in changed_blocks(split_lines(old), split_lines(new)):
+            made = [o for o in (*self.lines[a0:a1], *self.gaps[a0 : a1 + 1]) if o is not None]
+            latest = max(made, key=lambda o: o.order, default=None)
+            lines[b0:b1] = [latest] * (b1 - b0)
+            gaps[b0 : b1 + 1] = [latest] * (b1 - b0 + 1)
+        return Origins(tuple(lines), tuple(gaps))
+
+    def filled(self, other: "Origins") -> "Origins":
+        """These origins, and where they know none those of another way to the same text."""
+        lines = tuple(mine or theirs for mine, theirs in zip(self.lines, other.lines, strict=True))
+        return Origins(lines, tuple(mine or theirs for mine, theirs in zip(self.gaps, other.gaps, strict=True)))
+
     def of(self, hunk: Hunk) -> Origin | None:
         """The latest origin within a hunk, else the nearest one: of equal lines a diff may show another as changed."""
         start, end = hunk.new_start, hunk.new_start + len(hunk.new)

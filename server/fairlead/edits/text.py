@@ -23,10 +23,19 @@ def line_number(text: str, index: int) -> int:
 
 def line_end(text: str, default: str = "\n") -> str:
     """The line end that a text uses most, `default` where it has none."""
-    crlf = text.count("\r\n")
-    counts = {"\r\n": crlf, "\n": text.count("\n") - crlf, "\r": text.count("\r") - crlf}
+    counts = _counts(text)
     best = max(counts, key=lambda end: counts[end])
     return best if counts[best] else default
+
+
+def line_ends(text: str) -> set[str]:
+    """Which line ends stand in a text."""
+    return {end for end, count in _counts(text).items() if count}
+
+
+def _counts(text: str) -> dict[str, int]:
+    crlf = text.count("\r\n")
+    return {"\r\n": crlf, "\n": text.count("\n") - crlf, "\r": text.count("\r") - crlf}
 
 
 def with_line_end(text: str, end: str) -> str:

@@ -26,7 +26,7 @@ STOP_SECONDS = 5.0
 CAPABILITIES: Json = {
     "workspace": {
         "applyEdit": True,
-        "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create"]},
+        "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
     },
     "general": {"positionEncodings": ["utf-16"]},
     "experimental": {"agent": {"approvals": True}},

@@ -48,19 +48,22 @@ class ProposedContent:
         parsed = content_uri(uri)
         if parsed is None:
             return f"Fairlead does not know this address: {uri}\n"
-        scheme, session_id, path = parsed
         try:
-            files = self._sessions.get(session_id).files
+            files = self._sessions.get(parsed.session_id).files
         except WrongRequest:
             return "This session is no longer there, so its proposed changes cannot be shown.\n"
         try:
-            path = files.root.resolve(str(path))
-            proposal = files.proposal(path)
+            path = files.root.resolve(str(parsed.path))
+            proposal = files.proposal(path) or files.changes.leading_to(str(path))
             if proposal is None:
                 return files.current(path) or ""
         except ToolError as error:
             return f"{error}\n"
-        return proposal.proposed if scheme == wire.PROPOSED_SCHEME else proposal.base or ""
+        if parsed.scheme == wire.BASE_SCHEME:
+            return proposal.base or ""
+        if parsed.item_id is None or proposal.whole:
+            return proposal.proposed or ""
+        return proposal.applied(proposal.chosen(proposal.hunks_of(parsed.item_id)))[0]
 
     def refresh(self, session_id: str, changes: Changeset) -> None:
         """Tells the client which texts are others now."""

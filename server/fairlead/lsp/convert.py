@@ -1,68 +1,109 @@
 """Core values to the wire and positions to offsets: pure functions, nothing else knows camelCase."""
 
-from pathlib import Path
-from typing import Any, cast
+from pathlib import Path, PurePath
+from typing import Any, Literal, cast
 
 from fairlead.agent import events
 from fairlead.agent.errors import ModelError
 from fairlead.agent.loop import Outcome
 from fairlead.agent.model import Usage
-from fairlead.edits.changeset import Changeset, Proposal, item_ids
-from fairlead.edits.diff import Hunk
+from fairlead.edits.changeset import Proposal
+from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
-from fairlead.plan import PlanItem, PlanningState
-from fairlead.session.review import Decided
+from fairlead.plan import PlanItem
+from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, verification
+from fairlead.session.events import EditsChanged, PlanChanged
+from fairlead.session.risk import risk
+from fairlead.session.target import Decided
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
 from fairlead.workspace.paths import Root
 
 
-def plan(session_id: str, state: PlanningState) -> wire.PlanWire:
+def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:
+    state, record = changed.state, changed.record
+    places: tuple[Literal["before"], Literal["unplanned"]] = (BEFORE, UNPLANNED)
+    outside: list[wire.OutsideWire] = [
+        {"id": place, "evidence": evidence(record.of(place))} for place in places if not record.of(place).empty
+    ]
     return {
         "sessionId": session_id,
-        "version": state.version,
+        "version": changed.version,
         "revision": state.revision,
-        "items": [plan_item(item) for item in state.items],
+        "items": [plan_item(item, record.of(item.id)) for item in state.items],
+        "outside": outside,
+        "inferred": [step.title for step in changed.inferred] if len(changed.inferred) > 1 and not state.items else [],
         "completed": state.completed,
         "total": len(state.items),
         "roundsSinceUpdate": state.rounds_since_update,
     }
 
 
-def plan_item(item: PlanItem) -> wire.PlanItemWire:
+def plan_item(item: PlanItem, found: Evidence) -> wire.PlanItemWire:
     return {
         "id": item.id,
         "content": item.content,
         "status": item.status,
         "activeForm": item.active_form,
-        "held": False,
-        "verification": "none",
-        "evidence": {"files": [], "commands": [], "costUsd": None, "seconds": 0},
+        "held": item.held,
+        "byUser": item.by_user,
+        "verification": verification(item, found),
+        "evidence": evidence(found),
     }
 
 
-def edits(session_id: str, version: int, changes: Changeset) -> wire.EditsWire:
-    return {"sessionId": session_id, "version": version, "files": [file(proposal) for proposal in changes]}
+def evidence(found: Evidence) -> wire.EvidenceWire:
+    return {
+        "files": [Path(path).as_uri() for path in found.files],
+        "commands": [
+            {
+                "command": run.command,
+                "exitCode": run.exit_code,
+                "toolCallId": run.call_id,
+                "seconds": round(run.seconds, 1),
+            }
+            for run in found.commands
+        ],
+        "looks": found.looks,
+        "tokens": found.tokens,
+        "costUsd": found.cost if found.tokens else None,
+        "seconds": round(found.seconds, 1),
+    }
 
 
-def file(proposal: Proposal) -> wire.FileWire:
+def edits(session_id: str, root: Root, state: EditsChanged) -> wire.EditsWire:
+    """The files that need a closer look come first."""
+    files = [file(root, proposal) for proposal in state.changes]
+    return {
+        "sessionId": session_id,
+        "version": state.version,
+        "files": sorted(files, key=lambda file: file["risk"] is None),
+        "undoLabel": state.undo_label,
+        "redoLabel": state.redo_label,
+    }
+
+
+def file(root: Root, proposal: Proposal) -> wire.FileWire:
     found = proposal.hunks
-    state = "conflict" if proposal.in_conflict else "pending"
     return {
         "uri": Path(proposal.path).as_uri(),
         "kind": proposal.kind,
-        "newUri": None,
-        "state": state,
+        "newUri": Path(proposal.new_path).as_uri() if proposal.new_path is not None else None,
+        "state": "conflict" if proposal.in_conflict else "pending",
         "protected": False,
-        "itemIds": list(item_ids(proposal)),
+        "risk": risk(
+            proposal.kind, *(PurePath(root.relative(Path(path))) for path in (proposal.path, proposal.target))
+        ),
+        "itemIds": list(proposal.item_ids),
         "additions": sum(len(hunk.new) for hunk in found),
         "deletions": sum(len(hunk.old) for hunk in found),
-        "hunks": [_hunk(proposal, hunk, state) for hunk in found],
+        "hunks": [_hunk(proposal, hunk) for hunk in found],
     }
 
 
-def _hunk(proposal: Proposal, hunk: Hunk, state: str) -> wire.HunkWire:
+def _hunk(proposal: Proposal, hunk: Hunk) -> wire.HunkWire:
     origin = proposal.origin(hunk)
+    conflict = proposal.conflicts.get(hunk.id)
     return {
         "id": hunk.id,
         # a unified diff names the line before where a side is empty
@@ -71,10 +112,10 @@ def _hunk(proposal: Proposal, hunk: Hunk, state: str) -> wire.HunkWire:
         "newStart": hunk.new_start + (1 if hunk.new else 0),
         "newLines": len(hunk.new),
         "itemId": origin.item_id if origin else None,
-        "state": "conflict" if state == "conflict" else "pending",
+        "state": "pending" if conflict is None else "conflict",
         "conflict": None
-        if state != "conflict"
-        else {"base": "".join(hunk.old), "current": proposal.current or "", "proposed": "".join(hunk.new)},
+        if conflict is None
+        else {"base": conflict.base, "current": conflict.current, "proposed": conflict.proposed},
     }
 
 
@@ -87,14 +128,14 @@ def outcome(decided: Decided) -> wire.OutcomeWire:
     }
 
 
-def usage(used: Usage) -> wire.UsageWire:
+def usage(used: Usage, cost: float | None) -> wire.UsageWire:
     return {
         "requests": used.requests,
         "inputTokens": used.input_tokens,
         "cacheReadTokens": used.cache_read_tokens,
         "cacheWriteTokens": used.cache_write_tokens,
         "outputTokens": used.output_tokens,
-        "costUsd": None,
+        "costUsd": cost,
     }
 
 
@@ -102,13 +143,14 @@ def error(problem: ModelError) -> wire.ErrorWire:
     return {"kind": problem.kind, "message": problem.message, "retryable": problem.retryable}
 
 
-def run_result(session_id: str, ended: Outcome) -> wire.RunResult:
+def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
     return {
         "sessionId": session_id,
         "stopReason": ended.stop_reason,
         "message": ended.message,
-        "usage": usage(ended.usage),
+        "usage": usage(ended.usage, ended.cost),
         "error": error(ended.error) if ended.error else None,
+        "record": record,
     }
 
 
@@ -135,14 +177,16 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
             }
         case events.ToolOutput(call_id, text):
             return {"kind": "tool_output", "toolCallId": call_id, "text": text}
-        case events.ToolFinished(call_id, is_error, text):
+        case events.ToolFinished(call_id, is_error, text, _):
             return {"kind": "tool_finished", "toolCallId": call_id, "isError": is_error, "text": text}
         case events.ReminderSent(text):
             return {"kind": "reminder", "text": text}
+        case events.Told(text):
+            return {"kind": "feedback", "text": text}
         case events.Retry(attempt, delay, reason):
             return {"kind": "retry", "attempt": attempt, "delayMs": round(delay * 1000), "reason": reason}
-        case events.UsageReported(used):
-            return {"kind": "usage", **usage(used)}
+        case events.UsageReported(used, cost):
+            return {"kind": "usage", **usage(used, cost)}
         case events.RunFinished(stop_reason):
             return {"kind": "run_finished", "stopReason": stop_reason}
 
@@ -165,16 +209,11 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
 
 
 def text_edits(edit: FileEdit, encoding: str) -> list[dict[str, Any]]:
-    """An edit's hunks as LSP TextEdits on the old text: whole lines, but at the end of a text without a line end."""
-    lines = split_lines(edit.old or "")
-    if edit.old is None:
-        return [{"range": _range(lines, 0, 0, encoding), "newText": edit.new}] if edit.new else []
+    """An edit as LSP TextEdits on the old text: whole lines, but at the end of a text without a line end."""
+    lines, new = split_lines(edit.old or ""), split_lines(edit.new or "")
     return [
-        {
-            "range": _range(lines, hunk.old_start, hunk.old_start + len(hunk.old), encoding),
-            "newText": "".join(hunk.new),
-        }
-        for hunk in edit.hunks
+        {"range": _range(lines, a0, a1, encoding), "newText": "".join(new[b0:b1])}
+        for a0, a1, b0, b1 in changed_blocks(lines, new)
     ]
 
 

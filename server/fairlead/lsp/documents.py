@@ -26,6 +26,7 @@ class Documents:
     def __init__(self) -> None:
         self.encoding = "utf-16"
         self._documents: dict[str, Document] = {}
+        self._names: set[str] = set()
         self._stamp = 0
 
     @property
@@ -33,6 +34,8 @@ class Documents:
         return self._stamp
 
     def open_buffer(self, path: Path) -> Buffer | None:
+        if path.name not in self._names:  # quick, for it is asked of each file that the agent knows, each round
+            return None
         document = self._documents.get(os.path.realpath(path))
         return Buffer(document.text, document.version) if document is not None else None
 
@@ -49,6 +52,7 @@ class Documents:
         if path is not None:
             self._stamp += 1
             self._documents[os.path.realpath(path)] = Document(uri, path, text, version)
+            self._name_all()
         return path
 
     def changed(self, uri: str, version: int, changes: Sequence[dict[str, Any]]) -> Path | None:
@@ -68,7 +72,13 @@ class Documents:
         if path is not None:
             self._stamp += 1
             self._documents.pop(os.path.realpath(path), None)
+            self._name_all()
         return path
+
+    def _name_all(self) -> None:
+        """Under which names an open file may be asked for: its own, and that of a link to it."""
+        named = ((Path(real).name, document.path.name) for real, document in self._documents.items())
+        self._names = {name for names in named for name in names}
 
     def saved(self, uri: str) -> Path | None:
         self._stamp += 1

@@ -37,9 +37,11 @@ class ClientAbilities:
         operations = edit.resource_operations if edit and edit.resource_operations else []
         self.apply_edit = bool(workspace and workspace.apply_edit)
         self.document_changes = bool(edit and edit.document_changes)
-        self.create_files = types.ResourceOperationKind.Create in operations
+        self.file_operations = list(operations)
+        self.lens_refresh = bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
         self.progress = bool(window and window.work_done_progress)
         self.text_content = bool(content and content.dynamic_registration)
+        self.questions = isinstance(agent, dict) and agent.get("questions") is True
         self.approvals = isinstance(agent, dict) and agent.get("approvals") is True
 
 
@@ -54,11 +56,11 @@ class LspEditor:
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         """One workspace edit (LSP 3.18, `workspace/applyEdit`); versioned where a document is open."""
         able = self.abilities
-        creates = any(edit.old is None for edit in edits)
+        missing = self._missing(edits)
         if not able.apply_edit:
             return Applied(False, "This editor cannot apply edits (it does not announce workspace/applyEdit).")
-        if creates and not (able.document_changes and able.create_files):
-            return Applied(False, "This editor cannot create files through a workspace edit.")
+        if missing:
+            return Applied(False, f"This editor cannot {missing} files through a workspace edit.")
         change = self._document_changes(edits) if able.document_changes else self._plain_changes(edits)
         try:
             answer = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, {"label": label, "edit": change})
@@ -81,15 +83,47 @@ class LspEditor:
         title = action.get("title") if isinstance(action, dict) else None
         return Decision(ACTIONS.get(cast("str", title), "reject"))
 
+    async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
+        asked = {"sessionId": session_id, "toolCallId": call_id, "question": question, "options": list(options)}
+        try:
+            if self.abilities.questions:
+                answer = await self._protocol.request(wire.ASK, asked)
+                found = answer.get("answer") if isinstance(answer, dict) else None
+            elif options:
+                action = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, _choice(question, options))
+                found = action.get("title") if isinstance(action, dict) else None
+            else:
+                found = None
+        except RequestError as error:
+            log.info("question not answered: %s", error)
+            return None
+        return found if isinstance(found, str) and found.strip() else None
+
+    def _missing(self, edits: Sequence[FileEdit]) -> str:
+        """What the editor would have to do and does not announce, in a word."""
+        needed = {
+            types.ResourceOperationKind.Create: any(edit.old is None for edit in edits),
+            types.ResourceOperationKind.Delete: any(edit.new is None for edit in edits),
+            types.ResourceOperationKind.Rename: any(edit.new_path is not None for edit in edits),
+        }
+        able = self.abilities.file_operations if self.abilities.document_changes else []
+        return next((kind.value for kind, is_needed in needed.items() if is_needed and kind not in able), "")
+
     def _document_changes(self, edits: Sequence[FileEdit]) -> dict[str, Any]:
+        """Deletes first: what is new may take their place."""
         changes: list[dict[str, Any]] = []
-        for edit in edits:
+        for edit in sorted(edits, key=lambda edit: edit.new is not None):
             uri = self._documents.uri(edit.path)
+            if edit.new is None:
+                changes.append({"kind": "delete", "uri": uri})
+                continue
             if edit.old is None:
                 changes.append({"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}})
             text_edits = convert.text_edits(edit, self._documents.encoding)
             if text_edits:
                 changes.append({"textDocument": {"uri": uri, "version": edit.version}, "edits": text_edits})
+            if edit.new_path is not None:
+                changes.append({"kind": "rename", "oldUri": uri, "newUri": edit.new_path.as_uri()})
         return {"documentChanges": changes}
 
     def _plain_changes(self, edits: Sequence[FileEdit]) -> dict[str, Any]:
@@ -101,6 +135,14 @@ def _decision(answer: Any) -> Decision:
     option = answer.get("option") if isinstance(answer, dict) else None
     reason = answer.get("reason") if isinstance(answer, dict) else None
     return Decision(option if option in OPTIONS else "reject", str(reason) if reason else "")
+
+
+def _choice(question: str, options: Sequence[str]) -> dict[str, Any]:
+    return {
+        "type": int(types.MessageType.Info),
+        "message": visible(question),
+        "actions": [{"title": option} for option in options],
+    }
 
 
 def _question(request: ApprovalRequest) -> dict[str, Any]:

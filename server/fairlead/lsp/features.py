@@ -1,6 +1,7 @@
 """The handlers: each reads its params, calls one use case, and converts what comes back."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +14,17 @@ from fairlead.agent.errors import ToolError
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.editor import ClientAbilities
-from fairlead.lsp.params import Params, check_mode, read_context, read_target
+from fairlead.lsp.params import Params, read_context, read_mode, read_ops, read_target
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer, Credentials
-from fairlead.session import review
+from fairlead.plan.history import history_page
+from fairlead.session import review, undo
 from fairlead.session.host import RequestRefused, Stale, WrongRequest
+from fairlead.session.kept import KeptSessions
 from fairlead.session.session import Session
+from fairlead.session.summary import record_page, short_record
+from fairlead.session.target import Decided, Target
+from fairlead.session.undo_item import undo_item
 from fairlead.workspace.paths import Root
 
 Handler = Callable[[AgentServer, Params], Awaitable[Any]]
@@ -34,6 +40,9 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
         raise rpc_error(INVALID_PARAMS, f"The workspace's address is no path: {error}") from error
     server.host.trusted = given.get("trusted") is not False
     server.editor.abilities = ClientAbilities(params.capabilities)
+    storage = given.get("storageDir")
+    server.host.kept = KeptSessions(Path(storage) if isinstance(storage, str) and storage else None)
+    server.lenses.refreshable = server.editor.abilities.lens_refresh
     server.use_settings(given.get("settings"))
     server.documents.encoding = str(
         getattr(server.workspace.position_encoding, "value", server.workspace.position_encoding)
@@ -51,6 +60,8 @@ async def initialized(server: AgentServer, _: Any) -> None:
     server.warm_up()
     if server.editor.abilities.text_content:
         await server.content.register()
+    with contextlib.suppress(RequestRefused):  # no folder, or not trusted
+        server.sessions.restore()
 
 
 async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
@@ -65,17 +76,17 @@ async def run_task(server: AgentServer, params: Params) -> wire.RunResult:
 def _session_for_run(server: AgentServer, params: Params) -> Session:
     if not params.text("prompt").strip():
         raise WrongRequest("The task is empty. Say what should be done.")
-    check_mode(params)
+    read_mode(params)
     session_id = params.optional_text("sessionId")
     return server.sessions.get(session_id) if session_id is not None else server.sessions.create()
 
 
 async def _run(server: AgentServer, session: Session, params: Params) -> wire.RunResult:
     session.check(params.text("prompt"))
-    context, token = read_context(params), params.token("workDoneToken")
+    context, token, mode = read_context(params), params.token("workDoneToken"), read_mode(params)
     server.runs_progress.use(session.id, token, server.editor.abilities.progress)
-    outcome = await session.run(params.text("prompt"), context)
-    return convert.run_result(session.id, outcome)
+    outcome = await session.run(params.text("prompt"), context, mode)
+    return convert.run_result(session.id, outcome, short_record(session.plan_state()))
 
 
 async def cancel(server: AgentServer, params: Params) -> None:
@@ -83,33 +94,71 @@ async def cancel(server: AgentServer, params: Params) -> None:
 
 
 async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
-    if params.has("resolution"):
-        raise WrongRequest("params.resolution is not available in this version; a conflict can be rejected")
     session = server.sessions.get(params.text("sessionId"))
-    decided = await review.accept(session, _target(session, params), params.optional_integer("version"))
-    return _review_result(session, decided)
+    resolution = params.optional_text("resolution")
+    if resolution not in (None, "proposed"):
+        raise WrongRequest("params.resolution must be 'proposed' (or left out)")
+    target, seen = _target(session, params), params.optional_integer("version")
+    return _review_result(session, await review.accept(session, target, seen, over_mine=resolution is not None))
 
 
 async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
     session = server.sessions.get(params.text("sessionId"))
-    decided = await review.reject(session, _target(session, params), params.optional_integer("version"))
-    return _review_result(session, decided)
+    reason = (params.optional_text("reason") or "").strip()
+    target, seen = _target(session, params), params.optional_integer("version")
+    return _review_result(session, await review.reject(session, target, seen, reason))
 
 
-def _target(session: Session, params: Params) -> review.Target:
+async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
+    session = server.sessions.get(params.text("sessionId"))
+    path = _resolved(session, params.path())
+    await review.amend(session, path, params.text("text"), params.optional_integer("version"))
+    return {"edits": convert.edits(session.id, session.root, session.edits())}
+
+
+async def undo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
+    session = server.sessions.get(params.text("sessionId"))
+    item_id = params.optional_text("item")
+    return _review_result(session, await (undo_item(session, item_id) if item_id else undo.undo(session)))
+
+
+async def redo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
+    session = server.sessions.get(params.text("sessionId"))
+    return _review_result(session, await undo.redo(session))
+
+
+def _target(session: Session, params: Params) -> Target:
     """The target with its path as the session names it: clients spell one file in several ways."""
     target = read_target(params)
-    if target.path is None:
-        return target
+    return target if target.path is None else replace(target, path=_resolved(session, target.path))
+
+
+def _resolved(session: Session, path: Path) -> Path:
     try:
-        return replace(target, path=session.root.resolve(str(target.path)))
+        return session.root.resolve(str(path))
     except ToolError:
-        return target
+        return path
 
 
-def _review_result(session: Session, decided: list[review.Decided]) -> wire.ReviewResult:
-    edits = convert.edits(session.id, session.files.version, session.files.changes)
+def _review_result(session: Session, decided: list[Decided]) -> wire.ReviewResult:
+    edits = convert.edits(session.id, session.root, session.edits())
     return {"outcomes": [convert.outcome(one) for one in decided], "edits": edits}
+
+
+async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
+    session = server.sessions.get(params.text("sessionId"))
+    session.edit_plan(read_ops(params), params.integer("revision"))
+    return {"plan": convert.plan(session.id, session.plan_state())}
+
+
+async def record(server: AgentServer, params: Params) -> wire.PageResult:
+    session = server.sessions.get(params.text("sessionId"))
+    return {"markdown": record_page(session.title, session.plan_state(), session.root)}
+
+
+async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
+    session = server.sessions.get(params.text("sessionId"))
+    return {"markdown": history_page(session.title, session.plan.history)}
 
 
 async def credentials(server: AgentServer, params: Params) -> None:
@@ -140,12 +189,14 @@ async def run_in_background(server: AgentServer, params: Params) -> dict[str, st
 
 async def show_plan(server: AgentServer, params: Params) -> wire.PlanWire:
     session = server.sessions.get(params.text("sessionId"))
-    return convert.plan(session.id, session.plan.snapshot())
+    return convert.plan(session.id, session.plan_state())
 
 
 async def show_edits(server: AgentServer, params: Params) -> wire.EditsWire:
     session = server.sessions.get(params.text("sessionId"))
-    return convert.edits(session.id, session.files.version, session.files.changes)
+    session.files.observe_all()
+    session.publish()
+    return convert.edits(session.id, session.root, session.edits())
 
 
 REQUESTS: dict[str, Handler] = {
@@ -154,13 +205,37 @@ REQUESTS: dict[str, Handler] = {
     wire.CANCEL: cancel,
     wire.ACCEPT: accept,
     wire.REJECT: reject,
+    wire.AMEND: amend,
+    wire.UNDO: undo_review,
+    wire.REDO: redo_review,
+    wire.PLAN_EDIT: edit_plan,
+    wire.PLAN_HISTORY: plan_history,
+    wire.RECORD: record,
     wire.CREDENTIALS: credentials,
 }
+
+
+def _shown(handler: Handler) -> Handler:
+    """A decision by command: a client that knows no custom requests does not look at outcomes, so they are told."""
+
+    async def decide(server: AgentServer, params: Params) -> Any:
+        result = await handler(server, params)
+        bad = {o["message"] for o in result["outcomes"] if o["outcome"] in ("failed", "conflict")}
+        if bad:
+            server.show(types.MessageType.Warning, f"Fairlead: {' '.join(sorted(bad))}")
+        return result
+
+    return decide
+
+
 COMMANDS: dict[str, Handler] = {
     wire.COMMAND_RUN_TASK: run_in_background,
     wire.COMMAND_CANCEL: cancel,
-    wire.COMMAND_ACCEPT: accept,
-    wire.COMMAND_REJECT: reject,
+    wire.COMMAND_ACCEPT: _shown(accept),
+    wire.COMMAND_REJECT: _shown(reject),
+    wire.COMMAND_AMEND: amend,
+    wire.COMMAND_UNDO: _shown(undo_review),
+    wire.COMMAND_REDO: _shown(redo_review),
     wire.COMMAND_PLAN: show_plan,
     wire.COMMAND_EDITS: show_edits,
 }
@@ -168,6 +243,8 @@ COMMANDS: dict[str, Handler] = {
 
 def trust(server: AgentServer, params: Any) -> None:
     server.host.trusted = Params(params).boolean("trusted")
+    with contextlib.suppress(RequestRefused):
+        server.sessions.restore()
 
 
 def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:
@@ -194,11 +271,15 @@ def did_save(server: AgentServer, params: Any) -> None:
 
 def _observe(server: AgentServer, path: Path | None) -> None:
     if path is not None:
-        server.sessions.observe(path)
+        server.sessions.told(path)
 
 
 async def text_content(server: AgentServer, params: Params) -> dict[str, str]:
     return {"text": server.content.text(params.text("uri"))}
+
+
+async def code_lenses(server: AgentServer, params: Params) -> list[dict[str, Any]]:
+    return server.lenses.of(params.child("textDocument").text("uri"))
 
 
 def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelParams) -> None:
@@ -209,7 +290,11 @@ def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelPar
 
 def register(server: AgentServer) -> None:
     """Puts all handlers in their places."""
-    for method, handler in {**REQUESTS, types.WORKSPACE_TEXT_DOCUMENT_CONTENT: text_content}.items():
+    standard: dict[str, Handler] = {
+        types.WORKSPACE_TEXT_DOCUMENT_CONTENT: text_content,
+        types.TEXT_DOCUMENT_CODE_LENS: code_lenses,
+    }
+    for method, handler in {**REQUESTS, **standard}.items():
         server.feature(method)(_answering(server, handler))
     for name, handler in COMMANDS.items():
         server.command(name)(_command(server, handler))

@@ -1,15 +1,19 @@
 """Reads the params of requests: what is wrong is said by name, and every request gets its answer."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+from urllib.parse import unquote
 
 from pygls.uris import to_fs_path
 
+from fairlead.agent.tool import Mode
 from fairlead.lsp import protocol
+from fairlead.plan import PlanOp
 from fairlead.session.host import WrongRequest
 from fairlead.session.prompt import ContextItem
-from fairlead.session.review import Target
+from fairlead.session.target import Target
 
 
 class Params:
@@ -56,6 +60,16 @@ class Params:
         values = self._typed(name, list, "a list") or []
         return [Params(value, f"{self._where}.{name}[{index}]") for index, value in enumerate(values)]
 
+    def integer(self, name: str) -> int:
+        value = self.optional_integer(name)
+        if value is None:
+            raise WrongRequest(f"{self._where}.{name} is missing: an integer")
+        return value
+
+    def __contains__(self, name: str) -> bool:
+        """Whether it is given at all, be it null."""
+        return name in self._value
+
     def has(self, name: str) -> bool:
         return self._value.get(name) is not None
 
@@ -97,6 +111,27 @@ def read_target(params: Params) -> Target:
     raise WrongRequest("params.target must be {all: true}, {uri}, {uri, hunk} or {item}")
 
 
+def read_ops(params: Params) -> list[PlanOp]:
+    """A list of `PlanOp` (docs/protocol.md). `after` left out in an add is the end, null is the first place."""
+    return [_read_op(op) for op in params.children("ops")]
+
+
+def _read_op(op: Params) -> PlanOp:
+    match op.text("op"):
+        case "add":
+            return PlanOp("add", content=op.text("content"), after=op.optional_text("after"), at_end="after" not in op)
+        case "update":
+            held = op.boolean("held") if op.has("held") else None
+            content, status = op.optional_text("content"), op.optional_text("status")
+            return PlanOp("update", op.text("id"), content=content, status=status, held=held)
+        case "remove":
+            return PlanOp("remove", op.text("id"))
+        case "move":
+            return PlanOp("move", op.text("id"), after=op.optional_text("after"))
+        case other:
+            raise WrongRequest(f"params.ops[].op {other!r} is no operation; use add, update, remove or move")
+
+
 def read_context(params: Params) -> list[ContextItem]:
     """What the person points to: `[{uri, range?}]`, lines from 0 as LSP has them."""
     items: list[ContextItem] = []
@@ -115,18 +150,35 @@ def read_context(params: Params) -> list[ContextItem]:
     return items
 
 
-def check_mode(params: Params) -> None:
-    """`mode` is `agent`; the other modes are not built yet."""
-    mode = params.optional_text("mode")
-    if mode not in (None, "agent"):
-        raise WrongRequest(f"params.mode {mode!r} is not available in this version; use 'agent'")
+def read_mode(params: Params) -> Mode:
+    """`mode`, `agent` where it is left out."""
+    given = params.optional_text("mode")
+    for mode in get_args(Mode):
+        if given == mode:
+            return mode
+    if given is not None:
+        raise WrongRequest(f"params.mode {given!r} is none; use {', '.join(get_args(Mode))}")
+    return "agent"
 
 
-def content_uri(uri: str) -> tuple[str, str, Path] | None:
-    """`(scheme, session id, path)` of a `fairlead-base:` or `fairlead-proposed:` URI, None for others."""
+@dataclass(frozen=True)
+class ContentUri:
+    """A side of a diff: `scheme://session/abs/path`, with `?item=ID` of the one plan item's hunks only."""
+
+    scheme: str
+    session_id: str
+    path: Path
+    item_id: str | None
+
+
+def content_uri(uri: str) -> ContentUri | None:
+    """A `fairlead-base:` or `fairlead-proposed:` URI taken apart, None for others."""
     scheme, _, rest = uri.partition("://")
+    rest, _, query = rest.partition("?")
     session_id, slash, path = rest.partition("/")
     if scheme not in (protocol.BASE_SCHEME, protocol.PROPOSED_SCHEME) or not slash:
         return None
     fs_path = to_fs_path(f"file:///{path}")
-    return (scheme, session_id, Path(fs_path)) if fs_path else None
+    # an editor may encode the "=" too
+    name, _, item_id = unquote(query).partition("=")
+    return ContentUri(scheme, session_id, Path(fs_path), item_id if name == "item" else None) if fs_path else None

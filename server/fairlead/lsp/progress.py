@@ -46,7 +46,7 @@ class Progress:
             case RunStarted(model):
                 self._titles[session_id] = f"Fairlead: {model}" if model.startswith("replay") else "Fairlead"
                 self._begin(session_id)
-            case PlanChanged(state):
+            case PlanChanged(_, state):
                 self._plans[session_id] = state
                 if session_id in self._titles:
                     self._send(session_id, {"kind": "report", "message": self._message(session_id)})

@@ -9,6 +9,12 @@ RUN_TASK = "agent/runTask"
 CANCEL = "agent/cancel"
 ACCEPT = "agent/edits/accept"
 REJECT = "agent/edits/reject"
+AMEND = "agent/edits/amend"
+UNDO = "agent/edits/undo"
+REDO = "agent/edits/redo"
+PLAN_EDIT = "agent/plan/edit"
+RECORD = "agent/record"
+PLAN_HISTORY = "agent/plan/history"
 CREDENTIALS = "agent/credentials"
 TRUST = "agent/trust"
 
@@ -17,11 +23,15 @@ EDITS = "agent/edits"
 EVENT = "agent/event"
 
 APPROVE = "agent/approve"
+ASK = "agent/ask"
 
 COMMAND_RUN_TASK = "fairlead.server.runTask"
 COMMAND_CANCEL = "fairlead.server.cancel"
 COMMAND_ACCEPT = "fairlead.server.accept"
 COMMAND_REJECT = "fairlead.server.reject"
+COMMAND_AMEND = "fairlead.server.amend"
+COMMAND_UNDO = "fairlead.server.undo"
+COMMAND_REDO = "fairlead.server.redo"
 COMMAND_PLAN = "fairlead.server.plan"
 COMMAND_EDITS = "fairlead.server.edits"
 
@@ -57,16 +67,21 @@ class RunResult(TypedDict):
     message: str
     usage: UsageWire
     error: ErrorWire | None
+    record: str
 
 
 class EvidenceCommandWire(TypedDict):
     command: str
     exitCode: int | None
+    toolCallId: str
+    seconds: float
 
 
 class EvidenceWire(TypedDict):
     files: list[str]
     commands: list[EvidenceCommandWire]
+    looks: int
+    tokens: int
     costUsd: float | None
     seconds: float
 
@@ -77,7 +92,13 @@ class PlanItemWire(TypedDict):
     status: Literal["pending", "in_progress", "completed"]
     activeForm: str
     held: bool
+    byUser: bool
     verification: Literal["none", "shown", "claimed", "contradicted"]
+    evidence: EvidenceWire
+
+
+class OutsideWire(TypedDict):
+    id: Literal["before", "unplanned"]
     evidence: EvidenceWire
 
 
@@ -86,9 +107,19 @@ class PlanWire(TypedDict):
     version: int
     revision: int
     items: list[PlanItemWire]
+    outside: list[OutsideWire]
+    inferred: list[str]
     completed: int
     total: int
     roundsSinceUpdate: int
+
+
+class PageResult(TypedDict):
+    markdown: str
+
+
+class PlanEditResult(TypedDict):
+    plan: PlanWire
 
 
 class ConflictWire(TypedDict):
@@ -114,6 +145,7 @@ class FileWire(TypedDict):
     newUri: str | None
     state: Literal["pending", "conflict"]
     protected: bool
+    risk: Literal["deletion", "configuration", "ci"] | None
     itemIds: list[str]
     additions: int
     deletions: int
@@ -124,6 +156,8 @@ class EditsWire(TypedDict):
     sessionId: str
     version: int
     files: list[FileWire]
+    undoLabel: str | None
+    redoLabel: str | None
 
 
 class OutcomeWire(TypedDict):
@@ -135,6 +169,10 @@ class OutcomeWire(TypedDict):
 
 class ReviewResult(TypedDict):
     outcomes: list[OutcomeWire]
+    edits: EditsWire
+
+
+class AmendResult(TypedDict):
     edits: EditsWire
 
 
@@ -152,6 +190,17 @@ class ApproveParams(TypedDict):
     cwd: str | None
     uri: str | None
     reasons: list[str]
+
+
+class AskParams(TypedDict):
+    sessionId: str
+    toolCallId: str
+    question: str
+    options: list[str]
+
+
+class AskResult(TypedDict):
+    answer: str | None
 
 
 class ApproveResult(TypedDict):

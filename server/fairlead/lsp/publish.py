@@ -34,10 +34,10 @@ class Publisher:
             return self._buffer(event)
         self.flush()
         match event:
-            case PlanChanged(state):
-                self._notify(wire.PLAN, convert.plan(self._session_id, state))
-            case EditsChanged(version, changes):
-                self._notify(wire.EDITS, convert.edits(self._session_id, version, changes))
+            case PlanChanged():
+                self._notify(wire.PLAN, convert.plan(self._session_id, event))
+            case EditsChanged():
+                self._notify(wire.EDITS, convert.edits(self._session_id, self._root, event))
             case _:
                 self._send(event)
         return None

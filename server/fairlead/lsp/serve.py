@@ -36,7 +36,9 @@ async def serve() -> int:
         log.critical("the client's stream is out of step: %s", error)
         code = 1
     server.protocol.disconnected("The client is gone.")
+    await server.watcher.close()
     await server.sessions.close()
+    server.host.kept.flush()
     await _settle()
     return code
 

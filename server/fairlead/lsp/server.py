@@ -19,6 +19,7 @@ from fairlead import __version__
 from fairlead.lsp.content import ProposedContent
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
+from fairlead.lsp.lenses import Lenses
 from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Publisher
 from fairlead.lsp.rpc import AgentProtocol
@@ -29,6 +30,7 @@ from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.host import Host
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
+from fairlead.workspace.watch import Watcher
 
 log = logging.getLogger(__name__)
 
@@ -61,12 +63,17 @@ class AgentServer(LanguageServer):
         self.documents = Documents()
         self.editor = LspEditor(self.protocol, self.documents)
         self.credentials = Credentials()
-        self.host = Host(self.documents, self.editor, self.choose_model, Settings())
+        self.watcher = Watcher(self._changed_on_disk)
+        self.host = Host(self.documents, self.editor, self.choose_model, Settings(), watch=self.watcher.watch)
         self.sessions = Sessions(self.host, self._subscriber)
         self.runs_progress = Progress(self.protocol)
         self.content = ProposedContent(self.protocol, self.sessions)
+        self.lenses = Lenses(self.protocol, self.sessions)
         self.background: set[asyncio.Task[Any]] = set()
         self._reported: set[str] = set()
+
+    def _changed_on_disk(self, path: Path) -> None:
+        self.sessions.observe(path)
 
     def use_settings(self, given: Any) -> None:
         """Takes settings from the wire; each problem is reported once."""
@@ -125,6 +132,7 @@ class AgentServer(LanguageServer):
             self.runs_progress.on_event(session_id, event)
             if isinstance(event, EditsChanged):
                 self.content.refresh(session_id, event.changes)
+                self.lenses.refresh()
 
         return on_event
 

@@ -3,8 +3,9 @@
 Rules are numbered in docs/plan.md (P1 to P12).
 """
 
-from fairlead.plan.items import PlanError, PlanItem, PlanningState, Status
+from fairlead.plan.items import PlanError, PlanItem, PlanningState, StalePlan, Status
 from fairlead.plan.manager import TodoManager
+from fairlead.plan.ops import PlanOp
 from fairlead.plan.render import render_items
 
-__all__ = ["PlanError", "PlanItem", "PlanningState", "Status", "TodoManager", "render_items"]
+__all__ = ["PlanError", "PlanItem", "PlanOp", "PlanningState", "StalePlan", "Status", "TodoManager", "render_items"]

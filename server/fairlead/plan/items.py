@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Literal, cast, get_args
 
@@ -14,14 +14,24 @@ class PlanError(ValueError):
     """A rewrite of the plan that breaks a rule; the message is written for the model."""
 
 
+class StalePlan(ValueError):
+    """The plan is no longer the one that somebody looked at; the message is for people."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """One step of the plan (docs/plan.md P1)."""
+    """One step of the plan (docs/plan.md P1).
+
+    Of the person's: `held` it is not to be started, `by_user` they wrote it, `marked` they called it completed.
+    """
 
     id: str
     content: str
     status: Status = "pending"
     active_form: str = ""
+    held: bool = False
+    by_user: bool = False
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,45 @@ def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Coll
             item_id = kept.pop(0) if kept else next(fresh)
         items.append(PlanItem(item_id, draft.content, draft.status, draft.active_form))
     return tuple(items)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the person wants of the plan beyond the plan itself: steps that shall not come back, and old wordings."""
+
+    dropped: tuple[PlanItem, ...] = ()
+    reworded: tuple[tuple[str, str], ...] = ()  # id, what it said before
+
+
+def heeded(items: Sequence[PlanItem], previous: Sequence[PlanItem], wish: Wish) -> tuple[PlanItem, ...]:
+    """A model's rewrite, held against what the person did to the plan (P13 to P15).
+
+    Raises:
+        PlanError: it brings back a dropped step, starts a held one, or leaves out one that is the person's.
+    """
+    ids, contents = {item.id for item in wish.dropped}, {item.content for item in wish.dropped}
+    old = {item.id: item for item in previous}
+    result: list[PlanItem] = []
+    for item in items:
+        was = old.get(item.id)
+        if was is None and (item.id in ids or item.content in contents):
+            raise PlanError(f"Item {item.id}: the user dropped this step. Leave it out.")
+        if was is not None:
+            if was.held and item.status != was.status:
+                raise PlanError(f"Item {item.id}: the user holds this step. Keep it as it is and go on with another.")
+            content = was.content if (item.id, item.content) in wish.reworded else item.content
+            item = replace(item, content=content, held=was.held, by_user=was.by_user, marked=_still_marked(was, item))
+        result.append(item)
+    kept = {item.id for item in result}
+    for item in previous:
+        if item.id not in kept and (item.held or (item.by_user and item.status != "completed")):
+            why = "holds" if item.held else "wrote"
+            raise PlanError(f"Item {item.id}: the user {why} this step ({item.content}). Keep it in the plan.")
+    return tuple(result)
+
+
+def _still_marked(was: PlanItem, item: PlanItem) -> bool:
+    return was.marked and item.status == "completed"
 
 
 def _first(fields: Mapping[str, Any], *names: str) -> Any:

@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
-from fairlead.plan.items import PlanError, PlanningState, assign_ids, read_draft
+from fairlead.plan.history import Author, PlanVersion, changes
+from fairlead.plan.items import PlanError, PlanItem, PlanningState, StalePlan, Wish, assign_ids, heeded, read_draft
+from fairlead.plan.ops import PlanOp, apply_ops
 from fairlead.plan.render import render_items, render_line
 
 UPDATE_REMINDER = "<reminder>Update your todos.{about} Rewrite the plan with the todo tool so that it shows what is done and what comes next.</reminder>"  # noqa: E501
@@ -20,25 +23,33 @@ class TodoManager:
         self.reminder_interval = reminder_interval
         self._state = PlanningState()
         self._used_ids: set[str] = set()
+        self._wish = Wish()
+        self.history: tuple[PlanVersion, ...] = ()
         self._asked_for_plan = False
 
     def snapshot(self) -> PlanningState:
         """The state as it is now, frozen (docs/plan.md P2)."""
         return self._state
 
+    def restore(self, state: PlanningState) -> None:
+        """Goes on with a plan that another process made (P11)."""
+        self._state = state
+        self._used_ids = {item.id for item in state.items}
+
     def begin_run(self) -> None:
         """A new run: the counter starts at 0 (L5), the plan stays (P11)."""
         self._asked_for_plan = False
         self._set_rounds(0)
 
-    def update(self, items: Sequence[Any]) -> str:
+    def update(self, items: Sequence[Any], reason: str = "") -> str:
         """Replaces the whole plan (P3) and returns it rendered (P9).
 
         Args:
             items: objects as the model writes them: `{id?, content, status, activeForm?}` and the aliases of P1.
+            reason: why the plan changes, in the model's words.
 
         Raises:
-            PlanError: an item breaks a rule (P4 to P8); the plan is then as it was.
+            PlanError: an item breaks a rule (P4 to P8), or goes against the person (P14); the plan is as it was.
         """
         if len(items) > self.max_items:
             raise PlanError(f"Max {self.max_items} todos allowed")
@@ -46,16 +57,47 @@ class TodoManager:
         if self.single_in_progress and sum(draft.status == "in_progress" for draft in drafts) > 1:
             raise PlanError("Only one task can be in_progress at a time")
         old = self._state
-        new = assign_ids(drafts, old.items, self._used_ids)
+        new = heeded(assign_ids(drafts, old.items, self._used_ids), old.items, self._wish)
         self._used_ids |= {item.id for item in new}
-        same = [(i.id, i.content, i.status) for i in new] == [(i.id, i.content, i.status) for i in old.items]
-        self._state = PlanningState(
-            items=new,
-            rounds_since_update=0,
-            version=old.version + 1,
-            revision=old.revision + (not same),
-        )
+        self._set_items(new, "model", reason)
         return self.render()
+
+    def edit(self, ops: Sequence[PlanOp], revision: int) -> tuple[str, ...]:
+        """The person changes the plan (P13). Returns what the model is to hear of it, change by change.
+
+        Raises:
+            StalePlan: the plan is not the one that they looked at.
+            PlanError: an operation makes no sense; the plan is then as it was.
+        """
+        if revision != self._state.revision:
+            raise StalePlan("The plan has changed since. Look at it again; nothing was done.")
+        used = set(self._used_ids)
+
+        def fresh_id() -> str:
+            found = next(str(number) for number in count(1) if str(number) not in used)
+            used.add(found)
+            return found
+
+        old = self._state.items
+        edited = apply_ops(old, ops, fresh_id)
+        if len(edited.items) > self.max_items:
+            raise PlanError(f"Max {self.max_items} todos allowed")
+        if self.single_in_progress and sum(item.status == "in_progress" for item in edited.items) > 1:
+            raise PlanError("Only one step can be in progress at a time.")
+        self._used_ids = used
+        now = {item.id: item.content for item in edited.items}
+        reworded = tuple((item.id, item.content) for item in old if now.get(item.id, item.content) != item.content)
+        self._wish = Wish((*self._wish.dropped, *edited.dropped), (*self._wish.reworded, *reworded))
+        self._set_items(edited.items, "user", "")
+        return edited.told
+
+    def _set_items(self, items: tuple[PlanItem, ...], by: Author, reason: str) -> None:
+        old = self._state
+        new = PlanningState(items, 0 if by == "model" else old.rounds_since_update, old.version + 1, old.revision)
+        if _substance(items) != _substance(old.items):
+            new = replace(new, revision=old.revision + 1)
+            self.history = (*self.history, PlanVersion(new.revision, by, changes(old.items, items), reason, items))
+        self._state = new
 
     def note_round_without_update(self) -> None:
         """Counts a round in which no rewrite succeeded (L5)."""
@@ -81,3 +123,8 @@ class TodoManager:
     def _set_rounds(self, rounds: int) -> None:
         if rounds != self._state.rounds_since_update:
             self._state = replace(self._state, rounds_since_update=rounds, version=self._state.version + 1)
+
+
+def _substance(items: Sequence[PlanItem]) -> list[tuple[str, str, str, bool]]:
+    """What a revision counts (P2)."""
+    return [(item.id, item.content, item.status, item.held) for item in items]

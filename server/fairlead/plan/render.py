@@ -10,7 +10,8 @@ MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 def render_line(item: PlanItem) -> str:
     """One item on one line (docs/plan.md P9)."""
     doing = f" ({item.active_form})" if item.status == "in_progress" and item.active_form else ""
-    return f"{MARKS[item.status]} #{item.id}: {item.content}{doing}"
+    held = " (held by the user)" if item.held else ""
+    return f"{MARKS[item.status]} #{item.id}: {item.content}{doing}{held}"
 
 
 def render_items(items: Sequence[PlanItem]) -> str:

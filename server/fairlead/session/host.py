@@ -1,9 +1,12 @@
 """What all sessions of one server share: the workspace, the editor's ports, the settings, the choice of a model."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from fairlead.models.choose import ModelChoice
+from fairlead.session.kept import KeptSessions
 from fairlead.session.settings import Settings
 from fairlead.workspace.editor import Buffers, Editor
 from fairlead.workspace.paths import Root
@@ -23,12 +26,18 @@ class Stale(RequestRefused):
 
 @dataclass
 class Host:
-    """Changed by the front end as the editor tells; read by sessions at each use."""
+    """Changed by the front end as the editor tells; read by sessions at each use.
+
+    `clock` tells seconds; `watch` is told of each file whose changes on disk matter.
+    """
 
     buffers: Buffers
     editor: Editor
     choose_model: Callable[[], ModelChoice]
     settings: Settings
+    clock: Callable[[], float] = time.monotonic
+    watch: Callable[[Path], None] = lambda _: None
+    kept: KeptSessions = field(default_factory=lambda: KeptSessions(None))
     root: Root | None = None
     trusted: bool = True
 

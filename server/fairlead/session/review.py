@@ -1,70 +1,47 @@
-"""Accepting and rejecting proposals: what the person decided, carried out and reported exactly."""
+"""Accepting, rejecting and amending proposals: what the person decided, carried out and reported exactly."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
-from fairlead.edits.changeset import Proposal
-from fairlead.session.host import Stale
+from fairlead.edits.dress import dressed_as
+from fairlead.edits.proposal import Proposal
+from fairlead.edits.undo import FileStep, Step
+from fairlead.session.carry import Carried, carry_out
+from fairlead.session.host import RequestRefused, WrongRequest
 from fairlead.session.session import Session
+from fairlead.session.target import Choice, Decided, Target, choose
+from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import FileEdit
 
 APPLY_ATTEMPTS = 3
 
-CHANGED = (
-    "The file changed since the edit was proposed. Reject the edit, or let the agent make it again on the new text."
+CONFLICT = (
+    "You changed these lines since the edit was proposed. Reject it to keep yours, or accept it over yours; "
+    "what you wrote stays until then."
 )
+MOVED_AWAY = "The path leads elsewhere now, through a symbolic link."
+NEWER = "The agent changed its proposal at the same moment. Look at it again."
+GONE = "Nothing is proposed for this file (any more)."
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a decision is about: everything (all None), a file, a hunk of it, or a plan item."""
+@dataclass(frozen=True)
+class _Planned:
+    """A choice as it stands: the proposal before and behind it, and the edit that leads there."""
 
-    path: Path | None = None
-    hunk_id: str | None = None
-    item_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What came of one hunk, or of a file as a whole (`hunk_id` None)."""
-
-    path: Path
-    hunk_id: str | None
-    outcome: Literal["applied", "rejected", "conflict", "failed"]
-    message: str = ""
+    choice: Choice
+    before: Proposal
+    done: Proposal
+    edit: FileEdit
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """A file's chosen hunks; None is the whole file."""
-
-    proposal: Proposal
-    hunk_ids: frozenset[str] | None
-
-    @property
-    def path(self) -> Path:
-        return Path(self.proposal.path)
-
-    @property
-    def result(self) -> str:
-        return cs.accepted_text(self.proposal, self.hunk_ids)
-
-    def decided(
-        self, outcome: Literal["applied", "rejected", "conflict", "failed"], message: str = ""
-    ) -> list[Decided]:
-        ids = self.hunk_ids if self.hunk_ids is not None else [hunk.id for hunk in self.proposal.hunks]
-        if self.proposal.kind == "create":
-            return [Decided(self.path, None, outcome, message)]
-        ordered = [hunk.id for hunk in self.proposal.hunks if hunk.id in ids]
-        return [Decided(self.path, hunk_id, outcome, message) for hunk_id in ordered]
-
-
-async def accept(session: Session, target: Target, seen: int | None) -> list[Decided]:
+async def accept(session: Session, target: Target, seen: int | None, over_mine: bool = False) -> list[Decided]:
     """Lets the editor make the chosen changes; only what it says it applied counts.
+
+    Args:
+        over_mine: where the person changed the same lines, the proposed ones take their place.
 
     Raises:
         Stale: the target changed since version `seen`; nothing was done.
@@ -72,126 +49,191 @@ async def accept(session: Session, target: Target, seen: int | None) -> list[Dec
     async with session.reviewing:
         session.files.observe_all()
         session.publish()
-        _check_seen(session, target, seen)
-        choices, decided = _choose(session, target)
-        ready: list[_Choice] = []
-        for choice in choices:
-            if not session.files.still_there(choice.path):
-                decided += choice.decided("failed", "The path leads elsewhere now, through a symbolic link.")
-            elif choice.proposal.in_conflict:
-                decided += choice.decided("conflict", CHANGED)
-            else:
-                ready.append(choice)
-        decided += await _apply(session, ready)
+        choices, decided = choose(session, target, seen)
+        steps: list[FileStep] = []
+        for attempt in range(APPLY_ATTEMPTS + 1):
+            planned = _plan(session, choices, over_mine, decided)
+            # the last time each file by itself, so that one bad file does not hold up the others
+            groups = [planned] if attempt < APPLY_ATTEMPTS or len(planned) == 1 else [[one] for one in planned]
+            last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(planned) == 1)
+            choices = []
+            for group in groups:
+                choices += await _apply(session, group, decided, steps, last)
+            if not choices:
+                break
+            session.files.observe_all()
+        _remember(session, Step("accept", _label("Accept", steps), tuple(steps)))
         session.files.observe_all()
     session.publish()
     return decided
 
 
-async def reject(session: Session, target: Target, seen: int | None) -> list[Decided]:
-    """Takes the chosen changes out of the proposals; the person's files are not touched.
+def _plan(session: Session, choices: Sequence[Choice], over_mine: bool, decided: list[Decided]) -> list[_Planned]:
+    """What is to be done for each choice; what cannot be is decided."""
+    planned: list[_Planned] = []
+    for choice in choices:
+        proposal = session.files.proposal(choice.path)
+        if proposal is None:
+            decided += choice.decided("failed", GONE)
+        elif not session.files.still_there(choice.path) or not session.files.still_there(Path(proposal.target)):
+            decided += choice.decided("failed", MOVED_AWAY)
+        elif proposal.whole != (choice.hunk_ids is None) or (proposal.whole and proposal.proposed != choice.proposed):
+            decided += choice.decided("failed", NEWER)
+        else:
+            planned += _planned(session, choice, proposal, over_mine, decided)
+    return planned
+
+
+def _planned(
+    session: Session, choice: Choice, proposal: Proposal, over_mine: bool, decided: list[Decided]
+) -> list[_Planned]:
+    regions = cs.acceptable(proposal, choice.hunk_ids, over_mine)
+    if choice.hunk_ids is None:
+        if proposal.in_conflict and not over_mine:
+            decided += choice.decided("conflict", CONFLICT)
+            return []
+    else:
+        taken = proposal.ids_in(regions) & choice.hunk_ids
+        conflicts = choice.hunk_ids & proposal.conflicts.keys() - taken
+        gone = choice.hunk_ids - taken - conflicts
+        decided += choice.decided("conflict", CONFLICT, conflicts)
+        decided += choice.decided("failed", "There is no such change (any more).", gone)
+        if not taken:
+            return []
+        choice = replace(choice, hunk_ids=taken)
+    done = cs.accepted(proposal, regions)
+    buffer = session.files.person.buffer(choice.path)
+    new_path = Path(proposal.new_path) if proposal.new_path is not None else None
+    version = buffer.version if buffer is not None else None
+    edit = FileEdit(choice.path, proposal.current, done.current, version, new_path)
+    return [_Planned(choice, proposal, done, edit)]
+
+
+async def _apply(
+    session: Session, planned: Sequence[_Planned], decided: list[Decided], steps: list[FileStep], last: bool
+) -> list[Choice]:
+    """Asks the editor once. Returns the choices to try again."""
+    if not planned:
+        return []
+    kept = [_kept(one) for one in planned]
+    folders = [_missing_folders(Path(one.before.target)) for one in planned]
+    label = _label("Accept", [FileStep(one.before, one.done, True) for one in planned])
+    carried = await _carry(session, label, planned)
+    again: list[Choice] = []
+    for one, (data, mode), made, result in zip(planned, kept, folders, carried, strict=True):
+        if result.done:
+            session.files.changes = cs.accept(session.files.changes, one.before, one.done)
+            steps.append(FileStep(one.before, one.done, True, data, mode, made))
+            decided += one.choice.decided("applied", result.message)
+        elif last:
+            decided += one.choice.decided("failed", result.message)
+        else:
+            again.append(one.choice)
+    return again
+
+
+async def _carry(session: Session, label: str, planned: Sequence[_Planned]) -> list[Carried]:
+    """What an open document would not keep is refused, the rest is carried out."""
+    refused: dict[int, Carried] = {}
+    for index, one in enumerate(planned):
+        try:
+            if one.edit.new is not None and one.before.base is not None and one.edit.old != one.edit.new:
+                session.files.person.check_carried(one.edit.path, one.edit.new)
+        except ToolError as error:
+            refused[index] = Carried(False, str(error))
+    rest = [one.edit for index, one in enumerate(planned) if index not in refused]
+    results = iter(await carry_out(session, label, rest))
+    return [refused[index] if index in refused else next(results) for index in range(len(planned))]
+
+
+def _kept(planned: _Planned) -> tuple[bytes | None, int | None]:
+    """The bytes and permissions of a file that is to be deleted, for an undo."""
+    if planned.done.current is not None:
+        return None, None
+    try:
+        return read_bytes(planned.choice.path), planned.choice.path.stat().st_mode & 0o7777
+    except (ToolError, OSError):
+        return None, None
+
+
+def _missing_folders(path: Path) -> tuple[str, ...]:
+    return tuple(str(folder) for folder in path.parents if not folder.exists())
+
+
+async def reject(session: Session, target: Target, seen: int | None, reason: str = "") -> list[Decided]:
+    """Takes the chosen changes out of the proposals; the person's files are not touched. The agent hears the reason.
 
     Raises:
         Stale: as `accept`.
     """
     async with session.reviewing:
-        _check_seen(session, target, seen)
-        choices, decided = _choose(session, target)
+        choices, decided = choose(session, target, seen)
+        steps: list[FileStep] = []
         for choice in choices:
+            before = session.files.proposal(choice.path)
+            assert before is not None
+            after = cs.rejected(before, choice.hunk_ids)
+            _replace(session, before, after)
+            session.files.rejections.remember(before, choice.hunk_ids, reason)
+            everything = after.settled and choice.hunk_ids is not None and len(choice.hunk_ids) > 1
+            name = session.root.relative(choice.path)
+            session.feedback.rejected(name, before, None if everything else choice.hunk_ids, reason)
+            steps.append(FileStep(before, after, False))
             decided += choice.decided("rejected")
-            session.files.changes = cs.reject(session.files.changes, choice.proposal.path, choice.hunk_ids)
+        _remember(session, Step("reject", _label("Reject", steps), tuple(steps), reason))
         session.publish()
         return decided
 
 
-async def _apply(session: Session, choices: list[_Choice]) -> list[Decided]:
-    """One edit for all; refused three times, one for each file, so that one bad file does not hold up the others."""
-    decided: list[Decided] = []
-    reason = ""
-    for _ in range(APPLY_ATTEMPTS):
-        if not choices:
-            return decided
-        reason = await _apply_together(session, choices, decided)
-    if len(choices) == 1:
-        return decided + choices[0].decided("failed", reason)
-    for choice in choices:
-        alone = [choice]
-        reason = await _apply_together(session, alone, decided)
-        for failed in alone:
-            decided += failed.decided("failed", reason)
-    return decided
+async def amend(session: Session, path: Path, text: str, seen: int | None) -> None:
+    """The person wrote the proposed text anew. Line ends stay what they are in the proposal.
 
-
-async def _apply_together(session: Session, choices: list[_Choice], decided: list[Decided]) -> str:
-    """Asks the editor once; what it applied, or what conflicts meanwhile, moves from `choices` to `decided`.
-
-    Returns the editor's reason where it refused.
+    Raises:
+        Stale: as `accept`.
+        RequestRefused: nothing is proposed there, or the text cannot be put into the file.
     """
-    applied = await session.editor.apply(_label(choices), [_file_edit(session, choice) for choice in choices])
-    for choice in list(choices):
-        # an editor may fail half-way without undoing what it did, so each file is looked at
-        if applied.ok or _says(session, choice.path) == choice.result:
-            session.files.changes = cs.accept(
-                session.files.changes, choice.proposal.path, choice.result, choice.hunk_ids or ()
-            )
-            session.files.hold(choice.path, choice.proposal.base, choice.result)
-            decided += choice.decided("applied")
-        else:
-            session.files.observe(choice.path)
-            now = session.files.proposal(choice.path)
-            if now is None or not now.in_conflict:
-                continue
-            decided += choice.decided("conflict", CHANGED)
-        choices.remove(choice)
-    return applied.reason or "The editor did not apply the edit."
+    async with session.reviewing:
+        choices, _ = choose(session, Target(path), seen)
+        before = session.files.proposal(choices[0].path) if choices else None
+        if before is None:
+            raise RequestRefused(f"{GONE} Your text was not taken; keep a copy of it.")
+        if before.proposed is None:
+            raise RequestRefused("This file is to be deleted, so its text cannot be changed. Reject that first.")
+        if "\0" in text:
+            raise WrongRequest("params.text holds a NUL character; only text files can be written")
+        text = dressed_as(before.proposed, text)
+        try:
+            session.files.person.check_carried(choices[0].path, text)
+        except ToolError as error:
+            raise RequestRefused(str(error)) from error
+        if text == before.proposed:
+            return
+        after = cs.amended(before, text)
+        _replace(session, before, after)
+        session.feedback.amended(session.root.relative(Path(before.target)), before.proposed, text)
+        steps = [FileStep(before, after, False)]
+        _remember(session, Step("amend", _label("Change", steps), tuple(steps)))
+        session.publish()
 
 
-def _says(session: Session, path: Path) -> str | None:
-    try:
-        return session.files.current(path)
-    except ToolError:
-        return None
+def _replace(session: Session, before: Proposal, after: Proposal) -> None:
+    """Puts a proposal in the place of another. The agent is told of it by feedback, not as of a changed file."""
+    files = session.files
+    files.changes = files.changes.with_proposal(after)
+    files.seen.retell(Path(before.target), before.proposed)
 
 
-def _file_edit(session: Session, choice: _Choice) -> FileEdit:
-    proposal = choice.proposal
-    ids = choice.hunk_ids
-    hunks = [hunk for hunk in proposal.hunks if ids is None or hunk.id in ids]
-    version = session.files.buffer_version(choice.path)
-    return FileEdit(choice.path, proposal.base, choice.result, hunks, version)
-
-
-def _label(choices: Sequence[_Choice]) -> str:
-    names = [choice.path.name for choice in choices]
-    return f"Accept {names[0]}" if len(names) == 1 else f"Accept {len(names)} files"
-
-
-def _choose(session: Session, target: Target) -> tuple[list[_Choice], list[Decided]]:
-    """The files and hunks that a target means, and what of it is not there."""
-    if target.item_id is not None:
-        found = []
-        for proposal in session.files.changes:
-            ids = frozenset(cs.hunks_of_item(proposal, target.item_id))
-            if ids or target.item_id in cs.item_ids(proposal):
-                found.append(_Choice(proposal, ids))
-        return found, []
-    if target.path is None:
-        return [_Choice(proposal, None) for proposal in session.files.changes], []
-    proposal = session.files.proposal(target.path)
-    if proposal is None:
-        return [], [Decided(target.path, target.hunk_id, "failed", "Nothing is proposed for this file (any more).")]
-    if target.hunk_id is None or proposal.kind == "create":
-        return [_Choice(proposal, None)], []
-    if target.hunk_id not in {hunk.id for hunk in proposal.hunks}:
-        return [], [Decided(target.path, target.hunk_id, "failed", "There is no such change (any more).")]
-    return [_Choice(proposal, frozenset([target.hunk_id]))], []
-
-
-def _check_seen(session: Session, target: Target, seen: int | None) -> None:
-    if seen is None:
+def _remember(session: Session, step: Step) -> None:
+    if not step.files:
         return
-    paths = [target.path] if target.path is not None else None
-    if target.item_id is not None:
-        paths = [Path(proposal.path) for proposal in session.files.changes if target.item_id in cs.item_ids(proposal)]
-    if session.files.changed_since(seen, paths):
-        raise Stale("The proposed changes are not those that were shown. Look at them again; nothing was done.")
+    session.steps = session.steps.with_step(step)
+    if step.kind == "accept":
+        for one in step.files:
+            left = session.files.proposal(Path(one.before.path))
+            part = f" (of its changes {len(left.hunks)} are left)" if left is not None and left.hunks else ""
+            session.feedback.accepted(session.root.relative(Path(one.before.target)), part)
+
+
+def _label(verb: str, steps: Sequence[FileStep]) -> str:
+    names = [Path(step.before.path).name for step in steps]
+    return f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} files"

@@ -13,8 +13,8 @@ class Approvals:
     """One session's permissions. An approval is bound to the exact bytes: command, folder, environment."""
 
     def __init__(self, editor: Editor, session_id: str) -> None:
-        self._editor = editor
-        self._session_id = session_id
+        self.editor = editor
+        self.session_id = session_id
         self._allowed: set[bytes] = set()
 
     async def ask(self, call_id: str, command: str, cwd: Path, reasons: Sequence[str]) -> None:
@@ -26,8 +26,8 @@ class Approvals:
         key = _digest(command, cwd)
         if key in self._allowed:
             return
-        request = ApprovalRequest(self._session_id, call_id, command, cwd, reasons=tuple(reasons))
-        decision = await self._editor.approve(request)
+        request = ApprovalRequest(self.session_id, call_id, command, cwd, reasons=tuple(reasons))
+        decision = await self.editor.approve(request)
         if decision.option == "reject":
             because = f" The reason given: {decision.reason}" if decision.reason else ""
             raise ToolError(f"Not run: the user did not allow this command.{because}")

@@ -6,6 +6,7 @@ from typing import Any
 from fairlead.agent.errors import PlainToolError, ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.plan.evidence import CommandRun
 from fairlead.shell.output import visible
 from fairlead.shell.process import Command
 from fairlead.tools.approvals import Approvals
@@ -44,13 +45,16 @@ class Bash:
         try:
             result = await running.run()
         except asyncio.CancelledError:
+            call.command = CommandRun(call.id, command, None, running.seconds)
             call.progress = _lines(
                 *hidden,
                 f"Cancelled: started, ran {running.seconds:.1f} s, killed. Output so far:",
                 running.output,
             )
             raise
-        if result.ended == "timeout":
+        killed = result.ended == "timeout"
+        call.command = CommandRun(call.id, command, None if killed else result.exit_code, result.seconds)
+        if killed:
             limit = f"Ended after the time limit of {self._timeout:g} s. Output so far:"
             raise PlainToolError(_lines(*hidden, limit, result.output))
         return _lines(*hidden, result.output, f"(exit code {result.exit_code}, {result.seconds:.1f} s)")

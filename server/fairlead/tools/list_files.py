@@ -40,13 +40,15 @@ class ListFiles:
         root = self._files.root
         folder = root.resolve(input.get("path") or ".")
         fits = glob_filter(input.get("glob"))
-        unsaved = [path for path, _ in self._files.unsaved() if path.is_relative_to(folder)]
+        own = {path: text for path, text in self._files.unsaved() if path.is_relative_to(folder)}
+        unsaved = [path for path, text in own.items() if text is not None]
         if not folder.exists() and not unsaved:
             raise ToolError(f"No such file or folder: {input.get('path')}")
         names = await file_names(root.relative(folder), root.path, MAX_COLLECTED) if folder.exists() else set[str]()
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""
         # an open file that is on the disk but not in the list is an ignored one
-        names |= {root.relative(path) for path in unsaved if self._files.proposal(path) or not path.exists()}
+        names |= {root.relative(path) for path in unsaved if self._files.proposed_at(path) or not path.exists()}
+        names -= {root.relative(path) for path, text in own.items() if text is None}
         ordered = sorted(filter(fits, names))
         if not ordered:
             return "No files."

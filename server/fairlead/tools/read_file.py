@@ -42,7 +42,7 @@ class ReadFile:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         path = self._files.root.resolve(input["path"])
-        text = self._files.read(path)
+        text = self._files.read_for_agent(path)
         if text is None:
             raise ToolError(f"No such file: {input['path']}{self._similar(input['path'])}")
         return excerpt(text, input.get("offset") or 1, input.get("limit") or MAX_LINES)

@@ -65,7 +65,7 @@ class Search:
         folder = root.resolve(input.get("path") or ".")
         fits = glob_filter(input.get("glob"))
         unsaved = await self._unsaved(folder)
-        if not folder.exists() and not unsaved:
+        if not folder.exists() and not any(text is not None for text in unsaved.values()):
             raise ToolError(f"No such file or folder: {input['path']}")
         options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT))]
         options += ["--ignore-case"] if input.get("ignoreCase") else []
@@ -77,15 +77,15 @@ class Search:
             )
             found += await _first(on_disk)
         for name, text in unsaved.items():
-            if fits(name):
+            if text is not None and fits(name):
                 found += await _first(_hits([*options, "-"], root.path, lambda _: True, name, text))
         return _show(sorted(found))
 
-    async def _unsaved(self, folder: Path) -> dict[str, str]:
-        """Texts that may not be what the disk says, by name: proposals, and open buffers that no rule ignores."""
+    async def _unsaved(self, folder: Path) -> dict[str, str | None]:
+        """Texts that may not be what the disk says, by name: proposals (None: none there), open buffers not ignored."""
         root = self._files.root
         texts = {path: text for path, text in self._files.unsaved() if path.is_relative_to(folder)}
-        listed = [path for path in texts if self._files.proposal(path) is None and path.exists()]
+        listed = [path for path in texts if not self._files.proposed_at(path) and path.exists()]
         seen = await file_names(root.relative(folder), root.path, MAX_FILES) if listed else set()
         ignored = {path for path in listed if root.relative(path) not in seen}
         return {root.relative(path): text for path, text in texts.items() if path not in ignored}

@@ -3,10 +3,13 @@
 from fairlead.agent.tool import Tool
 from fairlead.plan import TodoManager
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.ask_user import AskUser
 from fairlead.tools.bash import Bash
+from fairlead.tools.delete_file import DeleteFile
 from fairlead.tools.edit_file import EditFile
 from fairlead.tools.list_files import ListFiles
 from fairlead.tools.read_file import ReadFile
+from fairlead.tools.rename_file import RenameFile
 from fairlead.tools.search import Search
 from fairlead.tools.todo import Todo
 from fairlead.tools.write_file import WriteFile
@@ -20,8 +23,11 @@ def tool_table(files: Files, plan: TodoManager, approvals: Approvals, bash_timeo
         ReadFile(files),
         EditFile(files),
         WriteFile(files),
+        DeleteFile(files),
+        RenameFile(files),
         Search(files),
         ListFiles(files),
         Bash(files, approvals, bash_timeout),
+        AskUser(approvals.editor, approvals.session_id),
     ]
     return {tool.spec.name: tool for tool in tools}

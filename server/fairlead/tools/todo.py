@@ -29,7 +29,8 @@ SPEC = ToolSpec(
                     },
                     "required": ["content", "status"],
                 },
-            }
+            },
+            "reason": {"type": "string", "description": "Why steps were added or dropped, if some were"},
         },
     },
 )
@@ -53,6 +54,6 @@ class Todo:
         if not isinstance(items, list):
             raise ToolError("'items' is missing: send the whole plan as a list of {id?, content, status, activeForm?}")
         try:
-            return self._plan.update(items)
+            return self._plan.update(items, str(input.get("reason") or ""))
         except PlanError as error:
             raise ToolError(str(error)) from error

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from fairlead.edits.diff import Hunk
-
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
@@ -24,20 +22,33 @@ class Buffers(Protocol):
         """Grows with every change that the editor tells of."""
         ...
 
-    def open_buffer(self, path: Path) -> Buffer | None: ...
+    def open_buffer(self, path: Path) -> Buffer | None:
+        """The open document of a file; `path` is the file itself, or the link by which it was opened."""
+        ...
 
     def open_paths(self) -> Sequence[Path]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """A change of one file for the editor to make: the hunks of `old` that lead to `new`; `old` None creates it."""
+    """A change of one file: `old` None creates it, `new` None deletes it, `new_path` moves it.
+
+    `version` is that of the open document, None where the file is closed. `data` and `mode` are for a file that is put
+    back just as it was.
+    """
 
     path: Path
     old: str | None
-    new: str
-    hunks: Sequence[Hunk]
-    version: int | None
+    new: str | None
+    version: int | None = None
+    new_path: Path | None = None
+    data: bytes | None = None
+    mode: int | None = None
+
+    @property
+    def target(self) -> Path:
+        """Where the new text is."""
+        return self.new_path or self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +91,8 @@ class Editor(Protocol):
 
     async def approve(self, request: ApprovalRequest) -> Decision:
         """Asks the person. No answer, or no way to ask, is a rejection. Cancelling closes the question."""
+        ...
+
+    async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
+        """Puts a question of the model's to the person; None: no answer, or no way to ask."""
         ...

@@ -1,33 +1,31 @@
-"""What a file says: the proposal first, then the open buffer, then the disk. The owner of the changeset."""
+"""What a file says to the agent: the proposal first, then what the person has. The owner of the changeset."""
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Proposal
-from fairlead.workspace.disk import DiskText, read_text
-from fairlead.workspace.editor import Buffer, Buffers
+from fairlead.workspace.editor import Buffers
 from fairlead.workspace.paths import Root
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """The text of an accept, for as long as the editor or the disk still say what they said before it."""
-
-    text: str
-    instead_of: Buffer | DiskText | None
+from fairlead.workspace.person import PersonsFiles
+from fairlead.workspace.rejections import Rejections
+from fairlead.workspace.seen import Seen
 
 
 class Files:
-    """One session's view of the workspace. Writing here proposes; nothing of the person's changes."""
+    """One session's view of the workspace. Writing here proposes; nothing of the person's changes.
 
-    def __init__(self, root: Root, buffers: Buffers) -> None:
+    `on_interest` hears of each file that was read or proposed, so that it can be watched.
+    """
+
+    def __init__(self, root: Root, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
         self.root = root
-        self._buffers = buffers
+        self.person = PersonsFiles(buffers)
+        self.seen = Seen(self.read)
+        self.rejections = Rejections()
+        self._on_interest = on_interest
         self._changes = Changeset()
-        self._held: dict[Path, _Held] = {}
         self._changed_at: dict[str, int] = {}
         self.version = 0
 
@@ -46,6 +44,14 @@ class Files:
             if old.get(path) is not changes.get(path):
                 self._changed_at[path] = self.version
 
+    def restore(self, changes: Changeset, version: int) -> None:
+        """Goes on with proposals that another process made, on the files as they are now."""
+        self._changes = changes
+        self.version = version
+        for proposal in changes:
+            self._on_interest(Path(proposal.path))
+        self.observe_all()
+
     def changed_since(self, version: int, paths: Collection[Path] | None) -> bool:
         """Whether any of the files' proposals (None: any at all) changed after a version."""
         if paths is None:
@@ -53,12 +59,16 @@ class Files:
         return any(self._changed_at.get(str(path), 0) > version for path in paths)
 
     @property
-    def stamp(self) -> tuple[int, int]:
-        """Changes with the proposals and with what the editor tells of the person's files."""
-        return self.version, self._buffers.stamp
+    def stamp(self) -> tuple[int, int, int]:
+        """Changes with the proposals, with what the editor tells of the person's files and what was said of both."""
+        return self.version, self.person.stamp, self.rejections.warnings
 
     def proposal(self, path: Path) -> Proposal | None:
         return self._changes.get(str(path))
+
+    def proposed_at(self, path: Path) -> bool:
+        """Whether the agent proposes something that a path says."""
+        return self._changes.leading_to(str(path)) is not None
 
     def read(self, path: Path) -> str | None:
         """What the agent sees in a file, None where there is none.
@@ -66,26 +76,27 @@ class Files:
         Raises:
             ToolError: there is something, but no text that can be worked on.
         """
-        proposal = self.proposal(path)
-        return proposal.proposed if proposal is not None else self.current(path)
+        proposal = self._changes.leading_to(str(path))
+        if proposal is not None:
+            if proposal.kind == "rename" and proposal.base == proposal.proposed:
+                self.current(Path(proposal.path))  # a binary file can be moved, and is not read for that
+            return proposal.proposed
+        return None if self.proposal(path) else self.current(path)
+
+    def read_for_agent(self, path: Path) -> str | None:
+        """As `read`; from now on the agent knows what the file says, and hears when another hand changes it."""
+        text = self.read(path)
+        self.seen.note(path, text)
+        self._on_interest(path)
+        return text
 
     def current(self, path: Path) -> str | None:
-        """What the person's file says: the open buffer, what an accept put there, or the disk.
+        """What the person's file says.
 
         Raises:
             ToolError: as `read`.
         """
-        said = self._said(path)
-        held = self._held.get(path)
-        if held is not None:
-            if held.instead_of == said:
-                return held.text
-            del self._held[path]
-        return said.text if said is not None else None
-
-    def _said(self, path: Path) -> Buffer | DiskText | None:
-        """What the editor or the disk says of a file."""
-        return self._buffers.open_buffer(path) or read_text(path)
+        return self.person.text(path)
 
     def still_there(self, path: Path) -> bool:
         """Whether a path still means the file that it meant; a symbolic link may lead it elsewhere meanwhile."""
@@ -94,15 +105,16 @@ class Files:
         except ToolError:
             return False
 
-    def buffer_version(self, path: Path) -> int | None:
-        buffer = self._buffers.open_buffer(path)
-        return buffer.version if buffer is not None else None
-
-    def unsaved(self) -> Iterator[tuple[Path, str]]:
+    def unsaved(self) -> Iterator[tuple[Path, str | None]]:
         """The files whose text is not (or may not be) what the disk says: proposals and open buffers."""
-        seen = {Path(proposal.path): proposal.proposed for proposal in self._changes}
-        yield from seen.items()
-        for path in self._buffers.open_paths():
+        seen: set[Path] = set()
+        for proposal in self._changes:
+            if proposal.new_path is not None:
+                seen.add(Path(proposal.path))
+                yield Path(proposal.path), None
+            seen.add(Path(proposal.target))
+            yield Path(proposal.target), proposal.proposed
+        for path in self.person.open_paths():
             if path not in seen and path.is_relative_to(self.root.path):
                 text = self.current(path)
                 if text is not None:
@@ -112,47 +124,96 @@ class Files:
         """Proposes a text for a file; equal to what is there already, nothing is proposed.
 
         Raises:
-            ToolError: the file cannot be worked on, or the text cannot be its content.
+            ToolError: the file cannot be worked on, the text cannot be its content, or the person rejected this.
         """
         if "\0" in text:
             raise ToolError("The content holds a NUL character; only text files can be written.")
         self._check_place(path)
-        current = self.current(path) if self.proposal(path) is None else None
-        self.changes = cs.propose(self._changes, str(path), current, text, item_id, call_id)
+        known = self._changes.leading_to(str(path))
+        if known is None or known.base is not None:
+            self.person.check_carried(Path(known.path) if known else path, text)
+        current = self.current(path) if known is None and not self.proposal(path) else None
+        self._take(path, cs.propose(self._changes, str(path), current, text, item_id, call_id))
+
+    def delete(self, path: Path, item_id: str | None, call_id: str | None) -> None:
+        """Proposes that a file shall be no more.
+
+        Raises:
+            ToolError: there is no such file, or the person rejected this.
+        """
+        current = self._existing(path)
+        self._take(path, cs.delete(self._changes, str(path), current, item_id, call_id))
+
+    def rename(self, path: Path, new_path: Path, item_id: str | None, call_id: str | None) -> None:
+        """Proposes another path for a file.
+
+        Raises:
+            ToolError: there is no such file, the new path is taken, or the person rejected this.
+        """
+        current = self._existing(path)
+        self._check_place(new_path)
+        own = self._changes.leading_to(str(path))
+        back = own is not None and own.path == str(new_path)
+        if not back and (self.read(new_path) is not None or self.person.text(new_path, binary=True) is not None):
+            raise ToolError(
+                f"{self.root.relative(new_path)} exists. Choose another name, or write its new content with "
+                f"write_file and delete {self.root.relative(path)}."
+            )
+        self._take(path, cs.rename(self._changes, str(path), str(new_path), current, item_id, call_id))
+        self.seen.note(new_path, self._known(new_path))
+
+    def _existing(self, path: Path) -> str:
+        """The text, or of a binary file its line, of a file that is there for the agent."""
+        proposal = self._changes.leading_to(str(path))
+        if proposal is not None:
+            text = proposal.proposed
+        else:
+            text = None if self.proposal(path) else self.person.text(path, binary=True)
+        if text is None:
+            raise ToolError(f"No such file: {self.root.relative(path)}")
+        return text
+
+    def _take(self, path: Path, changes: Changeset) -> None:
+        """Takes over what a tool proposed, unless the person said no to it before."""
+        for proposal in changes:
+            old = self._changes.get(proposal.path)
+            if proposal is not old:
+                self.rejections.check(old, proposal)
+        self.changes = changes
+        self.seen.note(path, self._known(path))
+        self._on_interest(path)
+
+    def _known(self, path: Path) -> str | None:
+        try:
+            return self.read(path)
+        except ToolError:
+            return None
 
     def _check_place(self, path: Path) -> None:
         """A file cannot be below a file, on the disk or among the proposals."""
-        parent = next((folder for folder in path.parents if folder.exists() or self.proposal(folder)), self.root.path)
-        if not parent.is_dir():
-            raise ToolError(f"{self.root.relative(parent)} is a file, so nothing can be put below it.")
-        below = next((other for other in map(Path, self._changes.files) if path in other.parents), None)
-        if below is not None:
-            raise ToolError(f"{self.root.relative(path)} is a folder: {self.root.relative(below)} is proposed in it.")
+        for folder in path.parents:
+            leading = self._changes.leading_to(str(folder))
+            is_file = leading.proposed is not None if leading else folder.is_file() and not self.proposal(folder)
+            if is_file:
+                raise ToolError(f"{self.root.relative(folder)} is a file, so nothing can be put below it.")
+            if folder.is_dir():
+                break
+        below = (Path(proposal.target) for proposal in self._changes if proposal.proposed is not None)
+        inside = next((other for other in below if path in other.parents), None)
+        if inside is not None:
+            raise ToolError(f"{self.root.relative(path)} is a folder: {self.root.relative(inside)} is proposed in it.")
 
     def observe(self, path: Path) -> None:
-        """Looks at the person's file again; a proposal for it may be in conflict now, or no longer."""
+        """Looks at the person's file again: a proposal for it moves along with what they changed."""
         if self.proposal(path) is not None:
             try:
-                self.changes = cs.observe(self._changes, str(path), self.current(path))
+                current = self.person.text(path, binary=True)
             except ToolError:
-                self.changes = cs.observe(self._changes, str(path), None)
+                current = None
+            self.changes = cs.observe(self._changes, str(path), current)
 
     def observe_all(self) -> None:
+        """Looks at all of them, at the very bytes of those that are closed."""
         for proposal in list(self._changes):
+            self.person.forget(Path(proposal.path))
             self.observe(Path(proposal.path))
-
-    def hold(self, path: Path, before: str | None, text: str) -> None:
-        """The editor has applied `text` where `before` stood: it counts as current until something newer is told.
-
-        An editor may tell of its own edit later than it answers, and an old disk is no revert.
-        """
-        try:
-            said, now = self._said(path), self.current(path)
-        except ToolError:
-            return  # something else stands there already
-        if now == before:
-            self._held[path] = _Held(text, said)
-
-    def release(self, path: Path) -> None:
-        """The editor told something newer of this file."""
-        self._held.pop(path, None)

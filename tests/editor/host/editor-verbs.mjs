@@ -15,33 +15,39 @@ export function editorVerbs({ page, until, act }) {
         .map((line) => line.textContent.replaceAll("\u00a0", " ")),
     );
 
+  const entry = (file) =>
+    group
+      .locator(".multiDiffEntry")
+      .filter({ has: page.locator(".file-path .label-name", { hasText: exactly(file) }) })
+      .first();
   const diff = (side, file) =>
-    (file
-      ? group
-          .locator(".multiDiffEntry")
-          .filter({ has: page.locator(".file-path .label-name", { hasText: exactly(file) }) })
-          .first()
-      : group.locator(".monaco-diff-editor").first()
-    ).locator(`.editor.${side}`);
+    (file ? entry(file) : group.locator(".monaco-diff-editor").first()).locator(`.editor.${side}`);
 
   async function tabs() {
-    return page.locator(".tabs-container .tab").evaluateAll((elements) =>
-      elements.map((tab) => ({
+    return page.locator(".tabs-container .tab").evaluateAll((elements) => {
+      // What a FileDecorationProvider gave, which VS Code draws by a style sheet.
+      const badgeOf = (tab) => {
+        const label = tab.querySelector("[class*='monaco-decoration-itemBadge']");
+        return label ? getComputedStyle(label, "::after").content.replaceAll('"', "") : "";
+      };
+      return elements.map((tab) => ({
         // A file's ending is an element of its own.
         label: [...tab.querySelectorAll(".label-name, .label-suffix")].map((part) => part.textContent).join(""),
-        path: (tab.querySelector(".monaco-icon-label")?.getAttribute("aria-label") ?? "").replaceAll("\\", "/"),
+        // What a FileDecorationProvider says of the file stands behind its path.
+        path: (tab.querySelector(".monaco-icon-label")?.getAttribute("aria-label") ?? "").split(" • ")[0].replaceAll("\\", "/"),
         active: tab.classList.contains("active"),
         dirty: tab.classList.contains("dirty"),
+        badge: badgeOf(tab),
         preview: Boolean(tab.querySelector(".monaco-icon-label.italic")),
-      })),
-    );
+      }));
+    });
   }
 
   const buttons = buttonVerbs({ page, until, act });
-  const lens = (title) => group.locator(".codelens-decoration a", { hasText: title });
+  const lens = (title, file) => (file ? entry(file) : group).locator(".codelens-decoration a", { hasText: title });
 
   return {
-    /** Every tab: `{ label, path, active, dirty, preview }`. */
+    /** Every tab: `{ label, path, active, dirty, badge, preview }`. */
     tabs,
     tab: (label, wanted = (tab) => tab.active) =>
       until(`the tab "${label}"`, async () => (await tabs()).find((tab) => tab.label === label && wanted(tab))),
@@ -76,13 +82,21 @@ export function editorVerbs({ page, until, act }) {
         return names.length && names;
       }),
 
+    /** Puts the cursor at the end of a line in one side of the diff; the line is told by a part of its text. */
+    clickDiffLine: (text, { side = "modified", file } = {}) =>
+      act(`the line "${text}" in the ${side} side`, async () => {
+        await diff(side, file).locator(".view-line", { hasText: text }).first().click();
+        await page.keyboard.press("End");
+      }),
+
     /** The CodeLens titles in the active editor, in their order. */
-    lenses: () =>
+    lenses: (wanted = (titles) => titles.length > 0) =>
       until("a CodeLens", async () => {
         const titles = await group.locator(".codelens-decoration a").allTextContents();
-        return titles.length && titles;
+        return wanted(titles) && titles;
       }),
-    clickLens: (title, nth = 0) => act(`the CodeLens "${title}"`, () => lens(title).nth(nth).click()),
+    /** Presses the first CodeLens of that title; in a multi-file diff `file` is the name in an entry's header. */
+    clickLens: (title, { file } = {}) => act(`the CodeLens "${title}"`, () => lens(title, file).first().click()),
 
     /** Presses a button above the active editor, or else the entry of that name behind the three dots. */
     titleAction: (label) => buttons.press("the title of the editor", group.locator(".editor-actions"), label),
@@ -103,7 +117,9 @@ export function editorVerbs({ page, until, act }) {
       });
       await until(
         `the editor of "${file}"`,
-        async () => (await tabs()).some((tab) => tab.active && tab.path.endsWith(`/${file}`)) && textEditor.isVisible(),
+        async () =>
+          (await tabs()).some((tab) => tab.active && tab.path.endsWith(`/${file}`)) &&
+          (file.endsWith(".ipynb") ? page.locator(".notebook-editor .monaco-list").first() : textEditor).isVisible(),
       );
     },
 
@@ -116,6 +132,14 @@ export function editorVerbs({ page, until, act }) {
       if (keys) await page.keyboard.press(keys);
       await page.keyboard.insertText(text);
     },
+    /** Puts the cursor at the end of a line of the active text editor; the line is told by a part of its text. */
+    clickLine: (text) =>
+      act(`the line "${text}"`, async () => {
+        await textEditor.locator(".view-line", { hasText: text }).first().click();
+        await page.keyboard.press("End");
+      }),
+    /** Types where the cursor is, whatever has the focus. */
+    insertText: (text) => page.keyboard.insertText(text),
     /** Saves the active editor and waits until it is clean. */
     save: async () => {
       await page.keyboard.press("ControlOrMeta+s");

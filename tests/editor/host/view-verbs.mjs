@@ -26,6 +26,7 @@ export function viewVerbs({ page, until, act }) {
             const icon = row.querySelector(".custom-view-tree-node-item-icon");
             const box = row.querySelector(".custom-view-tree-node-item-checkbox");
             const expanded = row.getAttribute("aria-expanded");
+            const badge = row.querySelector("[class*='monaco-decoration-itemBadge'], [class*='monaco-decoration-bubbleBadge']");
             return {
               index: Number(row.dataset.index),
               level: Number(row.getAttribute("aria-level")),
@@ -36,9 +37,11 @@ export function viewVerbs({ page, until, act }) {
                 .map((name) => name.replace("codicon-", ""))
                 .join(" "),
               color: hex(icon?.style.color),
+              badge: badge ? getComputedStyle(badge, "::after").content.replaceAll('"', "") : "",
               checked: box ? box.getAttribute("aria-checked") === "true" : undefined,
               expanded: expanded === null ? undefined : expanded === "true",
               selected: row.getAttribute("aria-selected") === "true",
+              focused: row.matches(".monaco-list:focus .focused"),
               name: row.getAttribute("aria-label") ?? "",
             };
           })
@@ -71,8 +74,9 @@ export function viewVerbs({ page, until, act }) {
 
     /**
      * Waits until `wanted(rows)` holds (any rows, without it) and returns the rows of a view, each
-     * `{ index, level, label, description, icon, color, checked, expanded, selected, name }`: `icon` as in
-     * "sync modifier-spin", `color` as #rrggbb where the icon has one, `name` as a screen reader says it.
+     * `{ index, level, label, description, icon, color, badge, checked, expanded, selected, focused, name }`: `icon`
+     * as in "sync modifier-spin", `color` as #rrggbb where the icon has one, `badge` what a FileDecorationProvider gave,
+     * `focused` by the keyboard, `name` as a screen reader says it.
      */
     rows: (view, wanted = (rows) => rows.length > 0) =>
       until(`the rows of "${view}"`, async () => {

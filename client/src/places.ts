@@ -1,0 +1,56 @@
+// Where the proposed changes are, in the order of the tree: for going from one to the next, and from a line to its change.
+// Pure.
+
+import type { FileEdits, Hunk } from "./protocol";
+import type { Session } from "./state";
+
+export interface Place {
+  readonly sessionId: string;
+  readonly file: FileEdits;
+  /** Undefined where a file is decided on as a whole. */
+  readonly hunk: Hunk | undefined;
+  /** In the proposed text, from 1. */
+  readonly line: number;
+}
+
+/** Where the person is. */
+export interface Cursor {
+  readonly sessionId: string;
+  readonly uri: string;
+  readonly line: number;
+}
+
+/** Whether a file is created, deleted or renamed, and so decided on as a whole. */
+export const whole = (file: FileEdits): boolean => file.kind !== "modify";
+
+export function places(sessions: readonly Session[]): Place[] {
+  return sessions.flatMap(({ id, edits }) =>
+    (edits?.files ?? []).flatMap((file): Place[] => {
+      const [first] = file.hunks;
+      if (whole(file) || !first) return [{ sessionId: id, file, hunk: undefined, line: first ? firstLine(first) : 1 }];
+      return file.hunks.map((hunk) => ({ sessionId: id, file, hunk, line: firstLine(hunk) }));
+    }),
+  );
+}
+
+/** The place after the cursor or before it; from the last on to the first, and the other way round. */
+export function neighbour(all: readonly Place[], cursor: Cursor | undefined, direction: "next" | "previous"): Place | undefined {
+  const here = all.filter(({ sessionId, file }) => sessionId === cursor?.sessionId && file.uri === cursor.uri);
+  const [first] = here;
+  const last = here.at(-1);
+  if (!cursor || !first || !last) return direction === "next" ? all[0] : all.at(-1);
+  if (direction === "next") return here.find(({ line }) => line > cursor.line) ?? all[all.indexOf(last) + 1] ?? all[0];
+  return here.findLast(({ line }) => line < cursor.line) ?? all[all.indexOf(first) - 1] ?? all.at(-1);
+}
+
+/** The change that a line of one side belongs to. */
+export function hunkAt(file: FileEdits, side: "base" | "proposed", line: number): Hunk | undefined {
+  return file.hunks.find((hunk) => {
+    const [start, lines] = side === "base" ? [hunk.oldStart, hunk.oldLines] : [hunk.newStart, hunk.newLines];
+    // where a side has no line of the change, the lines around the gap stand for it
+    return lines === 0 ? line === start || line === start + 1 : line >= start && line < start + lines;
+  });
+}
+
+/** The line of the proposed text at which a change is shown, from 1. */
+export const firstLine = (hunk: Hunk): number => Math.max(1, hunk.newStart);

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hunkAt, neighbour, places } from "../src/places";
+import type { Edits, FileEdits, Hunk } from "../src/protocol";
+import { Store, type Session } from "../src/state";
+import { plainText, uniformLineEnds } from "../src/text";
+
+const hunk = (id: string, newStart: number, newLines = 1): Hunk => ({
+  id,
+  oldStart: newStart,
+  oldLines: 1,
+  newStart,
+  newLines,
+  itemId: null,
+  state: "pending",
+  conflict: null,
+});
+
+const file = (name: string, kind: FileEdits["kind"], ...hunks: Hunk[]): FileEdits => ({
+  uri: `file:///project/${name}`,
+  kind,
+  newUri: null,
+  state: "pending",
+  risk: null,
+  protected: false,
+  itemIds: [],
+  additions: 0,
+  deletions: 0,
+  hunks,
+});
+
+function session(...files: FileEdits[]): readonly Session[] {
+  const store = new Store();
+  const edits: Edits = { sessionId: "s", version: 1, files, undoLabel: null, redoLabel: null };
+  store.setEdits(edits);
+  return store.reviewable;
+}
+
+const all = places(session(file("gone", "delete", hunk("a", 0, 0)), file("one", "modify", hunk("b", 3), hunk("c", 9)), file("new", "create")));
+const spoken = (place: ReturnType<typeof neighbour>): string => `${place?.file.uri.split("/").at(-1) ?? ""} ${place?.line ?? ""}`;
+const from = (name: string, line: number, direction: "next" | "previous"): string =>
+  spoken(neighbour(all, { sessionId: "s", uri: `file:///project/${name}`, line }, direction));
+
+test("every hunk is a place, and a file that is created, deleted or renamed is one", () => {
+  assert.deepEqual(all.map(spoken), ["gone 1", "one 3", "one 9", "new 1"]);
+  assert.deepEqual(all.map((place) => place.hunk?.id), [undefined, "b", "c", undefined]);
+});
+
+test("from each line there is a next place and one before, through all files and around", () => {
+  assert.deepEqual([from("one", 1, "next"), from("one", 3, "next"), from("one", 9, "next"), from("new", 1, "next")], ["one 3", "one 9", "new 1", "gone 1"]);
+  assert.deepEqual([from("one", 5, "previous"), from("one", 3, "previous"), from("gone", 1, "previous")], ["one 3", "gone 1", "new 1"]);
+});
+
+test("from elsewhere the first place is next and the last one before", () => {
+  assert.equal(spoken(neighbour(all, undefined, "next")), "gone 1");
+  assert.equal(from("unknown", 4, "previous"), "new 1");
+  assert.equal(neighbour([], undefined, "next"), undefined);
+});
+
+test("a line belongs to the hunk around it, on either side; a gap belongs to the lines beside it", () => {
+  const changed = file("one", "modify", hunk("b", 3, 2), hunk("gap", 9, 0));
+  assert.deepEqual([2, 3, 4, 5, 9, 10, 11].map((line) => hunkAt(changed, "proposed", line)?.id), [undefined, "b", "b", undefined, "gap", "gap", undefined]);
+  assert.deepEqual([3, 4, 9].map((line) => hunkAt(changed, "base", line)?.id), ["b", undefined, "gap"]);
+});
+
+test("line ends that VS Code keeps are told from those that it makes alike", () => {
+  assert.deepEqual(["", "a", "a\nb\n", "a\r\nb\r\n"].map(uniformLineEnds), [true, true, true, true]);
+  assert.deepEqual(["a\r\nb\n", "a\rb"].map(uniformLineEnds), [false, false]);
+  assert.equal(plainText("\ufeffa\r\nb"), plainText("a\nb"));
+});

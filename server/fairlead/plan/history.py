@@ -1,0 +1,54 @@
+"""The plan's versions: who changed what, in words for people."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fairlead.plan.items import PlanItem
+from fairlead.plan.render import render_items
+
+Author = Literal["model", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanVersion:
+    """A plan as it was from one revision on, what changed with it, and the reason if one was given."""
+
+    revision: int
+    by: Author
+    summary: str
+    reason: str
+    items: tuple[PlanItem, ...]
+
+
+def changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:
+    """What became of a plan, as `2 added, 1 dropped, 1 completed`."""
+    before, after = {item.id: item for item in old}, {item.id: item for item in new}
+    both = [(before[item.id], item) for item in new if item.id in before]
+    counts = {
+        "added": len(after.keys() - before.keys()),
+        "dropped": len(before.keys() - after.keys()),
+        "reworded": sum(was.content != item.content for was, item in both),
+        "completed": sum(was.status != "completed" == item.status for was, item in both),
+        "started": sum(was.status != "in_progress" == item.status for was, item in both),
+        "reopened": sum(was.status == "completed" != item.status for was, item in both),
+        "held": sum(item.held and not was.held for was, item in both),
+        "released": sum(was.held and not item.held for was, item in both),
+    }
+    if [was.id for was, _ in both] != [item.id for item in old if item.id in after]:
+        counts["moved"] = 1
+    words = [f"{count} {word}" if word != "moved" else "order changed" for word, count in counts.items() if count]
+    return ", ".join(words) or "rewritten"
+
+
+def history_page(title: str, versions: Sequence[PlanVersion]) -> str:
+    """All versions as a Markdown page, the newest first."""
+    parts = [f"# Plan: {title}" if title else "# Plan"]
+    for version in reversed(versions):
+        who = "The agent" if version.by == "model" else "You"
+        reason = f"\n\nReason: {version.reason}" if version.reason else ""
+        parts.append(f"## Version {version.revision}\n\n{who}: {version.summary}.{reason}")
+        parts.append(f"```\n{render_items(version.items)}\n```")
+    if not versions:
+        parts.append("There is no plan yet.")
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,97 @@
+"""What a person does to a plan: add, reword, move, drop, hold, mark. Pure; all of a list of operations or none."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from fairlead.plan.items import STATUSES, PlanError, PlanItem, Status
+
+OpKind = Literal["add", "update", "remove", "move"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOp:
+    """One operation. `after` names the item that another shall follow, None for the first place."""
+
+    op: OpKind
+    id: str = ""
+    content: str | None = None
+    after: str | None = None
+    at_end: bool = False
+    status: str | None = None
+    held: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The items after a person's operations, what the model is to hear, and what was dropped."""
+
+    items: tuple[PlanItem, ...]
+    told: tuple[str, ...]
+    dropped: tuple[PlanItem, ...]
+
+
+def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], fresh_id: Callable[[], str]) -> Edited:
+    """The plan after a person's operations.
+
+    Raises:
+        PlanError: an operation names an item that is not there, or has no sense; the message is for people.
+    """
+    now, told, dropped = list(items), list[str](), list[PlanItem]()
+    for op in ops:
+        match op.op:
+            case "add":
+                item = PlanItem(fresh_id(), _content(op.content), by_user=True)
+                now.insert(len(now) if op.at_end else _place(now, op.after), item)
+                told.append(f"added #{item.id}: {item.content}")
+            case "update":
+                index = _index(now, op.id)
+                now[index], said = _updated(now[index], op)
+                told += said
+            case "remove":
+                item = now.pop(_index(now, op.id))
+                dropped.append(item)
+                told.append(f"dropped #{item.id}: {item.content}")
+            case "move":
+                item = now.pop(_index(now, op.id))
+                if op.after == op.id:
+                    raise PlanError(f"Step {op.id} cannot follow itself.")
+                now.insert(_place(now, op.after), item)
+                told.append(f"moved #{item.id} " + (f"behind #{op.after}" if op.after is not None else "to the top"))
+    return Edited(tuple(now), tuple(told), tuple(dropped))
+
+
+def _updated(item: PlanItem, op: PlanOp) -> tuple[PlanItem, list[str]]:
+    told: list[str] = []
+    if op.content is not None and _content(op.content) != item.content:
+        item = replace(item, content=_content(op.content), active_form="", by_user=True)
+        told.append(f"reworded #{item.id}, which is now: {item.content}")
+    if op.status is not None and op.status != item.status:
+        if op.status not in STATUSES:
+            raise PlanError(f"Step {item.id}: '{op.status}' is no status; use {', '.join(STATUSES)}.")
+        item = replace(item, status=cast("Status", op.status), marked=op.status == "completed")
+        told.append(f"marked #{item.id} as {op.status.replace('_', ' ')}")
+    if op.held is not None and op.held != item.held:
+        item = replace(item, held=op.held)
+        if op.held and item.status == "in_progress":
+            item = replace(item, status="pending")
+        told.append(f"holds #{item.id}: do not start it" if op.held else f"no longer holds #{item.id}")
+    return item, told
+
+
+def _content(text: str | None) -> str:
+    content = " ".join((text or "").split())
+    if not content:
+        raise PlanError("A step needs a text.")
+    return content
+
+
+def _index(items: Sequence[PlanItem], item_id: str) -> int:
+    found = next((index for index, item in enumerate(items) if item.id == item_id), None)
+    if found is None:
+        raise PlanError(f"There is no step {item_id!r} in the plan (any more).")
+    return found
+
+
+def _place(items: Sequence[PlanItem], after: str | None) -> int:
+    return 0 if after is None else _index(items, after) + 1

@@ -1,0 +1,111 @@
+"""Carrying decisions out in the person's files: through the editor, or by Fairlead where an editor would not keep all.
+
+What is done is what the files say afterwards; an editor's answer alone only counts where it is a yes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.agent.errors import ToolError
+from fairlead.session.session import Session
+from fairlead.workspace.disk import DiskText, decode, read_bytes
+from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.write import FileChange, write_files
+
+OWN_WRITE = "Written by Fairlead itself: an editor would not keep {what} as it is."
+RESTORED = "Put back by Fairlead itself, byte for byte."
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What came of one edit: done or not, and what a person should know of it."""
+
+    done: bool
+    message: str = ""
+
+
+async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> list[Carried]:
+    """Makes the edits, those of the editor as one; the result has one entry for each edit, in the same order.
+
+    Where the editor refuses or fails, what it does not do is not done otherwise either.
+    """
+    own = [edit for edit in edits if _is_own(session, edit)]
+    shared = [edit for edit in edits if edit not in own]
+    results: dict[int, Carried] = {}
+    reason = ""
+    if shared:
+        applied = await session.editor.apply(label, shared)
+        reason = "" if applied.ok else applied.reason or "The editor did not apply the edit."
+        for edit in shared:
+            # an editor may fail half-way without undoing what it did, so each file is looked at
+            done = applied.ok or _says(session, edit)
+            results[id(edit)] = Carried(done, "" if done else reason)
+            if done:
+                _hold(session, edit)
+    for edit in own:
+        results[id(edit)] = Carried(False, reason) if reason else _write(session, edit)
+    return [results[id(edit)] for edit in edits]
+
+
+def _is_own(session: Session, edit: FileEdit) -> bool:
+    if edit.data is not None:
+        return True
+    if edit.new is None or edit.old == edit.new:
+        return False
+    try:
+        return session.files.person.needs_own_write(edit.path, edit.new)
+    except ToolError:
+        return False
+
+
+def _says(session: Session, edit: FileEdit) -> bool:
+    if edit.new_path is not None and _text(session, edit.path) is not None:
+        return False
+    return _text(session, edit.target) == edit.new
+
+
+def _text(session: Session, path: Path) -> str | None:
+    try:
+        session.files.person.forget(path)
+        return session.files.person.text(path, binary=True)
+    except ToolError as error:
+        return f"({error})"
+
+
+def _hold(session: Session, edit: FileEdit) -> None:
+    person = session.files.person
+    if edit.new_path is not None:
+        person.hold(edit.path, edit.old, None)
+        person.hold(edit.new_path, None, edit.new)
+    else:
+        person.hold(edit.path, edit.old, edit.new)
+
+
+def _write(session: Session, edit: FileEdit) -> Carried:
+    """Writes a closed file, if it says what it should."""
+    try:
+        data = read_bytes(edit.path)
+        disk = decode(data, edit.path.name) if data is not None else DiskText("")
+        if (disk.text if data is not None else None) != edit.old:
+            return Carried(False, f"{edit.path.name} changed at the same moment.")
+        text = edit.new or ""
+        what = disk.oddity or DiskText(text).oddity
+        after = edit.data if edit.data is not None else disk.encode(text, edit.path.name)
+        moved = edit.path if edit.new_path is None else edit.new_path
+        changes = [FileChange(moved, data if moved == edit.path else None, after, _mode(edit))]
+        if moved != edit.path:
+            changes.append(FileChange(edit.path, data, None))
+        write_files(changes)
+    except ToolError as error:
+        return Carried(False, str(error))
+    except OSError as error:
+        return Carried(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is as it was.")
+    session.files.person.forget(edit.path)
+    return Carried(True, RESTORED if edit.data is not None else OWN_WRITE.format(what=what))
+
+
+def _mode(edit: FileEdit) -> int | None:
+    if edit.mode is not None or edit.new_path is None:
+        return edit.mode
+    return edit.path.stat().st_mode & 0o7777

@@ -1,0 +1,127 @@
+"""What the person decided and changed, as the model reads it at the next boundary: between rounds, or with a task."""
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from fairlead.agent.messages import clean_text
+from fairlead.edits.diff import Hunk, hunks
+from fairlead.edits.proposal import Proposal
+from fairlead.workspace.files import Files
+from fairlead.workspace.seen import Changed
+
+MAX_LINES = 30
+MAX_WIDTH = 300
+
+REVIEW = "<review>\nThe user looked at your proposed edits:\n{items}\n</review>"
+AGAIN = "Do not propose rejected edits again unless the user asks for them."
+PLAN = "<plan_changed>\nThe user changed the plan:\n{edits}\nIt reads now:\n{plan}\nGo by it.\n</plan_changed>"
+CHANGED = (
+    "<files_changed>\nAnother hand changed files since you saw them (lines as they are now). "
+    "Read again what you need:\n{items}\n</files_changed>"
+)
+
+
+class Feedback:
+    """Collects until it is taken; nothing is told twice."""
+
+    def __init__(self, files: Files, plan: Callable[[], str]) -> None:
+        """`plan` renders the plan."""
+        self._files = files
+        self._plan = plan
+        self._plan_edits: list[str] = []
+        self._accepted: dict[str, str] = {}
+        self._items: list[str] = []
+        self._rejected = False
+        self._conflicts: set[tuple[str, str]] = set()
+
+    def accepted(self, name: str, part: str) -> None:
+        self._accepted[name] = part
+
+    def rejected(self, name: str, before: Proposal, hunk_ids: Collection[str] | None, reason: str) -> None:
+        """`hunk_ids` None: the whole file."""
+        because = f' The reason given: "{reason}"' if reason else ""
+        self._rejected = True
+        if before.whole or hunk_ids is None:
+            self._items.append(f"- rejected: {_whole(name, before)}.{because}")
+            return
+        shown = _diff([hunk for hunk in before.hunks if hunk.id in hunk_ids])
+        self._items.append(f"- rejected in {name}, which keeps the lines with - there:{because}\n{shown}")
+
+    def amended(self, name: str, before: str, after: str) -> None:
+        shown = _diff(hunks(before, after))
+        self._items.append(f"- changed by hand in your proposal for {name}, which says so now:\n{shown}")
+
+    def plan_edited(self, edits: Collection[str]) -> None:
+        self._plan_edits += edits
+
+    def taken_back(self, label: str, again: bool) -> None:
+        self._items.append(f"- {'done again' if again else 'taken back'}: {label}")
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """What the model has not heard yet of the person's decisions."""
+        accepted = (f"- accepted: {name}{part}" for name, part in self._accepted.items())
+        return (*accepted, *self._items, *([AGAIN] if self._rejected else []))
+
+    def restore(self, waiting: Collection[str]) -> None:
+        """Goes on with what another process had to tell."""
+        self._items = list(waiting)
+
+    def take(self) -> list[str]:
+        """The notes for the model; empty where there is no news."""
+        items = [*self.waiting, *self._new_conflicts()]
+        self._accepted, self._items, self._rejected = {}, [], False
+        notes = [REVIEW.format(items="\n".join(items))] if items else []
+        if self._plan_edits:
+            edits = "\n".join(f"- {edit}" for edit in self._plan_edits)
+            notes.append(PLAN.format(edits=edits, plan=self._plan()))
+            self._plan_edits = []
+        news = self._files.seen.news()
+        if news:
+            notes.append(CHANGED.format(items="\n".join(map(self._changed, news))))
+        return [clean_text(note) for note in notes]
+
+    def _new_conflicts(self) -> list[str]:
+        found: list[str] = []
+        for proposal in self._files.changes:
+            for conflict in proposal.conflicts.values():
+                key = (proposal.path, conflict.current)
+                if key not in self._conflicts:
+                    self._conflicts.add(key)
+                    name = self._files.root.relative(Path(proposal.path))
+                    theirs = _cut([f"  {line}" for line in conflict.current.splitlines()]) or "  (nothing)"
+                    found.append(f"- in {name} the user wrote something else where you propose lines:\n{theirs}")
+        return found
+
+    def _changed(self, changed: Changed) -> str:
+        name = self._files.root.relative(changed.path)
+        if changed.spans is None:
+            return f"- {name}: no longer there, or not readable"
+        spans = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in changed.spans)
+        return f"- {name}: lines {spans}"
+
+
+def _whole(name: str, proposal: Proposal) -> str:
+    match proposal.kind:
+        case "create":
+            return f"the new file {name}"
+        case "delete":
+            return f"the deletion of {name}"
+        case "rename":
+            return f"the new name of {name}"
+        case "modify":
+            return f"all your edits of {name}"
+
+
+def _diff(found: Sequence[Hunk]) -> str:
+    lines: list[str] = []
+    for hunk in found:
+        lines.append(f"  line {hunk.new_start + 1}:")
+        lines += [f"  -{line.rstrip()}" for line in hunk.old] + [f"  +{line.rstrip()}" for line in hunk.new]
+    return _cut(lines)
+
+
+def _cut(lines: Sequence[str]) -> str:
+    shown = [line if len(line) <= MAX_WIDTH else f"{line[:MAX_WIDTH]}..." for line in lines[:MAX_LINES]]
+    more = [f"  ({len(lines) - MAX_LINES} more lines)"] if len(lines) > MAX_LINES else []
+    return "\n".join([*shown, *more])

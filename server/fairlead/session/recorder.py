@@ -1,0 +1,125 @@
+"""Keeps the record of a session's work: what happened is put under the step that was in progress."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fairlead.agent.events import Event, RunFinished, RunStarted, ToolFinished, ToolStarted, UsageReported
+from fairlead.agent.model import Usage
+from fairlead.plan import PlanningState
+from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
+
+CHANGING = ("edit", "delete", "move")
+LOOKING = ("read", "search")
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """A step that nobody planned: what the agent was seen doing."""
+
+    kind: str
+    title: str
+
+
+class Recorder:
+    """Listens to the events of a session's runs.
+
+    Args:
+        plan: the plan as it is now.
+        clock: seconds, from any start.
+        path_of: the absolute path that a location of a call means.
+    """
+
+    def __init__(
+        self, plan: Callable[[], PlanningState], clock: Callable[[], float], path_of: Callable[[str], str]
+    ) -> None:
+        self._plan = plan
+        self._clock = clock
+        self._path_of = path_of
+        self._calls: dict[str, tuple[ToolStarted, str]] = {}
+        self._used = Usage()
+        self._cost: float | None = 0.0
+        self._since: float | None = None
+        self._place = BEFORE
+        self._unsettled: dict[str, float] = {}
+        self.record = Record()
+        self.inferred: tuple[Inferred, ...] = ()
+
+    def on_event(self, event: Event) -> None:
+        match event:
+            case RunStarted():
+                self._used, self._cost, self._calls = Usage(), 0.0, {}
+                self._since, self._place = self._clock(), self._now()
+            case ToolStarted():
+                self._spend()
+                self._calls[event.call_id] = event, self._place
+            case ToolFinished():
+                self._spend()
+                self._finished(event)
+            case UsageReported(usage, cost):
+                self._paid(usage, cost)
+            case RunFinished():
+                self._spend()
+                self._since = None
+                self._settle(self.record)
+            case _:
+                pass
+
+    def _now(self) -> str:
+        plan = self._plan()
+        if plan.current is not None:
+            return plan.current.id
+        return UNPLANNED if plan.items else BEFORE
+
+    def _spend(self) -> None:
+        """The time since the last look is that of the step that was in progress then. Time alone is no news."""
+        now = self._clock()
+        if self._since is not None:
+            self._unsettled[self._place] = self._unsettled.get(self._place, 0.0) + now - self._since
+            self._since = now
+        self._place = self._now()
+
+    def _settle(self, record: Record) -> None:
+        """Takes over a record, with the time that went by until now."""
+        for place, seconds in self._unsettled.items():
+            record = record.with_seconds(place, seconds)
+        self._unsettled = {}
+        self.record = record
+
+    def _finished(self, event: ToolFinished) -> None:
+        started, place = self._calls.pop(event.call_id, (None, ""))
+        if started is None:
+            return
+        if event.command is not None:
+            self._settle(self.record.with_command(place, event.command))
+        elif event.is_error:
+            return
+        elif started.kind in CHANGING:
+            record = self.record
+            for location in started.locations:
+                record = record.with_file(place, self._path_of(location.path))
+            self._settle(record)
+        elif started.kind in LOOKING:
+            self._settle(self.record.with_look(place))
+        if place == BEFORE:
+            self._infer(started)
+
+    def _infer(self, started: ToolStarted) -> None:
+        """What the agent does without a plan, as steps: looking around is one, however often it looks."""
+        if started.kind in LOOKING:
+            step = Inferred("look", "Look around")
+        elif started.kind in (*CHANGING, "execute"):
+            step = Inferred(started.kind, started.title)
+        else:
+            return
+        if not self.inferred or self.inferred[-1] != step:
+            self.inferred = (*self.inferred, step)
+
+    def _paid(self, usage: Usage, cost: float | None) -> None:
+        """A round is paid by the step that was in progress when it was asked for."""
+        tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
+        before = self._used
+        known = before.input_tokens + before.cache_read_tokens + before.cache_write_tokens + before.output_tokens
+        share = None if cost is None or self._cost is None else cost - self._cost
+        if tokens > known:
+            self._settle(self.record.with_cost(self._place, tokens - known, share))
+        self._used, self._cost = usage, cost

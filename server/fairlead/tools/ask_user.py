@@ -1,0 +1,44 @@
+"""`ask_user`: one question to the person, for the rare case in which the work hangs on their choice."""
+
+from typing import Any
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.model import ToolSpec
+from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.workspace.editor import Editor
+
+SPEC = ToolSpec(
+    "ask_user",
+    "Ask the user one question, only where the work hangs on their choice and neither files nor task decide it.",
+    {
+        "type": "object",
+        "properties": {
+            "question": {"type": "string"},
+            "options": {"type": "array", "items": {"type": "string"}, "description": "Answers to choose from"},
+        },
+        "required": ["question"],
+    },
+)
+
+
+class AskUser:
+    spec = SPEC
+    kind: ToolKind = "other"
+    read_only = True
+
+    def __init__(self, editor: Editor, session_id: str) -> None:
+        self._editor, self._session_id = editor, session_id
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        return f"Ask: {input['question']}", ()
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        question = input["question"].strip()
+        if not question:
+            raise ToolError("The question is empty.")
+        call.progress = "Cancelled while the user was asked; there is no answer."
+        options = [option for option in input.get("options") or [] if option.strip()]
+        answer = await self._editor.ask(self._session_id, call.id, question, options)
+        if answer is None:
+            raise ToolError("No answer. Decide by yourself what is most likely wanted, and say so at the end.")
+        return f"The user answered: {answer}"

@@ -1,0 +1,40 @@
+"""`rename_file`: proposes another path for a file."""
+
+from typing import Any
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.model import ToolSpec
+from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.workspace.files import Files
+
+SPEC = ToolSpec(
+    "rename_file",
+    "Propose to rename or move a file; folders are made as needed. Read and edit it under its new path from then on. "
+    "The user reviews it; until then only you see it there.",
+    {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "new_path": {"type": "string"}},
+        "required": ["path", "new_path"],
+    },
+)
+
+
+class RenameFile:
+    spec = SPEC
+    kind: ToolKind = "move"
+    read_only = False
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        title = f"Rename {input['path']} to {input['new_path']}"
+        return title, (Location(input["path"]), Location(input["new_path"]))
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        root = self._files.root
+        path, new_path = root.resolve(input["path"]), root.resolve(input["new_path"])
+        if path == new_path:
+            raise ToolError("Both paths are the same file.")
+        self._files.rename(path, new_path, call.item_id, call.id)
+        return f"Proposed (now {root.relative(new_path)})."

@@ -1,0 +1,135 @@
+"""What the person's files say: the open buffer, what an accept put there, or the disk."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.agent.errors import ToolError
+from fairlead.workspace.disk import BinaryFile, DiskText, odd_line_ends, read_content
+from fairlead.workspace.editor import Buffer, Buffers
+
+Signature = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The text of an accept, for as long as the editor or the disk still say what they said before it."""
+
+    text: str | None
+    instead_of: Buffer | DiskText | None
+
+
+class PersonsFiles:
+    """Reads. An open document is the truth about its file, dirty or not; the disk is, where it is closed."""
+
+    def __init__(self, buffers: Buffers) -> None:
+        self._buffers = buffers
+        self._held: dict[Path, _Held] = {}
+        self._read: dict[Path, tuple[Signature, DiskText]] = {}
+
+    @property
+    def stamp(self) -> int:
+        """Changes with what the editor tells."""
+        return self._buffers.stamp
+
+    def text(self, path: Path, *, binary: bool = False) -> str | None:
+        """What a file says, None where there is none; of a binary one, if asked, a line that tells it from others.
+
+        Raises:
+            ToolError: there is something, but no text that can be worked on.
+        """
+        said = self._said(path)
+        held = self._held.get(path)
+        if held is not None:
+            if held.instead_of == said:
+                return held.text
+            del self._held[path]
+        if isinstance(said, DiskText) and said.encoding == "binary" and not binary:
+            raise BinaryFile(f"{path.name} is a binary file.")
+        return said.text if said is not None else None
+
+    def _said(self, path: Path) -> Buffer | DiskText | None:
+        """What the editor or the disk says of a file."""
+        return self._buffers.open_buffer(path) or self.on_disk(path)
+
+    def on_disk(self, path: Path) -> DiskText | None:
+        """What the disk says; read again only where its signature is another.
+
+        Raises:
+            ToolError: as `text`.
+        """
+        signature = _signature(path)
+        known = self._read.get(path)
+        if known is not None and known[0] == signature:
+            return known[1]
+        disk = read_content(path)
+        if disk is not None and signature is not None:
+            self._read[path] = (signature, disk)
+        return disk
+
+    def forget(self, path: Path) -> None:
+        """The next look reads the bytes themselves: a signature may stay the same where they do not."""
+        self._read.pop(path, None)
+
+    def buffer(self, path: Path) -> Buffer | None:
+        return self._buffers.open_buffer(path)
+
+    def open_paths(self) -> Sequence[Path]:
+        return self._buffers.open_paths()
+
+    def check_carried(self, path: Path, text: str) -> None:
+        """Whether a text can be put into a file without changing anything else of it.
+
+        Raises:
+            ToolError: the file is open in an editor that would change it, or its encoding cannot hold the text.
+        """
+        buffer, disk = self.buffer(path), self.on_disk(path) or DiskText("")
+        lost = ""
+        if buffer is not None:
+            lost = _lost(buffer.text, disk) or (
+                odd_line_ends(text) if odd_line_ends(text) != odd_line_ends(buffer.text) else ""
+            )
+        if lost:
+            raise ToolError(
+                f"{path.name} is open in the editor, which would not keep {lost}. "
+                "It can be changed once it is closed there."
+            )
+        disk.encode(text, path.name)
+
+    def needs_own_write(self, path: Path, text: str) -> bool:
+        """Whether Fairlead must write a closed file itself, for an editor would not keep all of it."""
+        disk = self.on_disk(path) or DiskText("")
+        return self.buffer(path) is None and bool(disk.oddity or odd_line_ends(text))
+
+    def hold(self, path: Path, before: str | None, text: str | None) -> None:
+        """The editor has put `text` where `before` stood: it counts until something newer is told.
+
+        An editor may tell of its own edit later than it answers, and an old disk is no revert.
+        """
+        try:
+            said, now = self._said(path), self.text(path, binary=True)
+        except ToolError:
+            return  # something else stands there already
+        if now == before:
+            self._held[path] = _Held(text, said)
+
+    def release(self, path: Path) -> None:
+        """The editor told something newer of this file."""
+        self._held.pop(path, None)
+
+
+def _lost(buffer: str, disk: DiskText) -> str:
+    """What of the disk's text the editor's does not have, in words: it would be gone with the next save."""
+    if disk.encoding != "utf-8" and "\ufffd" in buffer and "\ufffd" not in disk.text:
+        return disk.oddity
+    ends = odd_line_ends(disk.text)
+    return ends if ends != odd_line_ends(buffer) else ""
+
+
+def _signature(path: Path) -> Signature | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

@@ -1,0 +1,86 @@
+"""Watches the folders of the files that matter, so that a change by another hand is seen within a second.
+
+Not the whole tree: a recursive watch would watch node_modules too, and the system's watches are few. What is missed
+(no watches left, a network folder) is still found by the look at the bytes before every accept.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+MAX_FOLDERS = 500
+DEBOUNCE_MS = 400
+STEP_MS = 100
+
+
+class Watcher:
+    """One for a server. `on_change` hears of each watched file that may have changed."""
+
+    def __init__(self, on_change: Callable[[Path], None]) -> None:
+        self._on_change = on_change
+        self._files: set[Path] = set()
+        self._folders: set[Path] = set()
+        self._more = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def watch(self, path: Path) -> None:
+        """From now on a file is watched."""
+        if path in self._files:
+            return
+        self._files.add(path)
+        if path.parent not in self._folders and len(self._folders) < MAX_FOLDERS:
+            self._folders.add(path.parent)
+            self._more.set()
+            if self._task is None:
+                self._task = asyncio.ensure_future(self._run())
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._more.set()
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        """Watches what is to be watched, and begins anew when that becomes more."""
+        awatch = await asyncio.to_thread(_awatch)
+        try:
+            while True:
+                self._more.clear()
+                folders = [folder for folder in self._folders if folder.is_dir()]
+                if not folders:
+                    await self._more.wait()
+                    continue
+                changes = awatch(
+                    *folders,
+                    watch_filter=lambda _, path: Path(path) in self._files,
+                    recursive=False,
+                    debounce=DEBOUNCE_MS,
+                    step=STEP_MS,
+                    stop_event=self._more,
+                )
+                first = asyncio.ensure_future(anext(changes, None))
+                await asyncio.sleep(0)  # the folders are watched from here on; what changed before is looked for now
+                self._tell(self._files)
+                found = await first
+                while found is not None:
+                    self._tell(Path(name) for _, name in found)
+                    found = await anext(changes, None)
+        except OSError as error:
+            log.warning("files are not watched: %s", error)
+
+    def _tell(self, paths: Iterable[Path]) -> None:
+        for path in set(paths):
+            self._on_change(path)
+
+
+def _awatch() -> Callable[..., AsyncGenerator[set[tuple[Any, str]], None]]:
+    """Imported when the first file is watched: it takes as long as a sixth of the whole start."""
+    from watchfiles import awatch  # noqa: PLC0415
+
+    return awatch

@@ -1,0 +1,96 @@
+"""What a proposal in a long file costs (`npm run bench`, or this file by itself), at ten times the length each.
+
+A file with proposed changes from its first to its last line: a hundred of them, and one in every ten lines. Each figure
+is the median of a few times, in ms of processor time; the last column is the last figure to the one before it, which
+should be about ten.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+
+from fairlead.edits import changeset as cs
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.match import replace_once
+from fairlead.edits.proposal import Proposal
+from fairlead.edits.undo import FileStep, taken_back
+
+PATH = "/ws/long.py"
+CHANGES = 100
+LENGTHS = (5_000, 50_000, 500_000)
+TIMES = 5
+
+
+def text_of(length: int) -> str:
+    """Lines as code has them: some blank, some of which there are many, most of them once there."""
+    kinds = ("\n", "    return None\n", "    value_{n} = compute({n}, other)\n", "def function_{n}(argument):\n")
+    return "".join(kinds[n % 4].replace("{n}", str(n)) for n in range(length))
+
+
+def proposed(length: int, changes: int) -> Changeset:
+    text = text_of(length)
+    lines = text.splitlines(keepends=True)
+    for at in range(2, length, length // changes):
+        lines[at] = f"    changed = {at}\n"
+    return cs.propose(Changeset(), PATH, text, "".join(lines), "1", "call")
+
+
+def the(changes: Changeset) -> Proposal:
+    """The proposal, as fresh as a step in the server leaves it."""
+    proposal = changes.files[PATH]
+    return Proposal(proposal.path, proposal.base, proposal.current, proposal.proposed, proposal.origins)
+
+
+def timed(work: Callable[[], object]) -> float:
+    found: list[float] = []
+    for _ in range(TIMES):
+        start = time.process_time()
+        work()
+        found.append((time.process_time() - start) * 1000)
+    return statistics.median(found)
+
+
+def figures(length: int, count: int) -> dict[str, float]:
+    changes = proposed(length, count)
+    old = the(changes)
+    text = old.proposed or ""
+    new = replace_once(text, f"changed = {2 + (length // count) * 50}\n", "changed = 0\nagain = 1\n")
+    typed = (old.current or "").replace("    return None\n", "    return None  # typed\n", 1)
+    some = old.hunks[count // 2].id
+
+    def accept_one() -> Proposal:
+        fresh = the(changes)
+        return cs.accepted(fresh, cs.acceptable(fresh, [some], over_mine=False))
+
+    accepted = accept_one()
+    step = FileStep(old, accepted, in_file=True)
+    return {
+        "match the old text of an edit": timed(lambda: replace_once(text, "changed = 2\n", "changed = 0\n")),
+        "propose one more edit": timed(lambda: cs.propose(changes, PATH, None, new, "2", "call 2")),
+        "derive the hunks": timed(lambda: the(changes).hunks),
+        "rebase on a typed line": timed(lambda: the(changes).rebased(typed).hunks),
+        "accept one hunk": timed(accept_one),
+        "accept all": timed(lambda: cs.accepted(old, cs.acceptable(old, None, over_mine=False))),
+        "reject one hunk": timed(lambda: cs.rejected(the(changes), [some])),
+        "undo an accept": timed(lambda: taken_back(step, accepted, accepted.current, "long.py")),
+    }
+
+
+def table(count: Callable[[int], int]) -> None:
+    print(f"  {'lines':<32}" + "".join(f"{length:>11,}" for length in LENGTHS) + "   last ratio")
+    all_figures = [figures(length, count(length)) for length in LENGTHS]
+    for name in all_figures[0]:
+        values = [figures[name] for figures in all_figures]
+        ratio = values[-1] / max(values[-2], 0.01)
+        print(f"  {name:<32}" + "".join(f"{value:11.1f}" for value in values) + f"{ratio:13.1f}")
+
+
+def main() -> None:
+    print(f"a file with {CHANGES} proposed changes, in ms (median of {TIMES})")
+    table(lambda _: CHANGES)
+    print(f"a file with a proposed change in every ten lines, in ms (median of {TIMES})")
+    table(lambda length: length // 10)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+// Proposed texts as documents: kept over a restart of the window, saved by themselves, read-only where saving would harm,
+// and never closed with the person's text in them.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import { bash, edit, openAgent, recording, runTask, serverPids } from "./agent.mjs";
+import { closeBrowser } from "./host/page.mjs";
+
+const VIEW = "Proposed Changes";
+const shows = (...lines) => (seen) => lines.every((line) => seen.includes(line));
+
+after(closeBrowser);
+
+/** A VS Code in which one task has proposed `changes` to `files` and its last command, if it has one, still runs. */
+async function withProposals({ name, files, changes, settings, calls = [] }, body) {
+  const replay = recording({ calls: [...changes, ...calls] }, { text: "Proposed." });
+  const editor = await openAgent({ name, workspace: files, settings: { "fairlead.replay": replay, ...settings } });
+  const { page, workspace } = editor;
+  try {
+    await page.showContainer("Agent");
+    await runTask(page, "Change the files");
+    await page.rows(VIEW);
+    await body({ ...editor, disk: (file) => fs.readFileSync(path.join(workspace, file), "utf8") });
+  } catch (error) {
+    if (!error.artifacts) error.stack += `\nKept in ${await page.saveArtifacts(error.message)}`;
+    throw error;
+  } finally {
+    await editor.close();
+  }
+}
+
+const one = { files: { "a.txt": "one\ntwo\n" }, changes: [edit("a.txt", "two", "TWO")] };
+
+async function typeInDiff(page, file, line, text) {
+  await page.clickRow(VIEW, file);
+  await page.diffLines("modified", { wanted: (lines) => lines.some((each) => each.includes(line)) });
+  await page.clickDiffLine(line);
+  await page.insertText(text);
+}
+
+/** What the server has kept of sessions for the next start. */
+const keptSessions = (code) =>
+  fs.readdirSync(code.userDataDir, { recursive: true }).filter((file) => /sessions.[0-9a-f]+\.json$/.test(file)).map((file) => fs.readFileSync(path.join(code.userDataDir, file), "utf8"));
+
+/** Whether VS Code has kept a copy of unsaved proposed text. */
+const backedUp = (code) =>
+  fs.readdirSync(code.userDataDir, { recursive: true }).some((file) => /Backups.*fairlead-proposed./.test(file));
+
+test("unsaved text in a diff is there again after the window was loaded anew, and nothing of it can get lost", async () => {
+  await withProposals({ name: "kept", ...one }, async ({ page, code, disk }) => {
+    await typeInDiff(page, "a.txt", "TWO", "-mine");
+    await page.tab("a.txt (proposed)", (tab) => tab.dirty);
+    await page.until("VS Code's backup of the unsaved text", () => backedUp(code));
+    await page.reload();
+    await page.until("the unsaved text", async () => (await page.tabs()).some((tab) => tab.label.startsWith("a.txt") && tab.dirty));
+    await page.editorLines(shows("TWO-mine"));
+    await page.rows(VIEW, (rows) => rows.some((row) => row.label === "a.txt"));
+    await page.press("ControlOrMeta+s");
+    await page.until("the text saved", async () => (await page.tabs()).every((tab) => !tab.dirty));
+    assert.equal(disk("a.txt"), "one\ntwo\n");
+    await page.rowAction(VIEW, "a.txt", "Accept");
+    await page.until("the amended text on disk", () => disk("a.txt") === "one\nTWO-mine\n");
+  });
+});
+
+test("what was amended is there again after the window was loaded anew, and the plan with it", async () => {
+  await withProposals({ name: "restored", ...one }, async ({ page, code, disk }) => {
+    await typeInDiff(page, "a.txt", "TWO", "-mine");
+    await page.press("ControlOrMeta+s");
+    await page.tab("a.txt (proposed)", (tab) => !tab.dirty);
+    await page.until("the session is kept", () => keptSessions(code).some((text) => text.includes("TWO-mine")));
+    await page.reload();
+    await page.rows(VIEW, (rows) => rows.some((row) => row.label === "a.txt"));
+    await page.clickRow(VIEW, "a.txt");
+    await page.diffLines("modified", { wanted: (lines) => lines.some((line) => line.includes("TWO-mine")) });
+    await page.rowAction(VIEW, "a.txt", "Accept");
+    await page.until("the amended text on disk", () => disk("a.txt") === "one\nTWO-mine\n");
+  });
+});
+
+test("with the editor's own automatic saving the proposal is amended while it is typed", async () => {
+  // up to a delay of a second VS Code does not show that a document is changed
+  const settings = { "files.autoSave": "afterDelay", "files.autoSaveDelay": 1200 };
+  await withProposals({ name: "autosave", ...one, settings }, async ({ page, disk }) => {
+    for (const text of ["-mine", "-more"]) {
+      await typeInDiff(page, "a.txt", "TWO", text);
+      await page.tab("a.txt (proposed)", (tab) => tab.dirty);
+      await page.tab("a.txt (proposed)", (tab) => !tab.dirty);
+    }
+    await page.rowAction(VIEW, "a.txt", "Accept");
+    await page.until("the amended text on disk", () => disk("a.txt") === "one\nTWO-mine-more\n");
+  });
+});
+
+test("a diff with unsaved text stays open when its file is decided on elsewhere, or the server ends", async () => {
+  await withProposals({ name: "not-closed", ...one }, async ({ page, code }) => {
+    await typeInDiff(page, "a.txt", "TWO", "-mine");
+    await page.rowAction(VIEW, "a.txt", "Reject");
+    assert.match(await page.welcome(VIEW), /No changes are proposed/);
+    await page.diffLines("modified", { wanted: shows("TWO-mine") });
+    await page.press("ControlOrMeta+s");
+    await page.toast("has no proposed change any more");
+    const [pid] = serverPids(code);
+    process.kill(pid, "SIGKILL");
+    await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);
+    await page.diffLines("modified", { wanted: shows("TWO-mine") });
+    assert.ok((await page.tab("a.txt (proposed)")).dirty);
+  });
+});
+
+test("a proposal with mixed line ends cannot be edited here, because saving would change them all", async () => {
+  const mixed = { files: { "mixed.txt": "one\r\ntwo\nthree\r\n" }, changes: [edit("mixed.txt", "two", "TWO")] };
+  await withProposals({ name: "mixed", ...mixed }, async ({ page, disk }) => {
+    await typeInDiff(page, "mixed.txt", "TWO", "-mine");
+    await page.diffLines("modified", { wanted: shows("TWO") });
+    assert.ok(!(await page.tab("mixed.txt (proposed)")).dirty);
+    await page.rowAction(VIEW, "mixed.txt", "Accept");
+    await page.until("the change on disk, line ends as they were", () => disk("mixed.txt") === "one\r\nTWO\nthree\r\n");
+  });
+});
+
+test("what the setting for other encodings says does not reach proposed texts", async () => {
+  const umlauts = { files: { "u.txt": "eins\nzwei\n" }, changes: [edit("u.txt", "zwei", "zwölf")] };
+  await withProposals({ name: "encoding", ...umlauts, settings: { "files.encoding": "windows1252" } }, async ({ page }) => {
+    await typeInDiff(page, "u.txt", "zwölf", "-größer");
+    await page.save();
+    await page.rows(VIEW, (rows) => rows.length === 2);
+    await page.diffLines("modified", { wanted: shows("eins", "zwölf-größer") });
+    await page.runCommand("View: Close Editor");
+    await page.clickRow(VIEW, "u.txt");
+    await page.diffLines("modified", { wanted: shows("eins", "zwölf-größer") });
+  });
+});
+
+test("what the agent changes while it works is shown at once in a diff without unsaved text", async () => {
+  const working = { ...one, changes: [edit("a.txt", "two", "TWO"), bash("true"), edit("a.txt", "TWO", "ZWO")] };
+  await withProposals({ name: "shown", ...working }, async ({ page }) => {
+    await page.clickRow(VIEW, "a.txt");
+    await page.diffLines("modified", { wanted: shows("TWO") });
+    await page.toastButton("Run “true”", "Reject");
+    await page.diffLines("modified", { wanted: shows("ZWO") });
+    await page.toast("Proposed.");
+    await page.clickDiffLine("ZWO");
+    await page.insertText("-mine");
+    await page.save();
+    await page.diffLines("modified", { wanted: shows("ZWO-mine") });
+  });
+});

@@ -1,0 +1,163 @@
+// Files that are created, deleted and renamed, the risky ones in front; marks on files; the review of one plan step.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { edit, plan, remove, rename, runTask, useAgent, write } from "./agent.mjs";
+
+const VIEW = "Proposed Changes";
+const steps = (first, second) => plan(["Tidy up", first, "Tidying"], ["Build it", second, "Building"]);
+
+const editorTest = useAgent(
+  [
+    { calls: [steps("in_progress", "pending"), edit("both.txt", "one\n", "ONE\n"), remove("gone.txt"), remove("typed.txt"), rename("old.txt", "new.txt")] },
+    {
+      calls: [
+        steps("completed", "in_progress"),
+        edit("both.txt", "three\n", "THREE\n"),
+        edit(".github/workflows/ci.yml", "make", "make all"),
+        rename("turned.txt", "sub/turned.txt"),
+        edit("sub/turned.txt", "two", "TWO"),
+        write("sub/fresh.txt", "fresh\n"),
+      ],
+    },
+    { calls: [steps("completed", "completed")] },
+    { text: "Proposed." },
+  ],
+  {
+    workspace: {
+      "both.txt": "one\ntwo\nthree\n",
+      "gone.txt": "to be deleted\n",
+      "typed.txt": "to be deleted too\n",
+      "old.txt": "the same\n",
+      "turned.txt": "\ufeffone\r\ntwo\r\nthree",
+      ".github/workflows/ci.yml": "run: make\n",
+    },
+    viewport: { width: 1280, height: 1100 },
+  },
+);
+const there = (workspace, name) => fs.existsSync(path.join(workspace, name));
+const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
+const has = (label) => (rows) => rows.some((row) => row.label === label);
+const lacks = (label) => (rows) => rows.length > 0 && !rows.some((row) => row.label === label);
+const byLabel = (rows) => Object.fromEntries(rows.map((row) => [row.label, row]));
+
+editorTest("risky files come first and are marked, and each kind of change says what it is", async ({ page }) => {
+  await page.showContainer("Agent");
+  await runTask(page, "Tidy up and build");
+  await page.toast("Proposed.");
+  const rows = await page.rows(VIEW, (all) => all.length >= 9);
+  assert.deepEqual(rows.slice(0, 3).map(({ label }) => label), ["gone.txt", "typed.txt", "ci.yml"]);
+  const found = byLabel(rows);
+  assert.match(found["gone.txt"].description, /^deletion · \+0 −1$/);
+  assert.equal(found["gone.txt"].icon, "trash");
+  assert.equal(found["gone.txt"].color, await page.themeColor("charts.red"));
+  assert.match(found["ci.yml"].description, /CI/);
+  assert.match(found["ci.yml"].name, /This file says what your builds run/);
+  assert.match(found["old.txt"].description, /renamed → new\.txt/);
+  assert.match(found["turned.txt"].description, /renamed → sub\/turned\.txt/);
+  assert.match(found["fresh.txt"].description, /sub · new/);
+  assert.match(await page.tooltip(VIEW, "gone.txt"), /Accepting deletes something of yours/);
+});
+
+editorTest("files with proposed changes are marked in the Explorer and on tabs", async ({ page }) => {
+  await page.openFile("both.txt");
+  await page.tab("both.txt", (tab) => tab.badge === "P");
+  await page.showContainer("Explorer");
+  const rows = await page.rows("workspace", (all) => all.some(({ label, badge }) => label === "gone.txt" && badge === "P"));
+  assert.notEqual(byLabel(rows)[".github"].badge, "", "a folder tells of what is in it");
+  await page.runCommand("Agent: Focus on Proposed Changes View");
+});
+
+editorTest("one plan step is reviewed by itself, and its texts cannot be edited", async ({ page }) => {
+  await page.rowAction("Plan", "Tidy up", "Review This Step");
+  await page.tab("Step: Tidy up (4 files)");
+  assert.deepEqual((await page.diffFiles()).sort(), ["both.txt", "gone.txt", "old.txt", "typed.txt"]);
+  const right = await page.diffLines("modified", { file: "both.txt", wanted: (lines) => lines.includes("ONE") });
+  assert.ok(right.includes("three") && !right.includes("THREE"), right.join());
+  await page.clickDiffLine("ONE", { file: "both.txt" });
+  await page.press("x");
+  await page.diffLines("modified", { file: "both.txt", wanted: (lines) => lines.includes("ONE") });
+  assert.ok(!(await page.tab("Step: Tidy up (4 files)")).dirty);
+});
+
+editorTest("a deletion is accepted and taken back", async ({ page, workspace }) => {
+  await page.openFile("gone.txt");
+  await page.clickRow(VIEW, "gone.txt");
+  await page.tab("gone.txt (deleted, proposed)");
+  await page.rowAction(VIEW, "gone.txt", "Accept");
+  await page.until("the file to be gone", () => !there(workspace, "gone.txt"));
+  await page.rows(VIEW, lacks("gone.txt"));
+  await page.viewTitleAction(VIEW, "Undo Review");
+  await page.until("the file to be back", () => there(workspace, "gone.txt"));
+  assert.equal(disk(workspace, "gone.txt"), "to be deleted\n");
+  await page.rows(VIEW, has("gone.txt"));
+});
+
+editorTest("a file with unsaved text is not deleted", async ({ page, workspace }) => {
+  await page.openFile("typed.txt");
+  await page.typeText("mine", { at: "end" });
+  await page.tab("typed.txt", (tab) => tab.dirty);
+  await page.rows(VIEW, (rows) => rows.some(({ label, icon }) => label === "typed.txt" && icon === "warning"));
+  await page.rowAction(VIEW, "typed.txt", "Accept Proposed");
+  await page.toast("has unsaved changes that would be lost");
+  assert.ok(there(workspace, "typed.txt"));
+  await page.editorLines((lines) => lines.join("|") === "to be deleted too|mine");
+});
+
+editorTest("a rename is accepted: the open file stays open under its new name, and it is taken back", async ({ page, workspace }) => {
+  await page.openFile("old.txt");
+  await page.clickRow(VIEW, "old.txt");
+  await page.tab("old.txt → new.txt (renamed, proposed)");
+  await page.rowAction(VIEW, "old.txt", "Accept");
+  await page.until("the new name on disk", () => there(workspace, "new.txt") && !there(workspace, "old.txt"));
+  await page.until("the tab under its new name", async () => (await page.tabs()).some((tab) => tab.label === "new.txt"));
+  await page.viewTitleAction(VIEW, "Undo Review");
+  await page.until("the old name on disk", () => there(workspace, "old.txt") && !there(workspace, "new.txt"));
+  await page.until("the tab under its old name", async () => (await page.tabs()).some((tab) => tab.label === "old.txt"));
+  await page.rows(VIEW, has("old.txt"));
+});
+
+editorTest("a rename with changed lines keeps the other bytes, is saved, and is taken back", async ({ page, workspace }) => {
+  const original = disk(workspace, "turned.txt");
+  await page.rowAction(VIEW, "turned.txt", "Accept");
+  await page.until("the new file", () => there(workspace, "sub/turned.txt") && disk(workspace, "sub/turned.txt") === original.replace("two", "TWO"));
+  assert.ok(!there(workspace, "turned.txt"));
+  await page.viewTitleAction(VIEW, "Undo Review");
+  await page.until("the file as it was", () => there(workspace, "turned.txt") && disk(workspace, "turned.txt") === original);
+  assert.ok(!there(workspace, "sub/turned.txt"));
+});
+
+editorTest("a rename of a file with unsaved text carries the text along, unsaved", async ({ page, workspace }) => {
+  await page.openFile("old.txt");
+  await page.typeText("mine\n", { at: "end" });
+  await page.tab("old.txt", (tab) => tab.dirty);
+  await page.rowAction(VIEW, "old.txt", "Accept");
+  await page.until("the new name on disk", () => there(workspace, "new.txt"));
+  await page.clickTab("new.txt");
+  await page.editorLines((lines) => lines.includes("mine"));
+  assert.ok((await page.tab("new.txt")).dirty);
+  assert.equal(disk(workspace, "new.txt"), "the same\n");
+});
+
+editorTest("a new file is accepted, and taken back it is gone again", async ({ page, workspace }) => {
+  await page.rowAction(VIEW, "fresh.txt", "Accept");
+  await page.until("the new file", () => there(workspace, "sub/fresh.txt"));
+  assert.equal(disk(workspace, "sub/fresh.txt"), "fresh\n");
+  await page.viewTitleAction(VIEW, "Undo Review");
+  await page.until("no new file", () => !there(workspace, "sub/fresh.txt"));
+  await page.rows(VIEW, has("fresh.txt"));
+});
+
+editorTest("above a step's diff the step alone is accepted", async ({ page, workspace }) => {
+  await page.rowAction("Plan", "Build it", "Review This Step");
+  await page.tab("Step: Build it (4 files)");
+  await page.titleAction("Accept All Shown");
+  const rows = await page.rows(VIEW, lacks("fresh.txt"));
+  assert.deepEqual(rows.map(({ label }) => label).sort(), ["Line 1", "both.txt", "gone.txt", "typed.txt"]);
+  assert.equal(disk(workspace, "both.txt"), "one\ntwo\nTHREE\n");
+  assert.equal(disk(workspace, ".github/workflows/ci.yml"), "run: make all\n");
+  assert.equal(disk(workspace, "sub/fresh.txt"), "fresh\n");
+  assert.ok(there(workspace, "sub/turned.txt") && !there(workspace, "turned.txt"));
+  await page.until("the step's diff to be closed", async () => !(await page.tabs()).some((tab) => tab.label.startsWith("Step: Build it")));
+});

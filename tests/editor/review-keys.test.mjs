@@ -1,0 +1,130 @@
+// The review with CodeLenses and with the keyboard alone.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { edit, remove, runTask, useAgent, write } from "./agent.mjs";
+
+const VIEW = "Proposed Changes";
+const NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+const before = `${NUMBERS.join("\n")}\n`;
+const capitals = (file, ...numbers) => numbers.map((number) => edit(file, `${number}\n`, `${number.toUpperCase()}\n`));
+
+const editorTest = useAgent(
+  [
+    {
+      calls: [
+        ...capitals("lens.txt", "one", "four", "seven"),
+        ...capitals("multi.txt", "two"),
+        ...capitals("keys.txt", "three", "six", "nine"),
+        ...capitals("rest.txt", "five"),
+        ...capitals("tree.txt", "eight", "ten"),
+        remove("gone.txt"),
+        write("new.txt", "new\n"),
+      ],
+    },
+    { text: "Proposed." },
+  ],
+  {
+    workspace: { ...Object.fromEntries(["lens", "multi", "keys", "rest", "tree"].map((name) => [`${name}.txt`, before])), "gone.txt": "gone\n" },
+    viewport: { width: 1280, height: 1100 },
+  },
+);
+const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
+const changed = (...numbers) => numbers.reduce((text, number) => text.replace(`${number}\n`, `${number.toUpperCase()}\n`), before);
+const lacks = (label) => (rows) => rows.length > 0 && !rows.some((row) => row.label === label);
+const shows = (...lines) => (seen) => lines.every((line) => seen.includes(line));
+const line = async (page, number) => page.statusItem("status.editor.selection", ({ text }) => text.includes(`Ln ${number},`));
+
+editorTest("a CodeLens beside the change accepts it or rejects it, in the diff", async ({ page, workspace }) => {
+  await page.showContainer("Agent");
+  await runTask(page, "Change the files");
+  await page.toast("Proposed.");
+  await page.clickRow(VIEW, "Line 1");
+  await page.lenses((titles) => titles.filter((title) => title === "Accept").length === 3);
+  await page.clickLens("Accept");
+  await page.until("the first change on disk", () => disk(workspace, "lens.txt") === changed("one"));
+  await page.rows(VIEW, lacks("Line 1"));
+  await page.diffLines("original", { wanted: shows("ONE") });
+  await page.lenses((titles) => titles.filter((title) => title === "Reject").length === 2);
+  await page.clickLens("Reject");
+  await page.rows(VIEW, lacks("Line 4"));
+  assert.equal(disk(workspace, "lens.txt"), changed("one"));
+});
+
+editorTest("a CodeLens in the multi-file diff does the same", async ({ page, workspace }) => {
+  await page.viewTitleAction(VIEW, "Review All Changes");
+  await page.diffLines("modified", { file: "multi.txt", wanted: shows("TWO") });
+  await page.clickLens("Accept", { file: "multi.txt" });
+  await page.until("the change on disk", () => disk(workspace, "multi.txt") === changed("two"));
+  await page.rows(VIEW, lacks("multi.txt"));
+});
+
+editorTest("the keys decide on the change at the cursor and on the file, in the diff", async ({ page, workspace }) => {
+  await page.clickRow(VIEW, "Line 3");
+  await page.clickDiffLine("THREE");
+  await page.press("Alt+y");
+  await page.until("the change on disk", () => disk(workspace, "keys.txt") === changed("three"));
+  await page.clickDiffLine("SIX");
+  await page.press("Alt+n");
+  await page.rows(VIEW, lacks("Line 6"));
+  await page.clickDiffLine("one");
+  await page.press("Alt+y");
+  await page.until("the word that nothing was done", async () => (await page.screen()).includes("The cursor stands in no proposed change"));
+  await page.press("Shift+Alt+y");
+  await page.until("the file on disk", () => disk(workspace, "keys.txt") === changed("three", "nine"));
+  await page.rows(VIEW, lacks("keys.txt"));
+});
+
+editorTest("the keys decide in the multi-file diff too", async ({ page }) => {
+  await page.clickTab("Proposed: Change the files (7 files)");
+  await page.clickDiffLine("FIVE", { file: "rest.txt" });
+  await page.press("Shift+Alt+n");
+  await page.rows(VIEW, lacks("rest.txt"));
+});
+
+editorTest("the keys go from change to change through all files, and around", async ({ page }) => {
+  const order = [
+    ["gone.txt (deleted, proposed)", 1],
+    ["lens.txt (proposed)", 7],
+    ["tree.txt (proposed)", 8],
+    ["tree.txt (proposed)", 10],
+    ["new.txt (new file, proposed)", 1],
+  ];
+  const rows = await page.rows(VIEW);
+  assert.deepEqual(rows.map(({ label }) => label), ["gone.txt", "lens.txt", "Line 7", "tree.txt", "Line 8", "Line 10", "new.txt"]);
+  await page.clickRow(VIEW, "gone.txt");
+  await page.tab(order[0][0]);
+  for (const [label, number] of [...order.slice(1), order[0]]) {
+    await page.press("Alt+j");
+    await page.tab(label);
+    await line(page, number);
+  }
+  for (const [label, number] of [...order].reverse()) {
+    await page.press("Alt+k");
+    await page.tab(label);
+    await line(page, number);
+  }
+});
+
+editorTest("the keys decide on the focused row of the list", async ({ page, workspace }) => {
+  await page.clickRow(VIEW, "tree.txt");
+  await page.tab("tree.txt (proposed)");
+  await page.runCommand("Agent: Focus on Proposed Changes View");
+  const go = async (key, label) => {
+    await page.rows(VIEW, (rows) => rows.some(({ focused }) => focused));
+    await page.press(key);
+    await page.rows(VIEW, (rows) => rows.some((row) => row.focused && row.label === label));
+  };
+  await go("Home", "gone.txt");
+  for (const label of ["lens.txt", "Line 7", "tree.txt", "Line 8"]) await go("ArrowDown", label);
+  await page.press("Alt+y");
+  await page.until("the change on disk", () => disk(workspace, "tree.txt") === changed("eight"));
+  await page.rows(VIEW, (rows) => lacks("Line 8")(rows) && rows.some(({ focused, label }) => focused && label === "Line 10"));
+  await go("Home", "gone.txt");
+  await page.press("Alt+n");
+  await page.rows(VIEW, (rows) => lacks("gone.txt")(rows) && rows.some(({ focused, label }) => focused && label === "lens.txt"));
+  assert.ok(fs.existsSync(path.join(workspace, "gone.txt")));
+  await page.press("Alt+u");
+  await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "gone.txt"));
+});

@@ -1,0 +1,22 @@
+"""Hunks put into a text and taken out of it, as `patch` does it: for comparison with what the engine makes of them."""
+
+from collections.abc import Sequence
+
+from fairlead.edits.diff import Hunk
+from fairlead.edits.text import split_lines
+
+
+def patched(base: str, chosen: Sequence[Hunk]) -> str:
+    """`base` with the chosen hunks of it applied."""
+    lines = split_lines(base)
+    for hunk in sorted(chosen, key=lambda h: h.old_start, reverse=True):
+        lines[hunk.old_start : hunk.old_start + len(hunk.old)] = hunk.new
+    return "".join(lines)
+
+
+def unpatched(proposed: str, chosen: Sequence[Hunk]) -> str:
+    """`proposed` with the chosen hunks taken out of it again."""
+    lines = split_lines(proposed)
+    for hunk in sorted(chosen, key=lambda h: h.new_start, reverse=True):
+        lines[hunk.new_start : hunk.new_start + len(hunk.new)] = hunk.old
+    return "".join(lines)

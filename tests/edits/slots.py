@@ -1,0 +1,151 @@
+"""A model of one file's review in which the right answer is plain: numbered slots, each with its own state.
+
+A slot holds a line, several, or none, and stands between frame lines that nobody touches. So what anybody changes in
+one slot never touches another, and each is decided by itself. Nothing of the engine is used here.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Content = tuple[str, ...]
+Kind = Literal["accept", "reject", "amend"]
+
+# how many lines each variant of what may stand in a slot has; no two variants have a line in common
+LINES = (0, 1, 2, 1)
+
+
+class Refused(Exception):
+    """A step that cannot be taken back."""
+
+
+def content(number: int, variant: int) -> Content:
+    """What stands in a slot: nothing, a line, or two."""
+    return tuple(f"slot {number}, variant {variant}, line {line}\n" for line in range(LINES[variant]))
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What both started from, what the person has, and what the agent proposes."""
+
+    base: Content
+    mine: Content
+    proposed: Content
+
+    @property
+    def state(self) -> Literal["pending", "conflict"] | None:
+        """None: nothing is proposed here."""
+        if self.base == self.proposed:
+            return None
+        return "pending" if self.mine == self.base else "conflict"
+
+    def settled(self) -> "Slot":
+        """What the person changed where nothing is proposed, or as it is proposed, is the base of both."""
+        if self.mine != self.base and self.proposed in (self.base, self.mine):
+            return Slot(self.mine, self.mine, self.mine)
+        return self
+
+
+Slots = tuple[Slot, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A decision, and the slots before and behind it."""
+
+    kind: Kind
+    before: Slots
+    after: Slots
+
+    def turned(self) -> "Step":
+        return replace(self, before=self.after, after=self.before)
+
+
+class Model:
+    """One file and what is decided about it. `done` and `undone` are the steps that can be taken back and done anew."""
+
+    def __init__(self, start: list[int]) -> None:
+        contents = [content(number, variant) for number, variant in enumerate(start)]
+        self.slots: Slots = tuple(Slot(each, each, each) for each in contents)
+        self.done: list[Step] = []
+        self.undone: list[Step] = []
+
+    def text(self, which: Literal["base", "mine", "proposed"]) -> str:
+        parts = ["frame\n"]
+        for number, slot in enumerate(self.slots):
+            parts += [*getattr(slot, which), f"frame {number}\n"]
+        return "".join(parts)
+
+    def states(self) -> dict[int, str]:
+        """The slots that something is proposed for, in order."""
+        return {number: slot.state for number, slot in enumerate(self.slots) if slot.state is not None}
+
+    def type(self, number: int, new: Content) -> None:
+        self._put(number, mine=new)
+
+    def propose(self, number: int, new: Content) -> None:
+        self._put(number, proposed=new)
+
+    def amend(self, number: int, new: Content) -> None:
+        before = self.slots
+        self._put(number, proposed=new)
+        self._decided("amend", before)
+
+    def accept(self, numbers: set[int], over_mine: bool) -> None:
+        """Conflicts only `over_mine`."""
+        before = self.slots
+        taken = {n for n, state in self.states().items() if n in numbers and (over_mine or state == "pending")}
+        self._set({n: Slot(*[self.slots[n].proposed] * 3) for n in taken})
+        if taken:
+            self._decided("accept", before)
+
+    def reject(self, numbers: set[int]) -> None:
+        """The person's text stays what it is."""
+        before = self.slots
+        taken = numbers & self.states().keys()
+        self._set({n: replace(self.slots[n], proposed=self.slots[n].base) for n in taken})
+        if taken:
+            self._decided("reject", before)
+
+    def undo(self) -> None:
+        step = self.done[-1]
+        self.slots = _taken_back(step, self.slots)
+        self.undone.append(self.done.pop())
+
+    def redo(self) -> None:
+        step = self.undone[-1]
+        self.slots = _taken_back(step.turned(), self.slots)
+        self.done.append(self.undone.pop())
+
+    def _put(self, number: int, **sides: Content) -> None:
+        self._set({number: replace(self.slots[number], **sides)})
+
+    def _set(self, slots: dict[int, Slot]) -> None:
+        self.slots = tuple(slots.get(number, slot).settled() for number, slot in enumerate(self.slots))
+
+    def _decided(self, kind: Kind, before: Slots) -> None:
+        self.done.append(Step(kind, before, self.slots))
+        self.undone.clear()
+
+
+def _taken_back(step: Step, now: Slots) -> Slots:
+    """The slots with a step undone: what others did to a slot meanwhile stays, and in the same slot forbids it.
+
+    Raises:
+        Refused: the person's file is not what it was behind an accept, or a slot was changed again.
+    """
+    if step.kind == "accept" and any(a.mine != b.mine for a, b in zip(now, step.after, strict=True)):
+        raise Refused
+    found: list[Slot] = []
+    for before, after, slot in zip(step.before, step.after, now, strict=True):
+        mine = before.mine if step.kind == "accept" else slot.mine
+        base = _back(before.base, after.base, slot.base)
+        found.append(Slot(base, mine, _back(before.proposed, after.proposed, slot.proposed)).settled())
+    return tuple(found)
+
+
+def _back(before: Content, after: Content, now: Content) -> Content:
+    if after == before or now == before:
+        return now
+    if now != after:
+        raise Refused
+    return before

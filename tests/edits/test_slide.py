@@ -1,0 +1,104 @@
+"""Where a change is drawn among equal lines: as a person would draw it, and never as another change."""
+
+import time
+from collections.abc import Sequence
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.edits.diff import changed_blocks
+from fairlead.edits.slide import Block, drawn_well
+from fairlead.edits.text import split_lines
+
+LINES = st.lists(st.sampled_from(["a\n", "    b\n", "\n", "}\n", "  }\n"]), max_size=14)
+
+
+def made(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) -> list[str]:
+    """What the blocks make of `a`."""
+    result: list[str] = []
+    last = 0
+    for a0, a1, b0, b1 in blocks:
+        result += [*a[last:a0], *b[b0:b1]]
+        last = a1
+    return [*result, *a[last:]]
+
+
+@given(LINES, LINES)
+def test_what_a_diff_does_is_never_changed(a: list[str], b: list[str]) -> None:
+    """The blocks still make the one text of the other: as many, as long, in order, and none touches another."""
+    blocks = changed_blocks(a, b)
+    again = drawn_well(blocks, a, b)
+    assert made(blocks, a, b) == made(again, a, b) == b
+    assert [(a1 - a0, b1 - b0) for a0, a1, b0, b1 in blocks] == [(a1 - a0, b1 - b0) for a0, a1, b0, b1 in again]
+    end = -1
+    for a0, a1, b0, b1 in blocks:
+        assert a0 > end
+        assert (a0, b0) != (a1, b1)
+        end = a1
+
+
+@given(LINES, LINES)
+def test_what_is_drawn_well_is_left_as_it_is(a: list[str], b: list[str]) -> None:
+    """A second time changes nothing."""
+    blocks = changed_blocks(a, b)
+    assert drawn_well(blocks, a, b) == blocks
+
+
+@given(LINES, st.integers(0, 14), LINES.filter(bool))
+def test_a_run_put_in_anywhere_is_that_many_lines_put_in(a: list[str], at: int, new: list[str]) -> None:
+    """And taken out again the same ones, at the same place: both ways are drawn alike."""
+    b = [*a[:at], *new, *a[at:]]
+    [(a0, a1, b0, b1)] = changed_blocks(a, b)
+    assert (a1 - a0, b1 - b0) == (0, len(new))
+    assert changed_blocks(b, a) == [(b0, b1, a0, a1)]
+
+
+FUNCTIONS = """\
+def one():
+    return 1
+
+def two():
+    return 2
+
+"""
+DRAWN = {
+    "a function before another": (
+        FUNCTIONS,
+        FUNCTIONS.replace("def two", "def new():\n    return 3\n\ndef two"),
+        "def new():\n    return 3\n\n",
+    ),
+    "one at the end": (FUNCTIONS, FUNCTIONS + "def new():\n    return 2\n\n", "def new():\n    return 2\n\n"),
+    "one at the start": (FUNCTIONS, "def new():\n    return 1\n\n" + FUNCTIONS, "def new():\n    return 1\n\n"),
+    "a twin": ("x\n\na\n\ny\n", "x\n\na\n\na\n\ny\n", "a\n\n"),
+    "a block with braces": (
+        "f() {\n  x\n}\n\ng() {\n  x\n}\n",
+        "f() {\n  x\n}\n\nnew() {\n  x\n}\n\ng() {\n  x\n}\n",
+        "new() {\n  x\n}\n\n",
+    ),
+    "a case in a switch": (
+        "  case 1:\n    break;\n  case 3:\n    break;\n",
+        "  case 1:\n    break;\n  case 2:\n    break;\n  case 3:\n    break;\n",
+        "  case 2:\n    break;\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_run_begins_and_ends_at_a_seam(name: str) -> None:
+    """Put in, it is shown from its own first line to the blank line behind; taken out, the same lines."""
+    before, after, shown = DRAWN[name]
+    a, b = split_lines(before), split_lines(after)
+    [(a0, a1, b0, b1)] = changed_blocks(a, b)
+    assert (a0, "".join(b[b0:b1])) == (a1, shown)
+    [(a0, a1, b0, b1)] = changed_blocks(b, a)
+    assert ("".join(b[a0:a1]), b0) == (shown, b1)
+
+
+def test_a_long_run_of_equal_lines_takes_bounded_time() -> None:
+    """It is moved only so far."""
+    a = ["same\n"] * 100_000
+    began = time.process_time()
+    blocks = changed_blocks(a, [*a, *a])
+    assert time.process_time() - began < 2
+    assert made(blocks, a, [*a, *a]) == [*a, *a]

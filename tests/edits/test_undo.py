@@ -1,0 +1,199 @@
+"""Taking decisions back and doing them again: the stack, and what has moved on in the meantime."""
+
+import pytest
+
+from edits.bench import PATH, Bench
+from fairlead.edits.undo import FileStep, MovedOn, Step, Steps
+
+BASE = "x\na\ny\na\nz\n"
+
+
+def hunk_ids(bench: Bench) -> list[str]:
+    return [hunk.id for hunk in bench.proposal.hunks]
+
+
+def test_the_ids_of_equal_hunks_come_back_with_an_undo() -> None:
+    """Two that say the same: the second keeps its id when the first is decided, and the first has its own again."""
+    for decide in (Bench.accept, Bench.reject):
+        bench = Bench(BASE)
+        bench.propose("x\nb\ny\nb\nz\n")
+        first, second = hunk_ids(bench)
+        decide(bench, [first])
+        assert hunk_ids(bench) == [second]
+        bench.undo()
+        assert hunk_ids(bench) == [first, second]
+        bench.redo()
+        assert hunk_ids(bench) == [second]
+        bench.propose(bench.proposal.proposed or "" if decide is Bench.accept else "x\nb\ny\nb\nz\n")
+        assert second in hunk_ids(bench)
+        assert first not in hunk_ids(bench)
+
+
+def test_an_id_comes_back_though_the_agent_went_on_meanwhile() -> None:
+    """It proposed lines elsewhere: they stay, and what was decided can be decided again by the same name."""
+    bench = Bench("a\nb\nc\nd\ne\n")
+    bench.propose("A\nb\nc\nd\nE\n")
+    first, last = hunk_ids(bench)
+    bench.reject([first])
+    bench.propose("a\nb\nC\nd\nE\n")
+    bench.undo()
+    assert bench.proposal.proposed == "A\nb\nC\nd\nE\n"
+    assert (hunk_ids(bench)[0], hunk_ids(bench)[2]) == (first, last)
+
+
+def test_what_the_person_typed_since_forbids_the_undo_of_an_accept() -> None:
+    """docs/faults.md 6: nothing of it may be lost; once it is undone in the editor, the accept can be, too."""
+    bench = Bench("a\nb\n")
+    bench.propose("A\nb\n")
+    bench.accept(None)
+    bench.type("A\nb\nmine\n")
+    with pytest.raises(MovedOn, match="has changed since"):
+        bench.undo()
+    bench.type("A\nb\n")
+    bench.undo()
+    assert (bench.disk, bench.proposal.proposed) == ("a\nb\n", "A\nb\n")
+
+
+def test_what_the_person_typed_since_stays_when_a_rejection_is_taken_back() -> None:
+    """Beside it both are had; in the same lines it is refused, for what they wrote is there now."""
+    bench = Bench("a\nb\nc\n")
+    bench.propose("A\nb\nc\n")
+    bench.reject(None)
+    bench.type("a\nb\nmine\n")
+    bench.undo()
+    assert (bench.disk, bench.proposal.proposed) == ("a\nb\nmine\n", "A\nb\nmine\n")
+    bench.reject(None)
+    bench.type("b\nmine\n")
+    with pytest.raises(MovedOn):
+        bench.undo()
+    assert bench.disk == "b\nmine\n"
+
+
+def test_a_decision_is_taken_back_though_the_agent_took_the_rest_back() -> None:
+    """The person's file says what it said behind the accept, so the accept can be undone."""
+    bench = Bench("a\nb\nc\n")
+    bench.propose("A\nb\nC\n")
+    bench.accept([hunk_ids(bench)[0]])
+    bench.propose("A\nb\nc\n")
+    assert bench.proposal.settled
+    bench.undo()
+    assert (bench.disk, bench.proposal.proposed) == ("a\nb\nc\n", "A\nb\nc\n")
+
+
+def test_a_conflict_that_the_agent_gave_up_forbids_no_undo() -> None:
+    """Its lines are the person's own by then; the file itself did not change."""
+    bench = Bench("a\nb\nc\n")
+    bench.propose("A\nb\nC\n")
+    bench.type("a\nb\nmine\n")
+    bench.accept([hunk_ids(bench)[0]])
+    bench.propose("A\nb\nc\n")
+    assert (bench.disk, bench.proposal.settled) == ("A\nb\nmine\n", True)
+    bench.undo()
+    assert (bench.disk, bench.proposal.proposed, bench.proposal.conflicts) == ("a\nb\nmine\n", "A\nb\nmine\n", {})
+
+
+def test_a_new_file_is_made_and_gone_as_a_whole() -> None:
+    """Accept, undo, redo; edited by the person meanwhile, it stays."""
+    bench = Bench(None)
+    bench.propose("new\n")
+    bench.accept(None)
+    assert (bench.disk, bench.proposal.settled) == ("new\n", True)
+    bench.undo()
+    assert (bench.disk, bench.proposal.kind, bench.proposal.proposed) == (None, "create", "new\n")
+    bench.redo()
+    assert bench.disk == "new\n"
+    bench.type("new\nmine\n")
+    with pytest.raises(MovedOn):
+        bench.undo()
+    assert bench.disk == "new\nmine\n"
+
+
+def test_a_new_file_that_the_agent_goes_on_with_is_not_taken_back() -> None:
+    """The undo would take away the ground of what is proposed by now."""
+    bench = Bench(None)
+    bench.propose("new\n")
+    bench.accept(None)
+    bench.propose("new\nmore\n")
+    with pytest.raises(MovedOn, match="the agent proposes something else"):
+        bench.undo()
+    bench.reject(None)
+    bench.undo()
+    bench.redo()
+    bench.undo()
+    assert bench.proposal.proposed == "new\nmore\n"
+
+
+def test_a_deletion_is_carried_out_and_taken_back_as_a_whole() -> None:
+    """A file that changed since it was proposed is in conflict, and then only goes over what the person wrote."""
+    bench = Bench("a\n")
+    bench.delete()
+    assert (bench.proposal.kind, len(bench.proposal.hunks)) == ("delete", 1)
+    bench.accept([hunk_ids(bench)[0]])
+    assert (bench.disk, len(bench.changes)) == (None, 0)
+    bench.undo()
+    assert (bench.disk, bench.proposal.kind) == ("a\n", "delete")
+    bench.reject(None)
+    assert (bench.disk, len(bench.changes)) == ("a\n", 0)
+    bench.undo()
+    bench.type("a\nmine\n")
+    assert bench.proposal.in_conflict
+    bench.accept(None)
+    assert bench.disk == "a\nmine\n"
+    bench.accept(None, over_mine=True)
+    assert bench.disk is None
+    bench.undo()
+    assert bench.disk == "a\nmine\n"
+
+
+def test_an_amended_new_file_is_not_proposed_again_where_it_was() -> None:
+    """The agent has given it up, or another name, since: an undo of the amendment would bring it back."""
+    bench = Bench(None)
+    bench.propose("agent\n")
+    bench.amend("person\n")
+    bench.changes = bench.changes.without(PATH)
+    with pytest.raises(MovedOn):
+        bench.undo()
+    assert len(bench.changes) == 0
+
+
+def test_a_rejected_whole_comes_back_on_what_the_person_has_now() -> None:
+    """A new file, a deletion: what the person did there meanwhile is a conflict, and is not lost."""
+    bench = Bench(None)
+    bench.propose("agent\n")
+    bench.reject(None)
+    bench.type("person\n")
+    bench.undo()
+    assert (bench.disk, bench.proposal.kind, bench.proposal.in_conflict) == ("person\n", "create", True)
+    bench = Bench("a\n")
+    bench.delete()
+    bench.reject(None)
+    bench.type("b\n")
+    bench.undo()
+    assert (bench.disk, bench.proposal.kind, bench.proposal.in_conflict) == ("b\n", "delete", True)
+
+
+def step(label: str, *paths: str) -> Step:
+    files = tuple(FileStep(Bench(None).proposal, Bench(path).proposal, False) for path in paths)
+    return Step("reject", label, files)
+
+
+def test_a_new_decision_forgets_what_was_undone() -> None:
+    """The stack is linear: what was undone cannot be done again behind something else."""
+    steps = Steps().with_step(step("one", "a")).with_step(step("two", "a"))
+    steps = steps.undo([0])
+    assert ([s.label for s in steps.done], [s.label for s in steps.undone]) == (["one"], ["two"])
+    assert steps.redo([0]).undo([0]) == steps
+    steps = steps.with_step(step("three", "a"))
+    assert ([s.label for s in steps.done], steps.undone) == (["one", "three"], ())
+
+
+def test_of_a_step_only_the_files_that_are_back_go_over() -> None:
+    """The rest can still be undone, and the other way round."""
+    whole = step("all", "a", "b", "c")
+    steps = Steps().with_step(whole).undo([0, 2])
+    assert [s.files for s in steps.done] == [(whole.files[1],)]
+    assert [s.files for s in steps.undone] == [(whole.files[0], whole.files[2])]
+    assert steps.undo([0]).done == ()
+    steps = steps.redo([1])
+    assert [s.files for s in steps.done] == [(whole.files[1],), (whole.files[2],)]
+    assert [s.files for s in steps.undone] == [(whole.files[0],)]

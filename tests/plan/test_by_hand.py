@@ -1,0 +1,210 @@
+"""docs/plan.md P13 to P15: what a person does to the plan, and what no rewrite of the model's can undo."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.plan import PlanError, PlanItem, PlanOp, StalePlan, TodoManager
+from fairlead.plan.evidence import CommandRun, Evidence, Record, verification
+
+
+def planned(*contents: str) -> TodoManager:
+    manager = TodoManager()
+    manager.update([{"content": content} for content in contents])
+    return manager
+
+
+def edit(manager: TodoManager, *ops: PlanOp) -> tuple[str, ...]:
+    return manager.edit(ops, manager.snapshot().revision)
+
+
+def contents(manager: TodoManager) -> list[str]:
+    return [item.content for item in manager.snapshot().items]
+
+
+def test_p13_add_reword_move_drop_hold_mark() -> None:
+    """Each operation does what it says, and the model is told of each."""
+    manager = planned("A", "B", "C")
+    told = edit(
+        manager,
+        PlanOp("add", content=" D \n d ", after="1"),
+        PlanOp("add", content="last", at_end=True),
+        PlanOp("add", content="first", after=None),
+        PlanOp("update", "2", content="B, better", status="completed"),
+        PlanOp("update", "3", held=True),
+        PlanOp("move", "3", after=None),
+        PlanOp("remove", "1"),
+    )
+    assert [(item.id, item.content) for item in manager.snapshot().items] == [
+        ("3", "C"), ("6", "first"), ("4", "D d"), ("2", "B, better"), ("5", "last"),
+    ]  # fmt: skip
+    assert manager.snapshot().items[0].held
+    assert [line.split()[0] for line in told] == [
+        "added", "added", "added", "reworded", "marked", "holds", "moved", "dropped",
+    ]  # fmt: skip
+    assert "[ ] #3: C (held by the user)" in manager.render()
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        PlanOp("update", "9", status="completed"),
+        PlanOp("update", "1", status="done"),
+        PlanOp("update", "1", content="  "),
+        PlanOp("add", content=""),
+        PlanOp("add", content="x", after="9"),
+        PlanOp("move", "1", after="1"),
+        PlanOp("remove", "9"),
+    ],
+)
+def test_p13_all_or_nothing(op: PlanOp) -> None:
+    """An operation without sense is refused, and the good one before it is not done either."""
+    manager = planned("A", "B")
+    before = manager.snapshot()
+    with pytest.raises(PlanError):
+        edit(manager, PlanOp("remove", "2"), op)
+    assert manager.snapshot() is before
+
+
+def test_p13_a_stale_revision_is_refused() -> None:
+    """The person decided on another plan than the one there is."""
+    manager = planned("A")
+    seen = manager.snapshot().revision
+    manager.update([{"id": "1", "content": "A", "status": "completed"}])
+    with pytest.raises(StalePlan):
+        manager.edit([PlanOp("remove", "1")], seen)
+
+
+def test_p13_the_persons_wording_stays() -> None:
+    """A rewrite that was under way with the old words does not bring them back; its own new ones do count."""
+    manager = planned("A", "B")
+    edit(manager, PlanOp("update", "1", content="A, as I want it"))
+    manager.update([{"id": "1", "content": "A", "status": "in_progress"}, {"content": "B"}])
+    assert contents(manager) == ["A, as I want it", "B"]
+    manager.update([{"id": "1", "content": "A, refined", "status": "in_progress"}, {"content": "B"}])
+    assert contents(manager) == ["A, refined", "B"]
+
+
+@pytest.mark.parametrize("back", [{"id": "2", "content": "other"}, {"content": "B"}])
+def test_p14_a_dropped_item_does_not_come_back(back: dict[str, Any]) -> None:
+    """By its id or by its content, the rewrite is refused with the reason; without it, it is taken."""
+    manager = planned("A", "B")
+    edit(manager, PlanOp("remove", "2"))
+    with pytest.raises(PlanError, match="the user dropped this step"):
+        manager.update([{"id": "1", "content": "A"}, back])
+    assert contents(manager) == ["A"]
+    manager.update([{"id": "1", "content": "A", "status": "completed"}])
+
+
+def test_p14_a_held_item_is_not_started() -> None:
+    """Neither started nor ticked nor left out, until the person lets it go."""
+    manager = planned("A", "B")
+    edit(manager, PlanOp("update", "2", held=True))
+    for status in ("in_progress", "completed"):
+        with pytest.raises(PlanError, match="holds this step"):
+            manager.update([{"content": "A"}, {"content": "B", "status": status}])
+    with pytest.raises(PlanError, match="holds this step"):
+        manager.update([{"content": "A"}])
+    manager.update([{"content": "A", "status": "in_progress"}, {"content": "B"}])
+    edit(manager, PlanOp("update", "2", held=False))
+    manager.update([{"content": "A", "status": "completed"}, {"content": "B", "status": "in_progress"}])
+
+
+def test_p14_the_persons_item_is_not_left_out() -> None:
+    """A rewrite without it is refused, once it is done it may go."""
+    manager = planned("A")
+    edit(manager, PlanOp("add", content="Mine", at_end=True))
+    with pytest.raises(PlanError, match="the user wrote this step"):
+        manager.update([{"content": "A"}])
+    manager.update([{"content": "A"}, {"content": "Mine", "status": "completed"}])
+    manager.update([{"content": "A"}])
+    assert contents(manager) == ["A"]
+
+
+NAMES = st.sampled_from("ABCDEFG")
+REWRITE = st.lists(
+    st.fixed_dictionaries(
+        {"content": NAMES, "status": st.sampled_from(["pending", "in_progress", "completed"])},
+        optional={"id": st.sampled_from(["1", "2", "3", "4", "5"])},
+    ),
+    max_size=6,
+)
+OP = st.one_of(
+    st.builds(PlanOp, st.just("add"), content=NAMES, at_end=st.just(True)),
+    st.builds(PlanOp, st.just("remove"), st.sampled_from("123456")),
+    st.builds(PlanOp, st.just("move"), st.sampled_from("123456"), after=st.none() | st.sampled_from("123456")),
+    st.builds(
+        PlanOp,
+        st.just("update"),
+        st.sampled_from("123456"),
+        content=st.none() | NAMES,
+        status=st.none() | st.sampled_from(["pending", "completed", "in_progress"]),
+        held=st.none() | st.booleans(),
+    ),
+)
+
+
+@given(st.lists(REWRITE | st.lists(OP, min_size=1, max_size=3), max_size=12))
+def test_no_sequence_of_rewrites_and_edits_breaks_the_rules(steps: list[list[Any]]) -> None:
+    """P6, P8, P13 to P15: ids are unique and never another step's, versions only grow, one in progress, no dropped item
+    comes back, a held one stays as it is, and what is on record stays with the item under which it happened."""
+    manager, record = TodoManager(max_items=8), Record()
+    dropped: set[str] = set()
+    for number, step in enumerate(steps):
+        before = manager.snapshot()
+        by_person = bool(step) and isinstance(step[0], PlanOp)
+        try:
+            if by_person:
+                edit(manager, *step)
+            else:
+                manager.update(step)
+        except PlanError:
+            assert manager.snapshot() is before
+            continue
+        state = manager.snapshot()
+        ids = [item.id for item in state.items]
+        assert len(set(ids)) == len(ids) <= 8
+        assert state.version > before.version and state.revision >= before.revision
+        assert sum(item.status == "in_progress" for item in state.items) <= 1
+        if by_person:
+            dropped |= {item.id for item in before.items} - set(ids)
+        else:
+            assert not dropped & set(ids)
+            held = [item for item in before.items if item.held]
+            assert [(item.id, item.status) for item in state.items if item.held] == [
+                (item.id, item.status) for item in sorted(held, key=lambda item: ids.index(item.id))
+            ]
+        current = state.current
+        if current is not None:
+            record = record.with_file(current.id, f"{current.id}/{number}")
+        assert all(path.split("/")[0] == item.id for item in state.items for path in record.of(item.id).files)
+
+
+@pytest.mark.parametrize(
+    ("status", "evidence", "expected"),
+    [
+        ("in_progress", Evidence(), "none"),
+        ("completed", Evidence(), "claimed"),
+        ("completed", Evidence(seconds=9, tokens=5), "claimed"),
+        ("completed", Evidence(files=("/a",)), "shown"),
+        ("completed", Evidence(looks=1), "shown"),
+        ("completed", Evidence(commands=(CommandRun("1", "a", 1, 0), CommandRun("2", "a", 0, 0))), "shown"),
+        ("completed", Evidence(files=("/a",), commands=(CommandRun("1", "a", 1, 0),)), "contradicted"),
+        ("completed", Evidence(commands=(CommandRun("1", "a", None, 0),)), "contradicted"),
+    ],
+)
+def test_p15_what_stands_behind_a_tick(status: Any, evidence: Evidence, expected: str) -> None:
+    """Shown, claimed or contradicted, by what happened under the item."""
+    assert verification(PlanItem("1", "A", status), evidence) == expected
+
+
+def test_p15_what_the_person_marked_is_shown() -> None:
+    """Their word counts, until the model opens the item again."""
+    manager = planned("A")
+    edit(manager, PlanOp("update", "1", status="completed"))
+    assert verification(manager.snapshot().items[0], Evidence()) == "shown"
+    manager.update([{"id": "1", "content": "A"}])
+    manager.update([{"id": "1", "content": "A", "status": "completed"}])
+    assert verification(manager.snapshot().items[0], Evidence()) == "claimed"

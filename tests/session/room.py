@@ -1,0 +1,112 @@
+"""A session at work in a real folder, with an editor that writes: tools, decisions and undo without a server."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.schema import check_input
+from fairlead.agent.tool import RunningCall
+from fairlead.models.choose import ModelChoice
+from fairlead.session import review, undo
+from fairlead.session.host import Host, RequestRefused
+from fairlead.session.session import Session
+from fairlead.session.settings import Settings
+from fairlead.session.target import Target
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.table import tool_table
+from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, FileEdit
+from fairlead.workspace.paths import Root
+from tools.stand_ins import Documents
+
+T = TypeVar("T")
+
+
+class Editor:
+    """Writes each edit to the disk, as an editor does to closed files."""
+
+    async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
+        for edit in sorted(edits, key=lambda edit: edit.new is not None):
+            now = edit.path.read_text() if edit.path.exists() else None
+            if now != edit.old:
+                return Applied(False, f"{edit.path.name} is not what it was")
+            if edit.new is None:
+                edit.path.unlink()
+                continue
+            if edit.new_path is not None:
+                if edit.new_path.exists():
+                    return Applied(False, f"{edit.new_path.name} exists")
+                edit.new_path.parent.mkdir(exist_ok=True)
+                edit.path.rename(edit.new_path)
+            edit.target.parent.mkdir(exist_ok=True)
+            edit.target.write_text(edit.new)
+        return Applied(True)
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        return Decision("reject")
+
+    async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
+        return None
+
+
+def no_model() -> ModelChoice:
+    raise AssertionError("no model plays here")
+
+
+class Room:
+    """What agent and person can do. `tree` is what stands in the folder, by relative path."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        host = Host(buffers=Documents(), editor=Editor(), choose_model=no_model, settings=Settings(), root=Root(folder))
+        self.session = Session("0123456789ab", "", Root(folder), host, lambda _: None)
+        approvals = Approvals(host.editor, self.session.id)
+        self._tools = tool_table(self.session.files, self.session.plan, approvals, 20)
+        self._calls = 0
+
+    def call(self, name: str, **given: Any) -> str | None:
+        """A tool call; None where its result is an error. A rejected edit is insisted on."""
+        tool = self._tools[name]
+        check_input(tool.spec.input_schema, given)
+        self._calls += 1
+        try:
+            return _now(tool.run(given, RunningCall(f"call-{self._calls}", "1", print)))
+        except ToolError as error:
+            return self.call(name, **given) if "send the same call again" in str(error) else None
+
+    def view(self, name: str) -> str | None:
+        """What the agent sees in a file."""
+        return self.session.files.read(self.folder / name)
+
+    def accept(self, name: str | None = None) -> list[str]:
+        return [one.outcome for one in _now(review.accept(self.session, self._target(name), None))]
+
+    def reject(self, name: str | None = None) -> list[str]:
+        return [one.outcome for one in _now(review.reject(self.session, self._target(name), None))]
+
+    def undo(self) -> bool:
+        """Whether it was done."""
+        return self._whether(undo.undo(self.session))
+
+    def redo(self) -> bool:
+        return self._whether(undo.redo(self.session))
+
+    def _whether(self, work: Coroutine[Any, Any, list[Any]]) -> bool:
+        try:
+            _now(work)
+        except RequestRefused:
+            return False
+        return True
+
+    def _target(self, name: str | None) -> Target:
+        return Target() if name is None else Target(self.folder / name)
+
+    @property
+    def tree(self) -> dict[str, str]:
+        files = (path for path in self.folder.rglob("*") if path.is_file())
+        return {path.relative_to(self.folder).as_posix(): path.read_text() for path in files}
+
+
+def _now(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
