@@ -41,13 +41,7 @@ export class Conversation implements vscode.TextDocumentContentProvider, vscode.
       void vscode.window.showInformationMessage("There is no conversation yet. Give the agent a task first.");
       return;
     }
-    const uri = documentUri(session.id);
-    try {
-      await vscode.commands.executeCommand("markdown.showPreview", uri);
-    } catch {
-      // the Markdown preview is an extension of its own, which can be disabled
-      await vscode.window.showTextDocument(uri, { preview: false });
-    }
+    await showMarkdown(documentUri(session.id));
   }
 
   dispose(): void {
@@ -57,4 +51,14 @@ export class Conversation implements vscode.TextDocumentContentProvider, vscode.
 
 function documentUri(sessionId: string): vscode.Uri {
   return vscode.Uri.from({ scheme: scheme.conversation, authority: sessionId, path: "/Conversation.md" });
+}
+
+/** Shows a Markdown document as a page. */
+export async function showMarkdown(uri: vscode.Uri): Promise<void> {
+  try {
+    await vscode.commands.executeCommand("markdown.showPreview", uri);
+  } catch {
+    // the Markdown preview is an extension of its own, which can be disabled
+    await vscode.window.showTextDocument(uri, { preview: false });
+  }
 }

@@ -20,11 +20,14 @@ export class ReviewCursor {
     private readonly diffs: Diffs,
   ) {}
 
-  /** Decides on the file whose diff is in front. */
+  /** Decides on the file whose diff is in front; where the diff shows one plan step, on what that step did to it. */
   async decideFile(decision: Decision): Promise<void> {
     const shown = this.shown();
-    if (shown) await this.review.decide(decision, { sessionId: shown.side.sessionId, target: { uri: shown.file.uri } });
-    else tellNone();
+    if (!shown) {
+      tellNone();
+      return;
+    }
+    for (const target of shownTargets(shown)) await this.review.decide(decision, { sessionId: shown.side.sessionId, target });
   }
 
   /** Decides on the change that the cursor stands in. */
@@ -75,6 +78,11 @@ export class ReviewCursor {
     const file = side && fileAt(this.store, side);
     return file && { side, file };
   }
+}
+
+function shownTargets({ side: { item }, file }: Shown): Target[] {
+  if (item === undefined || whole(file) || file.itemIds.every((id) => id === item)) return [{ uri: file.uri }];
+  return file.hunks.filter(({ itemId }) => itemId === item).map(({ id }) => ({ uri: file.uri, hunk: id }));
 }
 
 function hunkTarget(file: FileEdits): Target | undefined {

@@ -66,6 +66,21 @@ export class Diffs implements vscode.Disposable {
     else void vscode.window.showInformationMessage("Nothing of this step is left to review.");
   }
 
+  /** A file that was changed: what one step did to it where that is still to be reviewed, else the file as it is. */
+  async openChanged(sessionId: string, uri: string, item: string | undefined): Promise<void> {
+    const current = vscode.Uri.parse(uri);
+    const file = fileOf(this.store.get(sessionId), current.path);
+    if (file && item !== undefined && file.itemIds.includes(item)) {
+      await vscode.commands.executeCommand("vscode.diff", baseUri(sessionId, file), proposedUri(sessionId, file, item), `${title(file, false)}, this step`, { preview: true });
+    } else if (file) {
+      await this.open(sessionId, file);
+    } else if (await exists(current)) {
+      await vscode.commands.executeCommand("vscode.open", current, { preview: true });
+    } else {
+      void vscode.window.showInformationMessage(`${relative(uri)} is not there.`);
+    }
+  }
+
   private shownTogether(tab: vscode.Tab): Together | undefined {
     return tab.input instanceof vscode.TabInputText ? undefined : this.together.get(tab.label.replace(/ \(\d+ [^()]*\)$/, ""));
   }

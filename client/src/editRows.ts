@@ -1,5 +1,6 @@
 // The proposed changes as rows: sessions where there are several, files, hunks. Pure.
 
+import { plural } from "./figures";
 import { whole } from "./places";
 import type { FileEdits, Hunk } from "./protocol";
 import type { Session } from "./state";
@@ -146,7 +147,6 @@ function hunkLabel(hunk: Hunk): string {
 
 const counts = (added: number, removed: number): string => `+${added} −${removed}`;
 const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
-const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 /** How many files wait for a decision. */
 export function pendingFiles(sessions: readonly Session[]): number {

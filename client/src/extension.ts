@@ -10,10 +10,14 @@ import type { EditRow } from "./editRows";
 import { EditsView } from "./editsView";
 import { registerHelp } from "./help";
 import { bringBack } from "./kept";
-import { PlanView, type StepNode } from "./planView";
+import { PlanEdits } from "./planEdits";
+import type { FileNode, PlanNode, StepNode } from "./planNodes";
+import { PlanView } from "./planView";
+import { Pages } from "./pages";
 import { Prompts } from "./prompt";
 import { ProposedFiles } from "./proposedFiles";
-import { serverCommand, type ApproveParams, type DecideParams } from "./protocol";
+import { serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./protocol";
+import { Questions } from "./questions";
 import { Review, targetOf } from "./review";
 import { Runs } from "./runs";
 import { AgentServer } from "./server";
@@ -28,7 +32,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Fairlead", { log: true });
   const store = new Store();
   const approvals = new Approvals(store);
-  const agent = new AgentServer(context, store, approvals, log);
+  const questions = new Questions(store);
+  const agent = new AgentServer(context, store, approvals, questions, log);
   const runs = new Runs(store, agent, new Prompts(context.workspaceState), context.secrets);
   const texts = new SideTexts(store, agent);
   const proposed = new ProposedFiles(store, agent, texts);
@@ -37,17 +42,32 @@ export function activate(context: vscode.ExtensionContext): void {
   const edits = new EditsView(store);
   const cursor = new ReviewCursor(store, review, diffs);
   const conversation = new Conversation(store);
+  const pages = new Pages(store, agent);
+  const planEdits = new PlanEdits(store, agent);
   server = agent;
 
   const commands: Record<string, (...given: never[]) => unknown> = {
     runTask: (prompt?: unknown) => runs.runTask(typeof prompt === "string" ? prompt : undefined),
     runTaskDocument: () => runs.runDocument(),
     followUp: () => runs.followUp(),
+    planFirst: () => runs.planFirst(),
+    go: () => runs.go(),
+    ask: () => runs.askAgent(),
     stop: () => runs.stop(),
     setApiKey: () => runs.setApiKey(),
     showConversation: () => conversation.show(),
+    showPlanHistory: () => pages.showHistory(),
+    copyRecord: () => pages.copyRecord(),
     reviewAll: () => diffs.openAll(),
-    reviewStep: ({ sessionId, row }: StepNode) => diffs.openStep(sessionId, row.id, row.label),
+    reviewStep: ({ sessionId, item }: StepNode) => diffs.openStep(sessionId, item.id, item.content),
+    openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openChanged(sessionId, uri, item),
+    addStep: (node?: Partial<PlanNode>) => planEdits.add(node),
+    rewordStep: (step: StepNode) => planEdits.reword(step),
+    dropStep: (step: StepNode) => planEdits.drop(step),
+    holdStep: (step: StepNode) => planEdits.hold(step, true),
+    releaseStep: (step: StepNode) => planEdits.hold(step, false),
+    undoStep: ({ sessionId, item }: StepNode) => review.undoStep(sessionId, item.id, item.content),
+    markStepDone: (step: StepNode) => planEdits.markDone(step),
     nextChange: () => cursor.go("next"),
     previousChange: () => cursor.go("previous"),
     acceptAll: () => review.decideAll("accept"),
@@ -75,6 +95,9 @@ export function activate(context: vscode.ExtensionContext): void {
     rejectCommand: ({ approval }: { approval: ApproveParams }) => {
       approvals.decide(approval, "reject");
     },
+    answerQuestion: ({ question }: { question: AskParams }) => {
+      questions.open(question);
+    },
     restartServer: () => agent.restart(),
     showLog: () => {
       log.show();
@@ -88,8 +111,8 @@ export function activate(context: vscode.ExtensionContext): void {
   agent.ownCommands.set(serverCommand.reject, (params) => review.decide("reject", params as DecideParams));
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
   void bringBack(context.storageUri, agent);
-  const views = [edits, new PlanView(store), new Status(store), new Decorations(store)];
-  context.subscriptions.push(log, agent, texts, proposed, diffs, conversation, ...views, registerHelp());
+  const views = [edits, new PlanView(store, planEdits), new Status(store), new Decorations(store)];
+  context.subscriptions.push(log, agent, texts, proposed, diffs, conversation, pages, ...views, registerHelp());
 }
 
 export async function deactivate(): Promise<void> {

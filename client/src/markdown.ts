@@ -39,7 +39,8 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
       return `*${inline(entry.text)}*`;
     case "end": {
       const stopped = STOPPED[entry.stopReason];
-      return stopped === undefined ? "" : `**${stopped}** ${safeMarkdown(entry.message)}`;
+      const end = stopped === undefined ? "" : `**${stopped}** ${safeMarkdown(entry.message)}`;
+      return [end, entry.record && `*${inline(entry.record)}*`].filter(Boolean).join("\n\n");
     }
   }
 }

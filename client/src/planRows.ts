@@ -1,8 +1,10 @@
-// The plan as rows: what a tree view shows of it. Pure.
+// The plan as rows: what a tree view shows of its steps, and of what happened beside them. Pure.
 
-import type { ItemStatus, Plan, PlanItem } from "./protocol";
+import { plural, spent } from "./figures";
+import type { Evidence, Outside, Plan, PlanItem } from "./protocol";
 
 export interface PlanRow {
+  /** Tells the row from all others of its session. */
   readonly id: string;
   readonly label: string;
   readonly description: string;
@@ -13,29 +15,72 @@ export interface PlanRow {
   readonly spoken: string;
 }
 
-const LOOKS: Record<ItemStatus, { icon: string; color: string | undefined; word: string }> = {
-  pending: { icon: "circle-large-outline", color: undefined, word: "pending" },
-  in_progress: { icon: "sync~spin", color: "charts.blue", word: "in progress" },
-  completed: { icon: "pass-filled", color: "charts.green", word: "completed" },
-};
-
-/** One row per item. `running` says whether the agent is at work: an item in progress turns only then. */
-export function planRows(plan: Plan | undefined, running: boolean): PlanRow[] {
-  return (plan?.items ?? []).map((item) => planRow(item, running));
+interface Look {
+  readonly icon: string;
+  readonly color?: string;
+  readonly word: string;
+  /** What stands beside the step, where its icon alone says too little. */
+  readonly beside?: string;
 }
 
-function planRow(item: PlanItem, running: boolean): PlanRow {
-  const look = LOOKS[item.status];
-  const current = item.status === "in_progress";
-  const doing = current ? item.activeForm || "in progress" : "";
+const DONE: Record<PlanItem["verification"], Look> = {
+  none: { icon: "pass-filled", color: "charts.green", word: "done" },
+  shown: { icon: "pass-filled", color: "charts.green", word: "done" },
+  claimed: { icon: "pass", color: "descriptionForeground", word: "done, nothing on record", beside: "nothing on record" },
+  contradicted: { icon: "warning", color: "charts.orange", word: "done, but its last command failed", beside: "last command failed" },
+};
+
+const BESIDE: Record<Outside["id"], { label: string; tooltip: string }> = {
+  before: { label: "Before the plan", tooltip: "What the agent did before it had a plan." },
+  unplanned: { label: "Unplanned", tooltip: "What the agent did while no step of the plan was in progress." },
+};
+
+/** `running` says whether the agent is at work: a step in progress turns only then. */
+export function stepRow(item: PlanItem, running: boolean): PlanRow {
+  const look = lookOf(item, running);
+  const doing = item.status === "in_progress" ? item.activeForm || "in progress" : "";
+  const lines = [
+    item.content,
+    sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
+    item.byUser ? "In your words." : "",
+    ...evidenceLines(item.evidence),
+  ];
   return {
-    id: item.id,
+    id: `item-${item.id}`,
     label: item.content,
-    description: doing,
-    tooltip: `${item.content}\n${look.word}${current && item.activeForm ? `: ${item.activeForm}` : ""}`,
-    icon: current && !running ? "debug-pause" : look.icon,
+    description: doing || (look.beside ?? ""),
+    tooltip: lines.filter(Boolean).join("\n"),
+    icon: look.icon,
     color: look.color,
     spoken: `${item.content}, ${look.word}`,
+  };
+}
+
+/** What happened while no step was in progress. */
+export function outsideRow({ id, evidence }: Outside): PlanRow {
+  const { label, tooltip } = BESIDE[id];
+  const happened = evidenceLines(evidence);
+  return {
+    id: `outside-${id}`,
+    label,
+    description: happened[0] ?? "",
+    tooltip: [tooltip, ...happened].join("\n"),
+    icon: id === "before" ? "telescope" : "circle-small-filled",
+    color: undefined,
+    spoken: [label, ...happened].join(", "),
+  };
+}
+
+/** What an agent without a plan was seen doing. */
+export function inferredRow(text: string, index: number): PlanRow {
+  return {
+    id: `inferred-${index}`,
+    label: text,
+    description: "inferred",
+    tooltip: `${text}\nThe agent made no plan; this is what it was seen doing.`,
+    icon: "eye",
+    color: "descriptionForeground",
+    spoken: `${text}, inferred`,
   };
 }
 
@@ -43,3 +88,23 @@ function planRow(item: PlanItem, running: boolean): PlanRow {
 export function planCount(plan: Plan | undefined): string {
   return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
 }
+
+function lookOf(item: PlanItem, running: boolean): Look {
+  if (item.status === "completed") return DONE[item.verification];
+  if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", beside: "held" };
+  if (item.status === "pending") return { icon: "circle-large-outline", word: "to do" };
+  return { icon: running ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
+}
+
+/** What is on record, then what it took. */
+function evidenceLines(evidence: Evidence): string[] {
+  const { files, commands, looks } = evidence;
+  const counts = [
+    files.length > 0 ? plural(files.length, "file") : "",
+    commands.length > 0 ? plural(commands.length, "command") : "",
+    looks > 0 ? plural(looks, "look") : "",
+  ];
+  return [counts.filter(Boolean).join(", "), spent(evidence)].filter(Boolean);
+}
+
+const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

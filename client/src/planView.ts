@@ -1,41 +1,74 @@
-// The Plan view: the active session's items, above them what waits for the person.
+// The Plan view: the active session's steps and what stands behind them, above them what waits for the person.
 
 import * as vscode from "vscode";
-import type { ApproveParams } from "./protocol";
-import { planCount, planRows, type PlanRow } from "./planRows";
-import type { Store } from "./state";
+import { relative } from "./editsView";
+import { duration } from "./figures";
+import { hasBelow, nodesBelow, planNodes, type PlanNode, type StepNode } from "./planNodes";
+import { planCount, type PlanRow } from "./planRows";
+import type { ApproveParams, AskParams } from "./protocol";
+import { waiting, type Store } from "./state";
+import { StepClock } from "./stepClock";
 import { visible } from "./text";
 import { DrawnTree } from "./tree";
 
-/** A step of the plan. */
-export interface StepNode {
-  readonly kind: "item";
-  readonly sessionId: string;
-  readonly row: PlanRow;
-  /** Whether something of it is left to review. */
-  readonly reviewable: boolean;
-}
+const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+const SECOND = 1000;
 
-type Node = StepNode | { kind: "approval"; approval: ApproveParams };
+export class PlanView extends DrawnTree<PlanNode> {
+  private readonly clock = new StepClock(() => performance.now());
+  private current: StepNode | undefined;
+  private tick: NodeJS.Timeout | undefined;
 
-export class PlanView extends DrawnTree<Node> {
-  constructor(private readonly store: Store) {
-    super("fairlead.plan", store, (change) => change !== "conversation");
+  constructor(
+    private readonly store: Store,
+    moving: vscode.TreeDragAndDropController<PlanNode>,
+  ) {
+    super("fairlead.plan", store, (change) => change !== "conversation", moving);
   }
 
-  getTreeItem(node: Node): vscode.TreeItem {
-    return node.kind === "item" ? itemOf(node) : approvalItem(node.approval);
+  getTreeItem(node: PlanNode): vscode.TreeItem {
+    switch (node.kind) {
+      case "approval":
+        return approvalItem(node.approval);
+      case "question":
+        return questionItem(node.question);
+      case "item":
+        return this.stepItem(node);
+      case "outside":
+        return rowItem(node.row, hasBelow(node) ? Collapsed : None);
+      case "file": {
+        const item = rowItem(node.row);
+        // for the icon alone: what VS Code marks on a file says nothing new here
+        item.resourceUri = vscode.Uri.parse(node.uri).with({ scheme: "fairlead-row" });
+        item.iconPath = vscode.ThemeIcon.File;
+        item.command = { command: "fairlead.openStepFile", title: "Open", arguments: [node] };
+        return item;
+      }
+      case "command": {
+        const item = rowItem(node.row);
+        item.command = { command: "fairlead.showConversation", title: "Show the conversation" };
+        return item;
+      }
+      case "inferred":
+        return rowItem(node.row);
+    }
   }
 
-  protected rows(node: Node | undefined): Node[] {
+  override dispose(): void {
+    clearTimeout(this.tick);
+    super.dispose();
+  }
+
+  protected rows(node: PlanNode | undefined): PlanNode[] {
     const session = this.store.active;
-    if (node || !session) return [];
-    const approvals = session.approvals.map((approval): Node => ({ kind: "approval", approval }));
-    const pending = new Set(session.edits?.files.flatMap(({ itemIds }) => itemIds));
-    const steps = planRows(session.plan, session.running).map(
-      (row): Node => ({ kind: "item", sessionId: session.id, row, reviewable: pending.has(row.id) }),
-    );
-    return [...approvals, ...steps];
+    if (!session) return [];
+    if (node) return nodesBelow(session, node, relative);
+    const nodes = planNodes(session);
+    const steps = nodes.filter((other) => other.kind === "item");
+    this.current = session.running ? steps.find(({ item }) => item.status === "in_progress") : undefined;
+    if (!this.current) this.clock.rest();
+    this.count();
+    return nodes;
   }
 
   protected decorate(): void {
@@ -43,11 +76,40 @@ export class PlanView extends DrawnTree<Node> {
     const plan = session?.plan;
     this.view.description = planCount(plan);
     const open = plan ? plan.total - plan.completed : 0;
-    const waiting = session?.approvals.length ?? 0;
-    const badge = waiting > 0 ? { value: waiting, tooltip: "The agent waits for you" } : undefined;
+    const waits = waiting(session);
+    const badge = waits > 0 ? { value: waits, tooltip: "The agent waits for you" } : undefined;
     this.view.badge = badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
     this.view.message = message(session) ?? "";
   }
+
+  /** While a step is at work its time goes on, once a second. */
+  private count(): void {
+    clearTimeout(this.tick);
+    if (!this.current) return;
+    this.tick = setTimeout(() => {
+      if (this.current && this.view.visible) this.redrawRow(this.current);
+      this.count();
+    }, SECOND);
+  }
+
+  private stepItem(node: StepNode): vscode.TreeItem {
+    const current = node.item.status === "in_progress";
+    const item = rowItem(node.row, hasBelow(node) ? (current ? Expanded : Collapsed) : None);
+    if (node === this.current) {
+      const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
+      if (elapsed > 0) item.description = `${node.row.description} · ${duration(elapsed)}`;
+    }
+    // VS Code opens a row that it knows, but never closes one: a step that is done is another row to it, a closed one
+    if (current) item.id = `${node.row.id} now`;
+    item.contextValue = contextValue(node);
+    return item;
+  }
+}
+
+/** By this the menus in package.json tell steps apart. */
+function contextValue({ item, reviewable }: StepNode): string {
+  const words = ["item", item.status === "completed" ? "done" : item.held ? "held" : "open", item.evidence.files.length > 0 ? "changed" : "", reviewable ? "reviewable" : ""];
+  return words.filter(Boolean).join(" ");
 }
 
 function message(session: Store["active"]): string | undefined {
@@ -57,14 +119,13 @@ function message(session: Store["active"]): string | undefined {
   return [replay, idle].filter(Boolean).join(" ") || undefined;
 }
 
-function itemOf({ row, reviewable }: StepNode): vscode.TreeItem {
-  const item = new vscode.TreeItem(row.label);
-  item.id = `item-${row.id}`;
+function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {
+  const item = new vscode.TreeItem(row.label, collapsible);
+  item.id = row.id;
   item.description = row.description;
   item.tooltip = row.tooltip;
   item.iconPath = new vscode.ThemeIcon(row.icon, row.color === undefined ? undefined : new vscode.ThemeColor(row.color));
   item.accessibilityInformation = { label: row.spoken };
-  item.contextValue = reviewable ? "item reviewable" : "item";
   return item;
 }
 
@@ -78,5 +139,18 @@ function approvalItem(approval: ApproveParams): vscode.TreeItem {
   item.contextValue = "approval";
   item.command = { command: "fairlead.showApproval", title: "Show the whole command", arguments: [{ approval }] };
   item.accessibilityInformation = { label: `The agent asks to run: ${command}` };
+  return item;
+}
+
+function questionItem(question: AskParams): vscode.TreeItem {
+  const shown = visible(question.question);
+  const item = new vscode.TreeItem(`Answer: ${shown.replace(/\s+/g, " ")}`);
+  item.id = `question-${question.toolCallId}`;
+  item.description = "waits for you";
+  item.tooltip = [shown, ...question.options.map((option) => `• ${visible(option)}`)].join("\n");
+  item.iconPath = new vscode.ThemeIcon("comment-unresolved", new vscode.ThemeColor("charts.yellow"));
+  item.contextValue = "question";
+  item.command = { command: "fairlead.answerQuestion", title: "Answer", arguments: [{ question }] };
+  item.accessibilityInformation = { label: `The agent asks: ${shown}` };
   return item;
 }

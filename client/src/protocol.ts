@@ -26,18 +26,21 @@ export const method = {
 /** The commands in the server's CodeLenses. */
 export const serverCommand = { accept: "fairlead.server.accept", reject: "fairlead.server.reject" } as const;
 
-export const scheme = { base: "fairlead-base", proposed: "fairlead-proposed", conversation: "fairlead-conversation" } as const;
+export const scheme = { base: "fairlead-base", proposed: "fairlead-proposed", conversation: "fairlead-conversation", page: "fairlead-page" } as const;
 
 export type ItemStatus = "pending" | "in_progress" | "completed";
 
+export interface EvidenceCommand {
+  readonly command: string;
+  /** Null: it was killed. */
+  readonly exitCode: number | null;
+  readonly toolCallId: string;
+  readonly seconds: number;
+}
+
 export interface Evidence {
   readonly files: readonly string[];
-  readonly commands: readonly {
-    readonly command: string;
-    readonly exitCode: number | null;
-    readonly toolCallId: string;
-    readonly seconds: number;
-  }[];
+  readonly commands: readonly EvidenceCommand[];
   readonly looks: number;
   readonly tokens: number;
   readonly costUsd: number | null;
@@ -55,17 +58,29 @@ export interface PlanItem {
   readonly evidence: Evidence;
 }
 
+export interface Outside {
+  readonly id: "before" | "unplanned";
+  readonly evidence: Evidence;
+}
+
 export interface Plan {
   readonly sessionId: string;
   readonly version: number;
   readonly revision: number;
   readonly items: readonly PlanItem[];
-  readonly outside: readonly { readonly id: "before" | "unplanned"; readonly evidence: Evidence }[];
+  readonly outside: readonly Outside[];
   readonly inferred: readonly string[];
   readonly completed: number;
   readonly total: number;
   readonly roundsSinceUpdate: number;
 }
+
+/** One change of the plan by the person. `after: null` is the first place, left out the last. */
+export type PlanOp =
+  | { op: "add"; content: string; after?: string | null }
+  | { op: "update"; id: string; content?: string; status?: ItemStatus; held?: boolean }
+  | { op: "remove"; id: string }
+  | { op: "move"; id: string; after: string | null };
 
 export interface Hunk {
   readonly id: string;
@@ -119,6 +134,9 @@ export interface RunResult {
   /** What the work came to, in a few words. */
   readonly record: string;
 }
+
+/** With `plan` the agent only looks around and writes the plan, with `ask` it only looks around and answers. */
+export type Mode = "agent" | "plan" | "ask";
 
 export type Target = { all: true } | { uri: string } | { uri: string; hunk: string } | { item: string };
 
@@ -184,6 +202,23 @@ export interface ApproveParams {
   readonly cwd: string | null;
   readonly uri: string | null;
   readonly reasons: readonly string[];
+}
+
+export interface AskParams {
+  readonly sessionId: string;
+  readonly toolCallId: string;
+  readonly question: string;
+  /** Answers to choose from; any other text is one too. */
+  readonly options: readonly string[];
+}
+
+export interface AskResult {
+  /** Null: no answer. */
+  readonly answer: string | null;
+}
+
+export interface PageResult {
+  readonly markdown: string;
 }
 
 export interface ApproveResult {

@@ -80,6 +80,13 @@ export class Review {
     await this.revise("redoLabel", method.redo, "redo", "Done again");
   }
 
+  /** Takes back what was accepted of a plan step, whatever was decided since. */
+  async undoStep(sessionId: string, item: string, content: string): Promise<void> {
+    this.store.decided(sessionId);
+    const result = await this.ask(method.undo, { sessionId, item });
+    if (result?.outcomes.some(({ outcome }) => outcome === "applied")) vscode.window.setStatusBarMessage(`Undone: ${content}`, MOMENT);
+  }
+
   private async revise(label: "undoLabel" | "redoLabel", name: string, verb: string, done: string): Promise<void> {
     const session = this.store.revisable(label);
     const what = session?.edits?.[label];

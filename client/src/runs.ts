@@ -2,10 +2,11 @@
 
 import * as vscode from "vscode";
 import { ProgressType } from "vscode-languageclient/node";
-import { method, type RunResult } from "./protocol";
+import { plural } from "./figures";
+import { method, type Mode, type RunResult } from "./protocol";
 import type { Prompts } from "./prompt";
 import { NotStarted, SECRET, ServerGone, type AgentServer } from "./server";
-import type { Store } from "./state";
+import { readyToGo, type Session, type Store } from "./state";
 
 interface WorkDone {
   readonly kind: "begin" | "report" | "end";
@@ -13,6 +14,8 @@ interface WorkDone {
   readonly message?: string;
 }
 
+/** What the agent reads when the person approves its plan. */
+const GO = "The plan is approved. Do it.";
 const PROGRESS = new ProgressType<WorkDone>();
 
 export class Runs {
@@ -32,6 +35,29 @@ export class Runs {
     if (prompt !== undefined) await this.run(undefined, prompt);
   }
 
+  /** A plan for a new task, and nothing else yet. */
+  async planFirst(): Promise<void> {
+    if (!folderIsThere()) return;
+    const prompt = await this.prompts.ask("Agent: Plan First");
+    if (prompt !== undefined) await this.run(undefined, prompt, "plan");
+  }
+
+  /** The plan is good: the agent does it. */
+  async go(): Promise<void> {
+    const session = this.store.active;
+    if (session && readyToGo(session)) await this.run(session.id, GO);
+    else void vscode.window.showInformationMessage("There is no plan that waits for your word.");
+  }
+
+  /** A question, in the active session where there is one: the agent looks around and answers, and changes nothing. */
+  async askAgent(): Promise<void> {
+    if (!folderIsThere()) return;
+    const session = this.store.active;
+    if (session && isBusy(session)) return;
+    const prompt = await this.prompts.ask("Agent: Ask");
+    if (prompt !== undefined) await this.run(session?.id, prompt, "ask");
+  }
+
   /** A further task in the active session. */
   async followUp(): Promise<void> {
     const session = this.store.active;
@@ -39,10 +65,7 @@ export class Runs {
       await this.runTask();
       return;
     }
-    if (session.running) {
-      void vscode.window.showInformationMessage("The agent is still working. Stop it first, or wait for the end.");
-      return;
-    }
+    if (isBusy(session)) return;
     const prompt = await this.prompts.ask(`Agent: Follow Up on “${session.title}”`);
     if (prompt !== undefined) await this.run(session.id, prompt);
   }
@@ -78,13 +101,15 @@ export class Runs {
     await this.runTask(prompt);
   }
 
-  private async run(sessionId: string | undefined, prompt: string): Promise<void> {
-    await this.prompts.remember(prompt);
+  private async run(sessionId: string | undefined, prompt: string, mode: Mode = "agent"): Promise<void> {
+    if (prompt !== GO) await this.prompts.remember(prompt);
     try {
       const client = await this.server.started();
       const id = sessionId ?? (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
-      this.store.begin(id, prompt);
+      this.store.begin(id, prompt, mode);
       if (sessionId === undefined) await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
+      // the answer comes there
+      if (mode === "ask") await vscode.commands.executeCommand("fairlead.showConversation");
       const workDoneToken = `run-${++this.tokens}`;
       const result = await vscode.window.withProgress(
         { location: vscode.ProgressLocation.Notification, title: "Agent", cancellable: true },
@@ -93,7 +118,7 @@ export class Runs {
             if (message !== undefined) progress.report({ message });
           });
           try {
-            const params = { prompt, sessionId: id, workDoneToken, context: selection() };
+            const params = { prompt, sessionId: id, mode, workDoneToken, context: selection() };
             return await this.server.request<RunResult>(method.runTask, params, token);
           } finally {
             listening.dispose();
@@ -101,7 +126,7 @@ export class Runs {
         },
       );
       this.store.end(id, result);
-      await this.tell(result);
+      await this.tell(result, mode);
     } catch (error) {
       await this.failed(error);
     }
@@ -120,8 +145,9 @@ export class Runs {
     if (chosen) await vscode.commands.executeCommand("fairlead.showLog");
   }
 
-  private async tell(result: RunResult): Promise<void> {
-    const files = this.store.get(result.sessionId)?.edits?.files.length ?? 0;
+  private async tell(result: RunResult, mode: Mode): Promise<void> {
+    const session = this.store.get(result.sessionId);
+    const files = session?.edits?.files.length ?? 0;
     if (result.stopReason === "cancelled") return;
     if (result.error) {
       const actions = result.error.kind === "auth" ? ["Set API Key"] : ["Show Conversation"];
@@ -130,14 +156,32 @@ export class Runs {
       if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
       return;
     }
+    if (mode === "ask" && result.stopReason === "end_turn") return;
+    if (readyToGo(session)) {
+      await this.tellPlan(result.sessionId);
+      return;
+    }
     const first = result.message.split("\n", 1)[0] ?? "";
     const summary = first.length > 160 ? `${first.slice(0, 160)}…` : first;
     const actions = files > 0 ? ["Review Changes", "Show Conversation"] : ["Show Conversation"];
     const ended = result.stopReason === "end_turn" ? "Agent" : `Agent (${result.stopReason.replace(/_/g, " ")})`;
-    const chosen = await vscode.window.showInformationMessage(`${ended}: ${summary || "done."}`, ...actions);
+    const chosen = await vscode.window.showInformationMessage([`${ended}: ${summary || "done."}`, result.record].filter(Boolean).join(" — "), ...actions);
     if (chosen === "Review Changes") await vscode.commands.executeCommand("fairlead.reviewAll");
     if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
   }
+
+  private async tellPlan(sessionId: string): Promise<void> {
+    const plan = this.store.get(sessionId)?.plan;
+    const steps = plural((plan?.total ?? 0) - (plan?.completed ?? 0), "step");
+    const chosen = await vscode.window.showInformationMessage(`Agent: the plan has ${steps}. Change it as you like; nothing is done before you say so.`, "Go", "Show Plan");
+    if (chosen === "Go" && this.store.active?.id === sessionId) await this.go();
+    if (chosen === "Show Plan") await vscode.commands.executeCommand("fairlead.plan.focus");
+  }
+}
+
+function isBusy(session: Session): boolean {
+  if (session.running) void vscode.window.showInformationMessage("The agent is still working. Stop it first, or wait for the end.");
+  return session.running;
 }
 
 /** What the person has selected goes with the task. */

@@ -16,7 +16,8 @@ import { applyEdit } from "./applyEdit";
 import type { Approvals } from "./approvals";
 import { showPythonHelp } from "./help";
 import { NoPython, serverPython } from "./locate";
-import { method, scheme, type AgentEvent, type ApproveParams, type Edits, type Plan } from "./protocol";
+import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type Edits, type Plan } from "./protocol";
+import type { Questions } from "./questions";
 import { savesAfterAccept, serverSettings } from "./settings";
 import type { Store } from "./state";
 
@@ -42,6 +43,7 @@ export class AgentServer implements vscode.Disposable {
     private readonly context: vscode.ExtensionContext,
     private readonly store: Store,
     private readonly approvals: Approvals,
+    private readonly questions: Questions,
     private readonly log: vscode.LogOutputChannel,
   ) {
     this.disposables = [
@@ -164,6 +166,7 @@ export class AgentServer implements vscode.Disposable {
       this.store.addEvent(event);
     });
     client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) => this.approvals.ask(params, token));
+    client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) => this.questions.ask(params, token));
     client.onDidChangeState(({ oldState, newState }) => {
       if (oldState === State.Running && newState !== State.Running) this.lost();
       // a client that restarted by itself has a new server, which knows no key
@@ -223,7 +226,7 @@ class AgentAbilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     // the proposed side can be edited, which takes a provider of our own (proposedFiles.ts)
     delete capabilities.workspace?.textDocumentContent;
-    capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent: { approvals: true } };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent: { approvals: true, questions: true } };
   }
 
   initialize(): void {

@@ -1,6 +1,6 @@
 // The last snapshot of everything the server told, by session. Views draw from it; nothing here knows VS Code.
 
-import type { AgentEvent, ApproveParams, Edits, Plan, RunResult, Usage } from "./protocol";
+import type { AgentEvent, ApproveParams, AskParams, Edits, Mode, Plan, RunResult, Usage } from "./protocol";
 
 /** One thing that happened in a session, as the conversation shows it. */
 export type Entry =
@@ -18,7 +18,7 @@ export type Entry =
       result: string;
     }
   | { kind: "note"; text: string }
-  | { kind: "end"; stopReason: string; message: string };
+  | { kind: "end"; stopReason: string; message: string; record: string };
 
 export interface Session {
   readonly id: string;
@@ -30,6 +30,9 @@ export interface Session {
   usage: Usage | undefined;
   entries: Entry[];
   approvals: ApproveParams[];
+  questions: AskParams[];
+  /** The plan was asked for alone, and nobody told the agent to go on with it yet. */
+  planOnly: boolean;
 }
 
 export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions";
@@ -80,10 +83,12 @@ export class Store {
   }
 
   /** A run begins in a session, new or known. */
-  begin(id: string, prompt: string): Session {
+  begin(id: string, prompt: string, mode: Mode = "agent"): Session {
     const session = this.session(id);
     session.title ||= prompt.split("\n", 1)[0] ?? prompt;
     session.running = true;
+    // a question about the plan leaves it as it is
+    if (mode !== "ask") session.planOnly = mode === "plan";
     session.entries.push({ kind: "prompt", text: prompt, model: "" });
     this.activeId = id;
     this.emit("sessions", session);
@@ -91,11 +96,12 @@ export class Store {
   }
 
   /** The run's answer came. */
-  end(id: string, result: Pick<RunResult, "stopReason" | "message">): void {
+  end(id: string, { stopReason, message, record }: Pick<RunResult, "stopReason" | "message" | "record">): void {
     const session = this.session(id);
     session.running = false;
     session.approvals = [];
-    session.entries.push({ kind: "end", stopReason: result.stopReason, message: result.message });
+    session.questions = [];
+    session.entries.push({ kind: "end", stopReason, message, record });
     this.emit("approvals", session);
     this.emit("run", session);
   }
@@ -106,7 +112,7 @@ export class Store {
       const running = session.running;
       session.plan = running ? session.plan : undefined;
       session.edits = undefined;
-      if (running) this.end(session.id, { stopReason: "lost", message: "The agent's server stopped; the run was lost." });
+      if (running) this.end(session.id, { stopReason: "lost", message: "The agent's server stopped; the run was lost.", record: "" });
       this.emit("edits", session);
     }
   }
@@ -134,6 +140,19 @@ export class Store {
   answered(approval: ApproveParams): void {
     const session = this.session(approval.sessionId);
     session.approvals = session.approvals.filter((open) => open !== approval);
+    this.emit("approvals", session);
+  }
+
+  question(question: AskParams): void {
+    const session = this.session(question.sessionId);
+    session.questions.push(question);
+    this.emit("approvals", session);
+  }
+
+  /** A question was answered, or withdrawn. */
+  settled(question: AskParams): void {
+    const session = this.session(question.sessionId);
+    session.questions = session.questions.filter((open) => open !== question);
     this.emit("approvals", session);
   }
 
@@ -210,6 +229,8 @@ export class Store {
         usage: undefined,
         entries: [],
         approvals: [],
+        questions: [],
+        planOnly: false,
       };
       this.byId.set(id, session);
       this.activeId ??= id; // one that the server brought back
@@ -220,6 +241,17 @@ export class Store {
   private emit(change: Change, session: Session): void {
     for (const listener of this.listeners) listener(change, session);
   }
+}
+
+/** How much in a session waits for the person's word. */
+export function waiting(session: Session | undefined): number {
+  return session ? session.approvals.length + session.questions.length : 0;
+}
+
+/** Whether a plan is there that the agent may be told to do. */
+export function readyToGo(session: Session | undefined): boolean {
+  const { plan, planOnly, running } = session ?? {};
+  return planOnly === true && !running && plan !== undefined && plan.total > plan.completed;
 }
 
 function findTool(session: Session, id: string): Extract<Entry, { kind: "tool" }> | undefined {

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { planCount } from "./planRows";
-import { coalesced, type Store } from "./state";
+import { coalesced, readyToGo, waiting, type Store } from "./state";
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("fairlead.status", vscode.StatusBarAlignment.Left, 100);
@@ -30,14 +30,15 @@ export class Status implements vscode.Disposable {
     const running = this.store.sessions.some((other) => other.running);
     void vscode.commands.executeCommand("setContext", "fairlead.running", running);
     void vscode.commands.executeCommand("setContext", "fairlead.hasSession", session !== undefined);
+    void vscode.commands.executeCommand("setContext", "fairlead.readyToGo", readyToGo(session));
     if (!session) {
       this.item.hide();
       return;
     }
     const count = planCount(session.plan);
-    const waiting = session.approvals.length > 0;
-    const icon = waiting ? "$(question)" : session.running ? "$(sync~spin)" : "$(checklist)";
-    const text = waiting ? "Agent waits for you" : ["Agent", count].filter(Boolean).join(" ");
+    const waits = waiting(session) > 0;
+    const icon = waits ? "$(question)" : session.running ? "$(sync~spin)" : "$(checklist)";
+    const text = waits ? "Agent waits for you" : ["Agent", count].filter(Boolean).join(" ");
     const replay = session.model.startsWith("replay") ? " (replay)" : "";
     this.item.text = `${icon} ${text}${replay}`;
     const current = session.plan?.items.find((item) => item.status === "in_progress");

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { coalesced, type Change, type Store } from "./state";
 
 export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<undefined>();
+  private readonly changed = new vscode.EventEmitter<Node | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
   protected readonly view: vscode.TreeView<Node>;
   private readonly unsubscribe: () => void;
@@ -14,8 +14,14 @@ export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, 
   });
   private asked = false;
 
-  protected constructor(id: string, store: Store, concerns: (change: Change) => boolean) {
-    this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true });
+  protected constructor(
+    id: string,
+    store: Store,
+    concerns: (change: Change) => boolean,
+    dragAndDropController?: vscode.TreeDragAndDropController<Node>,
+  ) {
+    const moving = dragAndDropController && { dragAndDropController };
+    this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true, ...moving });
     this.unsubscribe = store.onChange((change) => {
       if (concerns(change)) this.redraw.schedule();
     });
@@ -38,6 +44,11 @@ export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, 
       }, 0);
     }
     return this.rows(node);
+  }
+
+  /** Draws one row anew, as it was handed out last, and leaves the others alone. */
+  protected redrawRow(row: Node): void {
+    this.changed.fire(row);
   }
 
   dispose(): void {

@@ -61,7 +61,7 @@ test("the conversation shows the prompt, folded thinking, tools with outcome and
   const locations = [{ uri: "file:///w/a b.py", line: 3 }];
   send({ kind: "tool_started", toolCallId: "1", name: "read_file", title: "Read a b.py", toolKind: "read", input: {}, locations });
   send({ kind: "tool_finished", toolCallId: "1", isError: true, text: "Error: no such file" });
-  store.end("s", { stopReason: "cancelled", message: "Stopped." });
+  store.end("s", { stopReason: "cancelled", message: "Stopped.", record: "1 of 2 steps. Not done: B_c." });
   const text = conversationMarkdown(session, (uri) => decodeURIComponent(uri.replace("file:///w/", "")));
   for (const part of [
     "# Do \\*this\\*",
@@ -71,6 +71,7 @@ test("the conversation shows the prompt, folded thinking, tools with outcome and
     "✗ [Read a b.py](</a%20b.py#L3>)",
     "```\nError: no such file\n```",
     "**Stopped by you.**",
+    "*1 of 2 steps. Not done: B\\_c.*",
   ]) {
     assert.ok(text.includes(part), `${part}\n--- in ---\n${text}`);
   }

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allRows, editRows, newName, pendingFiles, rowAbove, rowBeside, type EditRow } from "../src/editRows";
-import { planCount, planRows } from "../src/planRows";
-import type { Edits, Plan } from "../src/protocol";
+import { duration } from "../src/figures";
+import { nodesBelow, planNodes, type PlanNode } from "../src/planNodes";
+import { planCount, stepRow } from "../src/planRows";
+import type { Edits, Plan, PlanItem } from "../src/protocol";
 import { Store, type Session } from "../src/state";
+import { StepClock } from "../src/stepClock";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => decodeURIComponent(uri.replace("file:///project/", ""));
@@ -20,20 +23,77 @@ function sessions(...ids: string[]): Session[] {
 const rowOf = (rows: readonly EditRow[], name: string): EditRow | undefined => rows.find((row) => row.kind === "file" && relative(row.file.uri) === name);
 const label = (row: EditRow | undefined): string => (row?.kind === "file" ? relative(row.file.uri) : (row?.label ?? ""));
 
-test("each state of an item has its icon, its colour and its word for a screen reader", () => {
-  const rows = planRows(params<Plan>("plan"), true);
-  const looks = Object.fromEntries(rows.map((row) => [row.spoken.split(", ").at(-1) ?? "", [row.icon, row.color]]));
-  assert.deepEqual(looks, {
-    completed: ["pass-filled", "charts.green"],
-    "in progress": ["sync~spin", "charts.blue"],
-    pending: ["circle-large-outline", undefined],
-  });
-  const current = rows.find((row) => row.icon === "sync~spin");
-  assert.equal(current?.description, "正在翻譯問候語");
+const step = (change: Partial<PlanItem>): PlanItem => {
+  const [item] = params<Plan>("plan").items;
+  assert.ok(item);
+  return { ...item, content: "Step", activeForm: "Stepping", ...change };
+};
+
+test("each state of a step has its icon, its colour and its words for a screen reader", () => {
+  const look = (change: Partial<PlanItem>, running = true): unknown[] => {
+    const { icon, color, spoken } = stepRow(step(change), running);
+    return [icon, color, spoken];
+  };
+  assert.deepEqual(look({ status: "pending", verification: "none" }), ["circle-large-outline", undefined, "Step, to do"]);
+  assert.deepEqual(look({ status: "pending", verification: "none", held: true }), ["debug-pause", "charts.yellow", "Step, held"]);
+  assert.deepEqual(look({ status: "in_progress", verification: "none" }), ["sync~spin", "charts.blue", "Step, in progress"]);
+  assert.deepEqual(look({ status: "in_progress", verification: "none" }, false), ["debug-pause", "charts.blue", "Step, in progress"]);
+  assert.deepEqual(look({ verification: "shown" }), ["pass-filled", "charts.green", "Step, done"]);
+  assert.deepEqual(look({ verification: "claimed" }), ["pass", "descriptionForeground", "Step, done, nothing on record"]);
+  assert.deepEqual(look({ verification: "contradicted" }), ["warning", "charts.orange", "Step, done, but its last command failed"]);
 });
 
-test("an item in progress does not turn once the run is over", () => {
-  assert.ok(planRows(params<Plan>("plan"), false).every((row) => row.icon !== "sync~spin"));
+test("a step's hover says what is on record for it and what it took", () => {
+  const [first] = params<Plan>("plan").items;
+  assert.ok(first);
+  assert.equal(stepRow(first, true).tooltip, "Read 問候.py\nDone\n1 file\n310 tokens · $0.0125");
+});
+
+const session = (plan: Plan): Session => {
+  const store = new Store();
+  const begun = store.begin(plan.sessionId, "Task");
+  store.setPlan(plan);
+  return begun;
+};
+const rowsOf = (nodes: readonly PlanNode[]): string[] => nodes.map((node) => ("row" in node ? `${node.row.label} | ${node.row.description}` : node.kind));
+
+test("what happened beside the plan stands around its steps, and below each what stands behind it", () => {
+  const plan = session(params<Plan>("plan"));
+  const nodes = planNodes(plan);
+  assert.deepEqual(rowsOf(nodes), ["Before the plan | 1 look", "Read 問候.py | ", "翻譯問候語 👋 | 正在翻譯問候語", "Run the tests | "]);
+  const below = nodes.map((node) => rowsOf(nodesBelow(plan, node, relative)));
+  assert.deepEqual(below, [[], ["問候.py | src"], ["python3 greet.py | exit 1 · 0.2 s"], []]);
+});
+
+test("a file of a step says that it is to be reviewed while it is", () => {
+  const plan = session(params<Plan>("plan"));
+  const [file] = params<Edits>("edits").files;
+  assert.ok(file);
+  plan.edits = { ...params<Edits>("edits"), files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["1"] }] };
+  const done = planNodes(plan)[1];
+  assert.ok(done?.kind === "item" && done.reviewable);
+  assert.deepEqual(rowsOf(nodesBelow(plan, done, relative)), ["問候.py | src · to review"]);
+});
+
+test("without a plan the rows are what the agent was seen doing, marked as inferred", () => {
+  const plan = { ...params<Plan>("plan.empty") };
+  assert.deepEqual(rowsOf(planNodes(session(plan))), plan.inferred.map((text) => `${text} | inferred`));
+});
+
+test("the time of the step in progress goes on from the server's last count, and begins anew for another", () => {
+  let now = 0;
+  const clock = new StepClock(() => now);
+  const elapsed = (id: string, seconds: number): number => clock.elapsed("s", step({ id, evidence: { ...step({}).evidence, seconds } }));
+  assert.equal(elapsed("1", 3), 3);
+  now = 2000;
+  assert.equal(elapsed("1", 3), 5);
+  assert.equal(elapsed("1", 4.5), 4.5);
+  now = 3000;
+  assert.deepEqual([elapsed("1", 4.5), elapsed("2", 0)], [5.5, 0]);
+});
+
+test("figures are short: seconds, minutes, hours", () => {
+  assert.deepEqual([0.42, 9.96, 12.3, 185, 3725].map(duration), ["0.4 s", "10 s", "12 s", "3 min 5 s", "1 h 2 min"]);
 });
 
 test("the count is completed of total, and nothing without a plan", () => {

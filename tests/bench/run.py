@@ -19,6 +19,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import long_files
+
 from support.client import Client
 
 HERE = Path(__file__).parent

@@ -97,8 +97,6 @@ def test_a_conflict_is_decided_by_hunk(review: InTerminal, hello: Path) -> None:
     review.answer("Accept hello.py?", "h")
     review.answer("Accept change 1 of 3?", "y")
     review.until("Meanwhile you wrote there:")
-    review.answer("Accept hello.py?", "h")
-    review.answer("Accept change 1 of 3?", "y")
     review.answer("Both of you changed these lines.", "n")
     review.answer("Both of you changed these lines.", "y")
     review.answer("Accept new/文件.py?", "n")

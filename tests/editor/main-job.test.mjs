@@ -42,10 +42,12 @@ editorTest("before the first task the view says what to do", async ({ page }) =>
 
 editorTest("the plan shows all three states while the agent works, and nothing is on disk", async ({ page, workspace }) => {
   await runTask(page, "Add type hints to hello.py");
-  const rows = await page.rows("Plan", (all) => all.length === 4 && all[0].label.startsWith("Allow"));
-  const [done, doing, open] = rows.slice(1);
-  assert.deepEqual([done.label, done.icon, done.name], ["Read hello.py", "pass-filled", "Read hello.py, completed"]);
-  assert.deepEqual([doing.label, doing.description, doing.icon], ["Add type hints", "Adding type hints", "sync modifier-spin"]);
+  const rows = await page.rows("Plan", (all) => all.length === 6 && all[0].label.startsWith("Allow"));
+  const [done, doing, hello, note, open] = rows.slice(1);
+  assert.deepEqual([done.label, done.icon, done.name], ["Read hello.py", "pass-filled", "Read hello.py, done"]);
+  assert.deepEqual([doing.label, doing.icon], ["Add type hints", "sync modifier-spin"]);
+  assert.match(doing.description, /^Adding type hints( · \d+ s)?$/);
+  assert.deepEqual(labels([hello, note]), ["hello.py", "note ü.md"]);
   assert.deepEqual([open.label, open.description, open.icon], ["Write a note", "", "circle-large-outline"]);
   await page.until("the count", async () => (await page.viewDescription("Plan")) === "1/3");
   assert.match(await page.viewMessage("Plan"), /Replay: a recorded conversation/);
@@ -60,7 +62,10 @@ editorTest("a command is asked for, allowed, and the run goes on to the end", as
   await page.toastButton("Run “echo gate”", "Allow Once");
   await page.toast("All three steps are done.");
   await page.until("the final count", async () => (await page.viewDescription("Plan")) === "3/3");
-  await page.rows("Plan", (rows) => rows.length === 3 && rows.every((row) => row.icon === "pass-filled"));
+  const rows = await page.rows("Plan", (all) => all.length === 3);
+  assert.deepEqual(rows.map(({ icon }) => icon), ["pass-filled", "pass-filled", "pass"]);
+  assert.deepEqual(rows.map(({ expanded }) => expanded), [undefined, false, undefined]);
+  assert.equal(rows[2].name, "Write a note, done, nothing on record");
 });
 
 editorTest("the proposed changes are listed by file and hunk, with a badge", async ({ page }) => {

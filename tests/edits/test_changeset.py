@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from random import Random
 
 import hypothesis.strategies as st
-from hypothesis import given
+from hypothesis import example, given
 
 from edits.patching import patched
 from fairlead.edits import changeset as cs
@@ -124,6 +124,8 @@ STEPS = st.lists(
 )
 
 
+@example("c\n}\na\nb\n", [("propose", "b\na\n"), ("type", "a\nc\na\n}\n")])  # seen twice, at other lines
+@example("a\nb\na\n", [("propose", "z"), ("type", "a\na\nb\n")])  # the last line loses its end
 @given(st.none() | TEXTS, STEPS)
 def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps: list[tuple[str, str | int]]) -> None:
     """What the person has is known and changes by accepts alone; lines of both sides are one or are a conflict."""
@@ -321,6 +323,18 @@ def test_what_was_proposed_while_an_accept_was_under_way_stays_proposed() -> Non
     applied = "A\nb\nc\n"
     assert (the(changes).base, the(changes).current, the(changes).proposed) == (applied, applied, "A\nb\nC\n")
     assert [(hunk.old, hunk.new) for hunk in the(changes).hunks] == [(("c\n",), ("C\n",))]
+
+
+def test_what_was_renamed_further_while_its_accept_was_under_way_stays_so() -> None:
+    """The file has the first of the new paths now; the second one is proposed for it there, with what was edited."""
+    changes = cs.rename(Changeset(), PATH, "/ws/b", "a\n", None, None)
+    before = the(changes)
+    done = cs.accepted(before, [])
+    further = cs.rename(changes, "/ws/b", "/ws/c", None, None, None)
+    further = cs.propose(further, "/ws/c", None, "b\n", None, None)
+    moved = the(cs.accept(further, before, done), "/ws/b")
+    assert (moved.kind, moved.new_path, moved.base, moved.proposed) == ("rename", "/ws/c", "a\n", "b\n")
+    assert len(cs.accept(changes, before, done)) == 0
 
 
 def test_a_created_file_that_was_accepted_is_modified_from_then_on() -> None:

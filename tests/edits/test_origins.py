@@ -48,6 +48,28 @@ def test_no_hunk_is_without_an_origin(base: str, texts: list[str]) -> None:
     assert set(found) <= {str(number) for number in range(1, len(texts) + 1)}
 
 
+@pytest.mark.parametrize(
+    ("by_hand", "items"),
+    [
+        ("a\nby hand\nc\nd\nE\nf\n", ["1", "2"]),
+        ("a\nB\nmore\nc\nd\nE\nf\n", ["1", "2"]),
+        ("a\nB\nc\nd\nf\n", ["1", "2"]),
+        ("a\nb\nc\nd\nE\nf\n", ["2"]),
+        ("a\nall\nby\nhand\nf\n", ["2"]),
+    ],
+)
+def test_what_a_person_changes_by_hand_stays_with_its_step(by_hand: str, items: list[str]) -> None:
+    """The hunk that they changed is the item's still; of several in one, the latest one's."""
+    steps = ["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"]
+    origins, last = Origins.untouched(BASE), BASE
+    for number, text in enumerate(steps, 1):
+        origins, last = origins.after(last, text, Origin(number, str(number), "c")), text
+    origins = origins.amended(last, by_hand)
+    found = [origins.of(hunk) for hunk in hunks(BASE, by_hand)]
+    assert [origin and origin.item_id for origin in found] == items
+    assert (len(origins.lines), len(origins.gaps)) == (len(split_lines(by_hand)), len(split_lines(by_hand)) + 1)
+
+
 BASE = "a\nb\nc\nd\ne\nf\n"
 SCENARIOS = {
     "each item its line": (["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"], ["1", "2"]),

@@ -38,6 +38,31 @@ def test_what_a_diff_does_is_never_changed(a: list[str], b: list[str]) -> None:
         end = a1
 
 
+SAME = st.sampled_from(["a\n", "\n"])
+SCRIPTS = st.lists(
+    st.tuples(st.lists(SAME, min_size=1, max_size=3), st.lists(SAME, max_size=2), st.lists(SAME, max_size=2)),
+    max_size=5,
+)
+
+
+@given(SCRIPTS)
+def test_runs_stay_apart_however_alike_the_lines_are(script: list[tuple[list[str], list[str], list[str]]]) -> None:
+    """Any way of writing a change, not only what a diff finds: each run moves between its neighbours, none over one."""
+    a: list[str] = []
+    b: list[str] = []
+    blocks: list[Block] = []
+    for kept, old, new in script:
+        a, b = [*a, *kept], [*b, *kept]
+        if old or new:
+            blocks.append((len(a), len(a) + len(old), len(b), len(b) + len(new)))
+        a, b = [*a, *old], [*b, *new]
+    a, b = [*a, "end\n"], [*b, "end\n"]
+    drawn = drawn_well(blocks, a, b)
+    assert made(drawn, a, b) == b
+    ends = [-1, *(block[1] for block in drawn)]
+    assert all(end < block[0] for end, block in zip(ends, drawn, strict=False))
+
+
 @given(LINES, LINES)
 def test_what_is_drawn_well_is_left_as_it_is(a: list[str], b: list[str]) -> None:
     """A second time changes nothing."""

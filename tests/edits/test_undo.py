@@ -1,8 +1,12 @@
 """Taking decisions back and doing them again: the stack, and what has moved on in the meantime."""
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given, settings
 
 from edits.bench import PATH, Bench
+from fairlead.edits.proposal import Proposal
+from fairlead.edits.text import split_lines
 from fairlead.edits.undo import FileStep, MovedOn, Step, Steps
 
 BASE = "x\na\ny\na\nz\n"
@@ -10,6 +14,69 @@ BASE = "x\na\ny\na\nz\n"
 
 def hunk_ids(bench: Bench) -> list[str]:
     return [hunk.id for hunk in bench.proposal.hunks]
+
+
+# few different lines, so that they repeat and cross, and sometimes no last line end
+TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "\n", "}\n", "d\r\n", "z"]), max_size=8).map("".join)
+WRITES = st.tuples(st.sampled_from(["propose", "type", "amend"]), TEXTS)
+DECISIONS = st.tuples(st.sampled_from(["accept", "over mine", "reject", "delete"]), st.integers(0, 9) | st.none())
+BACK = st.tuples(st.sampled_from(["undo", "redo"]), st.none())
+
+
+@settings(max_examples=300)
+@given(st.none() | TEXTS, st.lists(WRITES | DECISIONS | BACK, min_size=4, max_size=20))
+def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, steps: list[tuple[str, object]]) -> None:
+    """To the very bytes before an accept; of anything else it changes no byte of the person's file."""
+    bench = Bench(start)
+    for what, given_value in steps:
+        disk, known = bench.disk, lines(bench)
+        decided = len(bench.steps.done)
+        ids = [bench.proposal.hunks[given_value % len(bench.proposal.hunks)].id] if (
+            isinstance(given_value, int) and bench.proposal.hunks
+        ) else None  # fmt: skip
+        match what:
+            case "propose" | "type":
+                getattr(bench, what)(given_value)
+                known |= lines(bench)
+            case "amend" if not bench.proposal.settled and bench.proposal.proposed is not None:
+                bench.amend(str(given_value))
+                known |= lines(bench)
+            case "delete" if bench.proposal.proposed is not None:
+                bench.delete()
+            case "accept" | "over mine" if not bench.proposal.settled:
+                bench.accept(ids, over_mine=what == "over mine")
+            case "reject" if not bench.proposal.settled:
+                bench.reject(ids)
+            case "undo" | "redo" if bench.steps.done if what == "undo" else bench.steps.undone:
+                [file] = (bench.steps.done if what == "undo" else bench.steps.undone)[-1].files
+                file = file if what == "undo" else file.turned
+                try:
+                    getattr(bench, what)()
+                except MovedOn:
+                    assert (bench.disk, len(bench.steps.done)) == (disk, decided)
+                else:
+                    assert bench.disk == (file.before.current if file.in_file else disk)
+                    known |= said(file.before)
+        if what in ("propose", "reject", "amend", "delete"):
+            assert bench.disk == disk
+        assert lines(bench) <= known
+        proposal = bench.proposal
+        assert proposal.current == bench.disk
+        if proposal.proposed is not None:
+            count = len(split_lines(proposal.proposed))
+            assert (len(proposal.origins.lines), len(proposal.origins.gaps)) == (count, count + 1)
+        if not proposal.whole:
+            assert proposal.in_conflict == (proposal.base != bench.disk)
+
+
+def lines(bench: Bench) -> set[str]:
+    """What stands anywhere: no line is ever put together out of two."""
+    return said(bench.proposal) | set(split_lines(bench.disk or ""))
+
+
+def said(proposal: Proposal) -> set[str]:
+    texts = (proposal.base, proposal.current, proposal.proposed)
+    return {line for text in texts for line in split_lines(text or "")}
 
 
 def test_the_ids_of_equal_hunks_come_back_with_an_undo() -> None:

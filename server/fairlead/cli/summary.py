@@ -51,14 +51,15 @@ def result_lines(result: wire.RunResult, said: str, seconds: float, marks: Marks
     kind = f" ({result['error']['kind']})" if result["error"] else ""
     head = Text(f"{marks.done if good else marks.failed} {what}{kind}", style="bold green" if good else "bold red")
     head.append(f"  {usage_words(result['usage'], seconds, marks)}", style="not bold dim default")
+    record = [Text(f"  {clean(result['record'])}", style="dim")] if result["record"] else []
     message = clean(result["message"]).strip().removeprefix(clean(said).strip()).strip()
     if good or result["stopReason"] == "cancelled" or not message:
-        return [head]
-    return [head, *(Text(f"  {line}" if line else "", style="red") for line in message.split("\n"))]
+        return [head, *record]
+    return [head, *record, *(Text(f"  {line}" if line else "", style="red") for line in message.split("\n"))]
 
 
 def usage_words(usage: wire.UsageWire, seconds: float, marks: Marks) -> str:
-    """Requests, tokens and the share of them that came from the cache; a recording without numbers has none."""
+    """Requests, tokens, the share of them that came from the cache, and the cost, as far as they are known."""
     requests = usage["requests"]
     words = [f"{requests} request{'s' if requests != 1 else ''}"]
     cached = usage["cacheReadTokens"]
@@ -67,6 +68,8 @@ def usage_words(usage: wire.UsageWire, seconds: float, marks: Marks) -> str:
         words.append(f"{read:,} tokens in ({cached / read:.0%} cached)")
     if usage["outputTokens"]:
         words.append(f"{usage['outputTokens']:,} out")
+    if usage["costUsd"] is not None:
+        words.append(f"${usage['costUsd']:.2f}")
     return f" {marks.note} ".join([*words, f"{seconds:.1f} s"])
 
 

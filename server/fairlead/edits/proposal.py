@@ -130,8 +130,13 @@ class Proposal:
             return False
         return self.current is None or self.kind in ("create", "delete") or bool(self.conflicts)
 
+    @cached_property
+    def _made_by(self) -> dict[str, Origin | None]:
+        return {hunk.id: self.origins.of(hunk) or self.made for hunk in self.hunks}
+
     def origin(self, hunk: Hunk) -> Origin | None:
-        return self.origins.of(hunk) or self.made
+        """Who made the latest change in one of the hunks."""
+        return self._made_by[hunk.id]
 
     @cached_property
     def item_ids(self) -> tuple[str, ...]:

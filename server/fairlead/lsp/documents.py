@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,49 @@ from fairlead.lsp.params import file_path
 from fairlead.workspace.editor import Buffer
 
 
-@dataclass
 class Document:
-    uri: str
-    path: Path
-    text: str
-    version: int
+    """An open document. Held in lines, so that a change costs what it changes and not the whole text."""
+
+    def __init__(self, uri: str, path: Path, text: str, version: int) -> None:
+        self.uri = uri
+        self.path = path
+        self.version = version
+        self._text: str | None = text
+        self._lines = split_lines(text)
+
+    @property
+    def text(self) -> str:
+        if self._text is None:
+            self._text = "".join(self._lines)
+        return self._text
+
+    def change(self, change: dict[str, Any], encoding: str) -> None:
+        """One content change (LSP 3.18, `TextDocumentContentChangeEvent`)."""
+        if change.get("range") is None:
+            self._text, self._lines = change["text"], split_lines(change["text"])
+            return
+        lines = self._lines
+        start, end = (_place(lines, change["range"][name], encoding) for name in ("start", "end"))
+        first, last = start[0], min(end[0] + 1, len(lines))
+        head = lines[start[0]][: start[1]] if start[0] < len(lines) else ""
+        tail = lines[end[0]][end[1] :] if end[0] < len(lines) else ""
+        # half of a line end may find its other half beside the change
+        if first > 0 and not head:
+            first, head = first - 1, lines[first - 1]
+        if last < len(lines):
+            tail, last = tail + lines[last], last + 1
+        lines[first:last] = split_lines(head + change["text"] + tail)
+        self._text = None
+
+
+def _place(lines: list[str], position: dict[str, int], encoding: str) -> tuple[int, int]:
+    """The line and the offset in it that a position means; beyond a line's or the text's end it is that end."""
+    row = position["line"]
+    if row >= len(lines):
+        if lines and not lines[-1].endswith(("\n", "\r")):
+            return len(lines) - 1, len(lines[-1])
+        return len(lines), 0
+    return row, offset_at([lines[row]], {"line": 0, "character": position["character"]}, encoding)
 
 
 class Documents:
@@ -63,7 +99,7 @@ class Documents:
             return None
         self._stamp += 1
         for change in changes:
-            document.text = self._apply(document.text, change)
+            document.change(change, self.encoding)
         document.version = version
         return document.path
 
@@ -83,11 +119,3 @@ class Documents:
     def saved(self, uri: str) -> Path | None:
         self._stamp += 1
         return file_path(uri)
-
-    def _apply(self, text: str, change: dict[str, Any]) -> str:
-        if change.get("range") is None:
-            return change["text"]
-        lines = split_lines(text)
-        start = offset_at(lines, change["range"]["start"], self.encoding)
-        end = offset_at(lines, change["range"]["end"], self.encoding)
-        return text[:start] + change["text"] + text[end:]

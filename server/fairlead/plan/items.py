@@ -133,7 +133,7 @@ def heeded(items: Sequence[PlanItem], previous: Sequence[PlanItem], wish: Wish) 
     for item in items:
         was = old.get(item.id)
         if was is None and (item.id in ids or item.content in contents):
-            raise PlanError(f"Item {item.id}: the user dropped this step. Leave it out.")
+            raise PlanError(f"Item {item.id}: the user dropped this step ({item.content}). Leave it out.")
         if was is not None:
             if was.held and item.status != was.status:
                 raise PlanError(f"Item {item.id}: the user holds this step. Keep it as it is and go on with another.")

@@ -4,12 +4,12 @@ What is done is what the files say afterwards; an editor's answer alone only cou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.session.session import Session
-from fairlead.workspace.disk import DiskText, decode, read_bytes
+from fairlead.workspace.disk import BOM, DiskText, read_bytes
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.write import FileChange, write_files
 
@@ -35,7 +35,7 @@ async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> 
     results: dict[int, Carried] = {}
     reason = ""
     if shared:
-        applied = await session.editor.apply(label, shared)
+        applied = await session.editor.apply(label, [_marked(session, edit) for edit in shared])
         reason = "" if applied.ok else applied.reason or "The editor did not apply the edit."
         for edit in shared:
             # an editor may fail half-way without undoing what it did, so each file is looked at
@@ -59,6 +59,13 @@ def _is_own(session: Session, edit: FileEdit) -> bool:
         return False
 
 
+def _marked(session: Session, edit: FileEdit) -> FileEdit:
+    """A new file's byte order mark is for the editor a part of its text."""
+    if edit.old is None and edit.new is not None and edit.path in session.files.person.marked:
+        return replace(edit, new=f"\ufeff{edit.new}")
+    return edit
+
+
 def _says(session: Session, edit: FileEdit) -> bool:
     if edit.new_path is not None and _text(session, edit.path) is not None:
         return False
@@ -76,6 +83,7 @@ def _text(session: Session, path: Path) -> str | None:
 def _hold(session: Session, edit: FileEdit) -> None:
     person = session.files.person
     if edit.new_path is not None:
+        person.moved(edit.path, edit.new_path)
         person.hold(edit.path, edit.old, None)
         person.hold(edit.new_path, None, edit.new)
     else:
@@ -85,9 +93,11 @@ def _hold(session: Session, edit: FileEdit) -> None:
 def _write(session: Session, edit: FileEdit) -> Carried:
     """Writes a closed file, if it says what it should."""
     try:
-        data = read_bytes(edit.path)
-        disk = decode(data, edit.path.name) if data is not None else DiskText("")
-        if (disk.text if data is not None else None) != edit.old:
+        session.files.person.forget(edit.path)
+        known, data = session.files.person.on_disk(edit.path), read_bytes(edit.path)
+        disk = known or DiskText("", mark=BOM if edit.path in session.files.person.marked else b"")
+        says = disk.text if known is not None else None
+        if says != edit.old or data != (disk.encode(disk.text) if known is not None else None):
             return Carried(False, f"{edit.path.name} changed at the same moment.")
         text = edit.new or ""
         what = disk.oddity or DiskText(text).oddity
@@ -101,7 +111,9 @@ def _write(session: Session, edit: FileEdit) -> Carried:
         return Carried(False, str(error))
     except OSError as error:
         return Carried(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is as it was.")
-    session.files.person.forget(edit.path)
+    session.files.person.moved(edit.path, moved)
+    if edit.data is None:
+        session.files.person.wrote(moved, after, replace(disk, text=text))
     return Carried(True, RESTORED if edit.data is not None else OWN_WRITE.format(what=what))
 
 

@@ -26,6 +26,7 @@ class DeleteFile:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         path = self._files.root.resolve(input["path"])
+        self._files.root.check_no_link(input["path"])
         self._files.delete(path, call.item_id, call.id)
         return (
             "Proposed (deletion)." if self._files.proposal(path) else "Done: what was proposed there is not any more."

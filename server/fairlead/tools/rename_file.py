@@ -34,6 +34,7 @@ class RenameFile:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         root = self._files.root
         path, new_path = root.resolve(input["path"]), root.resolve(input["new_path"])
+        root.check_no_link(input["path"])
         if path == new_path:
             raise ToolError("Both paths are the same file.")
         self._files.rename(path, new_path, call.item_id, call.id)

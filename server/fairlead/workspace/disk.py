@@ -88,10 +88,13 @@ def read_text(path: Path) -> DiskText | None:
 def read_content(path: Path) -> DiskText | None:
     """As `read_text`, and of a binary file one line that says which it is: enough to delete or to move it."""
     data = read_bytes(path)
-    if data is None:
-        return None
+    return None if data is None else content_of(data, path.name)
+
+
+def content_of(data: bytes, name: str) -> DiskText:
+    """As `decode`, and of what is no text one line that says which it is."""
     try:
-        return decode(data, path.name)
+        return decode(data, name)
     except BinaryFile:
         return DiskText(f"(binary file, {len(data):,} bytes, SHA-256 {hashlib.sha256(data).hexdigest()})", "binary")
 

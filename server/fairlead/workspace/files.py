@@ -130,6 +130,7 @@ class Files:
             raise ToolError("The content holds a NUL character; only text files can be written.")
         self._check_place(path)
         known = self._changes.leading_to(str(path))
+        text = self._without_mark(Path(known.path) if known else path, text)
         if known is None or known.base is not None:
             self.person.check_carried(Path(known.path) if known else path, text)
         current = self.current(path) if known is None and not self.proposal(path) else None
@@ -161,6 +162,8 @@ class Files:
             )
         self._take(path, cs.rename(self._changes, str(path), str(new_path), current, item_id, call_id))
         self.seen.note(new_path, self._known(new_path))
+        if path in self.person.marked:
+            self.person.marked.add(new_path)
 
     def _existing(self, path: Path) -> str:
         """The text, or of a binary file its line, of a file that is there for the agent."""
@@ -188,6 +191,17 @@ class Files:
             return self.read(path)
         except ToolError:
             return None
+
+    def _without_mark(self, path: Path, text: str) -> str:
+        """A byte order mark is no part of a text: a file keeps the one that it has, only a new one can get one."""
+        if not text.startswith("\ufeff"):
+            return text
+        disk = self.person.on_disk(path)
+        if disk is None:
+            self.person.marked.add(path)
+        elif not disk.mark:
+            raise ToolError("The content begins with a byte order mark (U+FEFF), which the file has not. Leave it out.")
+        return text[1:]
 
     def _check_place(self, path: Path) -> None:
         """A file cannot be below a file, on the disk or among the proposals."""

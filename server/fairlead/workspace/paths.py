@@ -44,6 +44,17 @@ class Root:
             raise ToolError(f"Not a usable path: {given[:200]} ({error.strerror or error})") from error
         return self.path / real.relative_to(self.real)
 
+    def check_no_link(self, given: str) -> None:
+        """A link and what it leads to are two things: what is done to one path must not happen to the other.
+
+        Raises:
+            ToolError: the path itself is a symbolic link.
+        """
+        if os.path.islink(os.path.normpath(self.path / given)):
+            raise ToolError(
+                f"{given} is a symbolic link. Links cannot be deleted or renamed here; name the file itself."
+            )
+
     def relative(self, path: Path) -> str:
         """How people and the model name a file: relative to the root, with forward slashes."""
         return path.relative_to(self.path).as_posix() if path.is_relative_to(self.path) else str(path)

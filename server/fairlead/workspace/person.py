@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
-from fairlead.workspace.disk import BinaryFile, DiskText, odd_line_ends, read_content
+from fairlead.workspace.disk import BinaryFile, DiskText, Encoding, content_of, odd_line_ends, read_bytes
 from fairlead.workspace.editor import Buffer, Buffers
 
 Signature = tuple[int, int, int, int]
@@ -27,6 +27,9 @@ class PersonsFiles:
         self._buffers = buffers
         self._held: dict[Path, _Held] = {}
         self._read: dict[Path, tuple[Signature, DiskText]] = {}
+        self.marked: set[Path] = set()  # new files that are to begin with a byte order mark
+        self._encodings: dict[Path, Encoding] = {}
+        self._written: dict[Path, tuple[bytes, DiskText]] = {}
 
     @property
     def stamp(self) -> int:
@@ -63,14 +66,41 @@ class PersonsFiles:
         known = self._read.get(path)
         if known is not None and known[0] == signature:
             return known[1]
-        disk = read_content(path)
-        if disk is not None and signature is not None:
+        data = read_bytes(path)
+        if data is None:
+            return None
+        disk = self._as_it_was(path, data)
+        if signature is not None:
             self._read[path] = (signature, disk)
+        return disk
+
+    def _as_it_was(self, path: Path, data: bytes) -> DiskText:
+        """Bytes alone do not always tell their encoding: what Fairlead wrote is in the one that it wrote it in, and a
+        text whose last unusual letter went is still in the one that it was in."""
+        written = self._written.get(path)
+        if written is not None and written[0] == data:
+            return written[1]
+        disk = content_of(data, path.name)
+        if disk.encoding in ("cp1252", "latin-1"):
+            self._encodings[path] = disk.encoding
+        elif disk.encoding == "utf-8" and not disk.mark and disk.text.isascii():
+            return replace(disk, encoding=self._encodings.get(path, "utf-8"))
         return disk
 
     def forget(self, path: Path) -> None:
         """The next look reads the bytes themselves: a signature may stay the same where they do not."""
         self._read.pop(path, None)
+
+    def wrote(self, path: Path, data: bytes, disk: DiskText) -> None:
+        """Fairlead wrote a file itself, and knows what its bytes mean."""
+        self.forget(path)
+        self._written[path] = (data, disk)
+
+    def moved(self, path: Path, target: Path) -> None:
+        """A file has another path: it is in the encoding there that it was in here."""
+        self.forget(path)
+        if path in self._encodings:
+            self._encodings[target] = self._encodings[path]
 
     def buffer(self, path: Path) -> Buffer | None:
         return self._buffers.open_buffer(path)

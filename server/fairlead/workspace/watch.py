@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 MAX_FOLDERS = 500
 DEBOUNCE_MS = 400
 STEP_MS = 100
+AGAIN = 1.0  # seconds after which watching is tried again where it failed
 
 
 class Watcher:
@@ -49,8 +50,8 @@ class Watcher:
     async def _run(self) -> None:
         """Watches what is to be watched, and begins anew when that becomes more."""
         awatch = await asyncio.to_thread(_awatch)
-        try:
-            while True:
+        while True:
+            try:
                 self._more.clear()
                 folders = [folder for folder in self._folders if folder.is_dir()]
                 if not folders:
@@ -71,8 +72,9 @@ class Watcher:
                 while found is not None:
                     self._tell(Path(name) for _, name in found)
                     found = await anext(changes, None)
-        except OSError as error:
-            log.warning("files are not watched: %s", error)
+            except (OSError, RuntimeError) as error:  # the library raises the second kind at odd file names
+                log.warning("watching begins anew: %s", error)
+                await asyncio.sleep(AGAIN)
 
     def _tell(self, paths: Iterable[Path]) -> None:
         for path in set(paths):

@@ -1,0 +1,95 @@
+// Plan first and go, a question of the agent's, a question to the agent, the record, the plan's history, undoing a step.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { edit, plan, useAgent } from "./agent.mjs";
+
+const PLAN = "Plan";
+const steps = (first, second) => plan(["Greet a", first, "Greeting a"], ["Greet b", second, "Greeting b"]);
+const ask = (question, ...options) => ({ ask_user: { question, ...(options.length > 0 ? { options } : {}) } });
+const editorTest = useAgent(
+  [
+    { calls: [steps("pending", "pending")] },
+    { text: "This is my plan." },
+    { calls: [steps("in_progress", "pending"), edit("a.txt", "one", "hello"), ask("Which tone?", "Formal", "Casual")] },
+    { calls: [steps("completed", "in_progress"), edit("b.txt", "two", "hi"), ask("Which name?")] },
+    { calls: [steps("completed", "completed")] },
+    { text: "Both are greeted." },
+    { text: "It is *forty-two*." },
+    { calls: [ask("Still there?", "Yes", "No")] },
+    { text: "Never said." },
+  ],
+  { workspace: { "a.txt": "one\n", "b.txt": "two\n" }, viewport: { width: 1280, height: 1100 } },
+);
+// VS Code shows few messages at a time as toasts, so what must be seen is looked for in the view
+const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
+const asks = (question) => (rows) => rows.some(({ label }) => label === `Answer: ${question}`);
+const conversation = (page) => page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+
+editorTest("plan first: the plan is there, nothing is done, and the person may change it", async ({ page, workspace }) => {
+  await page.showContainer("Agent");
+  await page.runCommand("Agent: Plan First...");
+  await page.fillInput("Greet everyone", { title: "Agent: Plan First" });
+  const told = await page.toast("the plan has 2 steps");
+  assert.deepEqual(told.buttons, ["Go", "Show Plan"]);
+  assert.equal(disk(workspace, "a.txt"), "one\n");
+  await page.closeToast("the plan has 2 steps");
+});
+
+editorTest("go does the plan; a question takes no focus, and its row opens the choice", async ({ page }) => {
+  await page.viewTitleAction(PLAN, "Go");
+  await page.rows(PLAN, asks("Which tone?"));
+  assert.ok(!(await page.page.locator(".quick-input-widget").isVisible()));
+  assert.match((await page.statusItem("fairlead.status")).text, /waits for you/);
+  await page.rowAction(PLAN, "Answer: Which tone?", "Answer");
+  const open = await page.quickInput("Agent: Answer");
+  assert.deepEqual(open.items.map(({ label }) => label), ["Formal", "Casual"]);
+  await page.pick("Casual", { title: "Agent: Answer" });
+});
+
+editorTest("a question without options takes any text", async ({ page }) => {
+  await page.clickRow(PLAN, "Answer: Which name?");
+  await page.fillInput("Ada", { title: "Agent: Answer" });
+  await page.rows(PLAN, (rows) => rows.filter(({ icon }) => icon === "pass-filled").length === 2);
+  await page.until("the end of the run", async () => (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"));
+  assert.ok(!(await page.viewTitleActions(PLAN)).includes("Go"));
+});
+
+editorTest("what was accepted of a step is undone, and the other step stays", async ({ page, workspace }) => {
+  await page.runCommand("Agent: Accept All");
+  await page.until("both on disk", () => disk(workspace, "a.txt") === "hello\n" && disk(workspace, "b.txt") === "hi\n");
+  await page.rowMenu(PLAN, "Greet a", "Undo This Step");
+  await page.until("the first undone", () => disk(workspace, "a.txt") === "one\n");
+  assert.equal(disk(workspace, "b.txt"), "hi\n");
+});
+
+editorTest("a question to the agent is answered in the conversation, which opens and has the answers and the record", async ({ page }) => {
+  await page.runCommand("Agent: Ask...");
+  await page.fillInput("How many?", { title: "Agent: Ask" });
+  await conversation(page).locator("em", { hasText: "forty-two" }).waitFor();
+  const body = await conversation(page).locator("body").innerText();
+  for (const part of ["Which tone?", "The user answered: Casual", "The user answered: Ada", "2 of 2 steps"]) assert.ok(body.includes(part), `“${part}” in the conversation`);
+});
+
+editorTest("the record is copied, and the plan's history is a page", async ({ page }) => {
+  await page.runCommand("Agent: Copy Record");
+  const clipboard = await page.until("the record in the clipboard", async () => {
+    const text = await page.page.evaluate(() => navigator.clipboard.readText());
+    return text.includes("Greet a") && text;
+  });
+  assert.match(clipboard, /b\.txt/);
+  await page.runCommand("Agent: Show Plan History");
+  await page.tab("Preview Plan History.md");
+});
+
+editorTest("a stopped run closes the choice of its question", async ({ page }) => {
+  await page.runCommand("Agent: Follow Up");
+  await page.fillInput("Ask me");
+  await page.rows(PLAN, asks("Still there?"));
+  await page.rowAction(PLAN, "Answer: Still there?", "Answer");
+  await page.quickInput("Agent: Answer");
+  await page.page.locator(".notification-toast", { hasText: "Agent" }).locator(".monaco-button", { hasText: "Cancel" }).first().click();
+  await page.until("the choice closed", async () => !(await page.page.locator(".quick-input-widget").isVisible()));
+  await page.rows(PLAN, (rows) => rows.length > 0 && !asks("Still there?")(rows));
+});

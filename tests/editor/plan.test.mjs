@@ -1,0 +1,116 @@
+// The plan in a real VS Code: what stands behind its steps, and the person's hand in it while the agent works.
+
+import assert from "node:assert/strict";
+import { bash, edit, plan, runTask, useAgent } from "./agent.mjs";
+
+const PLAN = "Plan";
+const first = [
+  ["Think about it", "completed"],
+  ["Change a.txt", "in_progress", "Changing a.txt"],
+  ["Check it"],
+  ["Write a note"],
+];
+const editorTest = useAgent(
+  [
+    { calls: [{ read_file: { path: "a.txt" } }, edit("b.txt", "x", "w"), edit("c.txt", "x", "w")] },
+    { calls: [bash("echo first")] },
+    { calls: [plan(["Think about it", "in_progress", "Thinking"], ["Change a.txt"], ["Check it"], ["Write a note"])] },
+    { calls: [plan(...first), edit("a.txt", "one", "ONE"), bash("echo wait"), bash("false")] },
+    { calls: [plan(["Think about it", "completed"], ["Change a.txt", "completed"], ["Check it"], ["Check it with care"], ["Tell the others", "completed"]), edit("b.txt", "w", "y")] },
+    { text: "Stopped here." },
+  ],
+  { workspace: { "a.txt": "one\ntwo\n", "b.txt": "x\n", "c.txt": "x\n" }, viewport: { width: 1280, height: 1100 } },
+);
+const labels = (rows) => rows.map(({ label }) => label);
+const find = (rows, label) => rows.find((row) => row.label === label);
+const steps = (rows) => labels(rows.filter(({ level, label }) => level === 1 && !/^(Allow|Before)/.test(label)));
+const allow = (page, command) => page.rowAction(PLAN, (row) => row.label === `Allow: ${command}`, "Allow Once");
+const has = (label) => (rows) => find(rows, label) !== undefined;
+
+editorTest("without a plan the rows are what the agent was seen doing, as inferred", async ({ page }) => {
+  await page.showContainer("Agent");
+  await runTask(page, "Change it");
+  const rows = await page.rows(PLAN, (all) => all.some(({ description }) => description === "inferred"));
+  const inferred = rows.filter(({ icon }) => icon === "eye");
+  assert.ok(inferred.length > 0 && inferred.every(({ name }) => name.endsWith(", inferred")));
+  await page.rows(PLAN, has("Allow: echo first"));
+  await allow(page, "echo first");
+  await page.rows(PLAN, has("Before the plan"));
+});
+
+editorTest("a step shows what stands behind it, and a tick without anything says so", async ({ page }) => {
+  await page.rows(PLAN, has("Allow: echo wait"));
+  await allow(page, "echo wait");
+  const rows = await page.rows(PLAN, (all) => has("Allow: false")(all) && has("echo wait")(all));
+  const claimed = find(rows, "Think about it");
+  assert.deepEqual([claimed.icon, claimed.description, claimed.name], ["pass", "nothing on record", "Think about it, done, nothing on record"]);
+  const current = find(rows, "Change a.txt");
+  assert.equal(current.expanded, true);
+  assert.match(current.description, /^Changing a\.txt/);
+  assert.deepEqual([find(rows, "a.txt").level, find(rows, "a.txt").description], [2, "to review"]);
+  assert.deepEqual([find(rows, "echo wait").icon, find(rows, "echo wait").level], ["check", 2]);
+  assert.match(find(rows, "echo wait").description, /^exit 0/);
+});
+
+editorTest("the time of the running step goes on", async ({ page }) => {
+  const time = async () => / · (\d+) s$/.exec(find(await page.rows(PLAN), "Change a.txt").description)?.[1];
+  const before = await page.until("a time", time);
+  await page.until("a later time", async () => Number(await time()) > Number(before));
+});
+
+editorTest("a file of a step opens what that step did to it", async ({ page }) => {
+  await page.clickRow(PLAN, "a.txt");
+  await page.tab("a.txt (proposed), this step");
+  await page.diffLines("modified", { wanted: (lines) => lines.includes("ONE") });
+});
+
+editorTest("while the agent works steps are added, reworded, held, dropped and marked", async ({ page }) => {
+  await page.viewTitleAction(PLAN, "Add Step...");
+  await page.fillInput("Tell the others", { title: "Agent: Add Step" });
+  await page.rows(PLAN, (rows) => steps(rows).at(-1) === "Tell the others");
+  await page.rowMenu(PLAN, "Check it", "Add Step");
+  await page.fillInput("Check it twice", { title: "Agent: Add Step" });
+  await page.rows(PLAN, (rows) => steps(rows)[3] === "Check it twice");
+  await page.rowMenu(PLAN, "Check it twice", "Reword");
+  await page.fillInput("Check it with care", { title: "Agent: Reword Step" });
+  await page.rows(PLAN, has("Check it with care"));
+  await page.rowAction(PLAN, "Check it", "Hold");
+  const held = find(await page.rows(PLAN, (rows) => find(rows, "Check it")?.description === "held"), "Check it");
+  assert.deepEqual([held.icon, held.name], ["debug-pause", "Check it, held"]);
+  await page.rowAction(PLAN, "Check it", "Release");
+  await page.rows(PLAN, (rows) => find(rows, "Check it")?.description === "");
+  await page.rowMenu(PLAN, "Write a note", "Drop");
+  await page.rows(PLAN, (rows) => !has("Write a note")(rows));
+  await page.rowMenu(PLAN, "Tell the others", "Mark as Done");
+  const marked = await page.rows(PLAN, (rows) => find(rows, "Tell the others")?.icon === "pass-filled");
+  assert.deepEqual(steps(marked), ["Think about it", "Change a.txt", "Check it", "Check it with care", "Tell the others"]);
+});
+
+editorTest("a step is dragged to another place", async ({ page }) => {
+  const row = (label) => page.page.locator(".pane", { hasText: PLAN }).first().locator(".monaco-list-row", { hasText: label }).first().locator(".label-name");
+  await page.until("the row at its new place", async () => {
+    if (steps(await page.rows(PLAN))[2] === "Check it with care") return true;
+    await row("Check it with care").dragTo(row("Check it"), { timeout: 1500 });
+    return steps(await page.rows(PLAN))[2] === "Check it with care";
+  });
+});
+
+editorTest("a tick that its last command speaks against says so, and what was done beside the plan has a row", async ({ page }) => {
+  await page.rowMenu(PLAN, "Check it", "Hold");
+  await page.rows(PLAN, (rows) => find(rows, "Check it")?.description === "held");
+  await page.rowMenu(PLAN, "Change a.txt", "Reword");
+  await page.fillInput("Too late", { title: "Agent: Reword Step", accept: false });
+  await allow(page, "false");
+  await page.toast("Stopped here.");
+  await page.page.locator(".quick-input-filter input").press("Enter");
+  await page.toast("The plan has changed since");
+  const rows = await page.rows(PLAN, has("Unplanned"));
+  const contradicted = find(rows, "Change a.txt");
+  assert.deepEqual([contradicted.icon, contradicted.color, contradicted.expanded], ["warning", await page.themeColor("charts.orange"), false]);
+  assert.equal(contradicted.name, "Change a.txt, done, but its last command failed");
+  await page.toggleRow(PLAN, "Change a.txt");
+  const below = await page.rows(PLAN, has("false"));
+  await page.toggleRow(PLAN, "Unplanned");
+  await page.rows(PLAN, has("b.txt"));
+  assert.deepEqual([find(below, "false").icon, find(below, "false").name], ["error", "false, failed with exit code 1"]);
+});

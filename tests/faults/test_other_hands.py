@@ -1,0 +1,161 @@
+"""docs/faults.md 6: another hand at the same files: the watch on the disk, and what the model is told of it."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client, Json
+from support.fake_api import Call, FakeApi, Text, Turn, Wait
+
+Connect = Callable[..., Client]
+Replay = Callable[..., dict[str, Any]]
+
+DONE = Turn((Text("Done."),))
+LINES = "".join(f"line {n}\n" for n in range(1, 11))
+
+
+def edit(path: str, old: str, new: str) -> dict[str, Any]:
+    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
+
+
+def told(api: FakeApi, request: int) -> list[str]:
+    """The text blocks behind the results in the last message of a request."""
+    content = api.requests[request].body["messages"][-1]["content"]
+    assert content[0]["type"] == "tool_result"
+    return [block["text"] for block in content if block["type"] == "text"]
+
+
+async def moved(client: Client, version: int) -> Json:
+    """The next state of the proposals; the watch must see a change within moments."""
+    await client.until(lambda: client.last("agent/edits")["version"] > version, deadline=5)
+    return client.last("agent/edits")
+
+
+def overwrite(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def replace(path: Path, text: str) -> None:
+    """As many editors save: beside it first, then in its place."""
+    other = path.with_name(".other")
+    other.write_text(text)
+    os.replace(other, path)
+
+
+@pytest.mark.parametrize("write", [overwrite, replace])
+async def test_fault_06_a_proposal_moves_along_when_its_file_changes_on_disk(
+    workspace: Path, replay: Replay, write: Callable[[Path, str], None]
+) -> None:
+    """docs/faults.md 6: without a question from the client: merged, in conflict, gone, and there again."""
+    folder = workspace / "sub"
+    folder.mkdir()
+    file = folder / "a"
+    file.write_text(LINES)
+    async with Client(
+        workspace, settings=replay({"calls": [edit("sub/a", "line 5\n", "LINE 5\n")]}, {"text": "."})
+    ) as client:
+        await client.run()
+        state = client.last("agent/edits")
+        hunk_id = state["files"][0]["hunks"][0]["id"]
+        write(file, LINES.replace("line 1\n", "line 0\nline 1\n"))
+        state = await moved(client, state["version"])
+        [hunk] = state["files"][0]["hunks"]
+        assert (hunk["id"], hunk["state"], hunk["oldStart"]) == (hunk_id, "pending", 6)
+        write(file, LINES.replace("line 5", "mine"))
+        state = await moved(client, state["version"])
+        [hunk] = state["files"][0]["hunks"]
+        assert (hunk["id"], hunk["conflict"]["current"]) == (hunk_id, "mine\n")
+        file.unlink()
+        state = await moved(client, state["version"])
+        assert state["files"][0]["state"] == "conflict"
+        write(file, LINES.replace("line 5", "LINE 5"))
+        state = await moved(client, state["version"])
+        assert state["files"] == []
+
+
+async def test_fault_06_a_new_file_that_comes_into_being_is_seen(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 6: where a file is only proposed, and where its very folder is."""
+    calls = [{"write_file": {"path": path, "content": "agent\n"}} for path in ("new", "made/by/hand")]
+    async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
+        session = (await client.run())["sessionId"]
+        version = client.last("agent/edits")["version"]
+        (workspace / "new").write_text("mine\n")
+        state = await moved(client, version)
+        assert {Path(file["uri"]).name: file["state"] for file in state["files"]} == {
+            "new": "conflict",
+            "hand": "pending",
+        }
+        (workspace / "made" / "by").mkdir(parents=True)
+        (workspace / "made" / "by" / "hand").write_text("mine\n")
+        params = {"sessionId": session, "target": {"all": True}}
+        review = await client.request("agent/edits/accept", params)
+        assert {one["outcome"] for one in review["outcomes"]} == {"conflict"}
+        assert (workspace / "made" / "by" / "hand").read_text() == "mine\n"
+
+
+async def test_fault_06_the_model_hears_of_files_that_changed_while_it_works(workspace: Path, connect: Connect) -> None:
+    """docs/faults.md 6: behind the round's results: those that it knows, where, and once; its own edits are no news."""
+    for name in ("known", "edited", "unknown"):
+        (workspace / name).write_text(LINES)
+
+    def meanwhile(_: Json) -> Turn:
+        (workspace / "known").write_text(LINES.replace("line 2\n", "").replace("line 9\n", "NINE\nnine\n"))
+        (workspace / "edited").write_text("top\n" + LINES)
+        (workspace / "unknown").write_text("other\n")
+        return Turn((Call("list_files", {}),))
+
+    reads = (Call("read_file", {"path": "known"}), Call("edit_file", edit("edited", "line 5", "FIVE")["edit_file"]))
+    with FakeApi([Turn(reads), meanwhile, Turn((Call("list_files", {}),)), DONE]) as api:
+        async with connect(api) as client:
+            await client.run()
+        assert told(api, 1) == []
+        [note] = told(api, 2)
+        assert note.startswith("<files_changed>\n")
+        assert note.endswith("\n</files_changed>")
+        assert "- known: lines 2, 8-9\n" in note
+        assert "unknown" not in note
+        assert [event["text"] for event in client.events("feedback")][:1] == [note]
+        assert not any("known" in note for note in told(api, 3))
+        assert api.refusals == []
+
+
+async def test_the_model_hears_of_a_review_at_the_next_boundary(workspace: Path, connect: Connect) -> None:
+    """docs/protocol.md, `feedback`: decided while the model speaks; it reads it behind the results of that round."""
+    (workspace / "a").write_text(LINES)
+    go_on = threading.Event()
+    calls = [edit("a", "line 2\n", "TWO\n"), edit("a", "line 8\n", "EIGHT\n")]
+    turns = [
+        Turn(tuple(Call(name, given) for call in calls for name, given in call.items())),
+        Wait(Turn((Call("read_file", {"path": "a", "limit": 2}),)), go_on, before=1),
+        DONE,
+    ]
+    with FakeApi(turns) as api:
+        async with connect(api) as client:
+            session = (await client.request("agent/sessions/create", {}))["sessionId"]
+            run = asyncio.ensure_future(client.run(sessionId=session))
+            await client.until(lambda: len(client.events("tool_finished")) == 2)
+            first, second = [hunk["id"] for hunk in client.last("agent/edits")["files"][0]["hunks"]]
+            uri = (workspace / "a").as_uri()
+            target = {"uri": uri, "hunk": first}
+            params = {"sessionId": session, "target": target, "reason": "two is two"}
+            await client.request("agent/edits/reject", params)
+            await client.request("agent/edits/accept", {"sessionId": session, "target": {"uri": uri, "hunk": second}})
+            go_on.set()
+            assert (await run)["stopReason"] == "end_turn"
+        assert api.refusals == []
+        content = api.requests[-1].body["messages"][-1]["content"]
+        assert [block["type"] for block in content] == ["tool_result", "text"]
+        assert content[0]["content"].startswith("line 1\nline 2\n")
+        note = content[1]["text"]
+        assert note.startswith("<review>\n")
+        assert '- rejected in a, which keeps the lines with - there: The reason given: "two is two"' in note
+        assert "  -line 2\n  +TWO\n" in note
+        assert "- accepted: a" in note
+        [event] = client.events("feedback")
+        assert event["text"] == note
+    assert (workspace / "a").read_text() == LINES.replace("line 8", "EIGHT")

@@ -1,0 +1,248 @@
+"""docs/faults.md 8, 10 and 11 through the server process: what an editor and a disk do in the midst of an accept."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client, Json, Refuse
+
+Replay = Callable[..., dict[str, Any]]
+
+LINES = "".join(f"line {n}\n" for n in range(1, 11))
+
+
+def edit(path: str, old: str, new: str) -> dict[str, Any]:
+    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
+
+
+async def accept(client: Client, session: str, **given: Any) -> dict[str, tuple[str, str]]:
+    """What came of an accept of everything, by file."""
+    params = {"sessionId": session, "target": {"all": True}, **given}
+    review = await client.request("agent/edits/accept", params)
+    return {Path(one["uri"]).name: (one["outcome"], one["message"]) for one in review["outcomes"]}
+
+
+def limit(client: Client, size: int | None) -> None:
+    """How large a file the server may write; None: any size."""
+    import resource
+
+    most = resource.RLIM_INFINITY if size is None else size
+    resource.prlimit(client.process.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+
+
+def parts(params: Json) -> list[tuple[str, Json]]:
+    """The single changes of a workspace edit, each by its file's name and as an edit of its own."""
+    changes = params["edit"]["documentChanges"]
+    return [
+        (change["textDocument"]["uri"].rsplit("/", 1)[-1], {"edit": {"documentChanges": [change]}})
+        for change in changes
+    ]
+
+
+@pytest.mark.parametrize("says", ["refuses", "fails"])
+async def test_fault_10_the_editor_stops_half_way(workspace: Path, replay: Replay, says: str) -> None:
+    """docs/faults.md 10: what it did before it failed counts, the rest is asked for again, an undo takes all back."""
+    for name in "abc":
+        (workspace / name).write_text("1\n")
+    settings = replay({"calls": [edit(name, "1", "2") for name in "abc"]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+
+        def apply(params: Json) -> Json:
+            for name, part in parts(params):
+                if name == "b":
+                    if says == "fails":
+                        raise Refuse("b burnt down")
+                    return {"applied": False, "failureReason": "b is locked", "failedChange": 1}
+                assert client.apply_edit(part) == {"applied": True}
+            return {"applied": True}
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        outcomes = await accept(client, session)
+        assert {name: outcome for name, (outcome, _) in outcomes.items()} == {
+            "a": "applied", "b": "failed", "c": "applied"
+        }  # fmt: skip
+        assert ("b is locked" if says == "refuses" else "b burnt down") in outcomes["b"][1]
+        assert [(workspace / name).read_text() for name in "abc"] == ["2\n", "1\n", "2\n"]
+        assert [Path(file["uri"]).name for file in client.last("agent/edits")["files"]] == ["b"]
+        asked = [[name for name, _ in parts(params)] for params in client.all("workspace/applyEdit")]
+        assert asked == [["a", "b", "c"], ["b", "c"], ["b", "c"], ["b"], ["c"]]
+        client.answers["workspace/applyEdit"] = client.apply_edit
+        assert await accept(client, session) == {"b": ("applied", "")}
+        for expected in (["2\n", "1\n", "2\n"], ["1\n", "1\n", "1\n"]):
+            await client.request("agent/edits/undo", {"sessionId": session})
+            assert [(workspace / name).read_text() for name in "abc"] == expected
+
+
+async def test_fault_10_an_editor_that_does_it_all_and_says_no(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 10: what the files say counts; nothing is applied a second time."""
+    for name in "ab":
+        (workspace / name).write_text("1\n")
+    settings = replay({"calls": [edit(name, "1", "1\n1") for name in "ab"]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+
+        def apply(params: Json) -> Json:
+            client.apply_edit(params)
+            raise Refuse("lost my voice")
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        assert await accept(client, session) == {"a": ("applied", ""), "b": ("applied", "")}
+        assert [(workspace / name).read_text() for name in "ab"] == ["1\n1\n", "1\n1\n"]
+        assert len(client.all("workspace/applyEdit")) == 1
+
+
+async def test_fault_10_an_editor_that_writes_something_else(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 10: what it made of the hunk's lines is a conflict, never overwritten; beside them, merged."""
+    (workspace / "a").write_text(LINES)
+    (workspace / "b").write_text(LINES)
+    calls = [edit("a", "line 5\n", "LINE 5\n"), edit("b", "line 5\n", "LINE 5\n")]
+    async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
+
+        def apply(params: Json) -> Json:
+            (workspace / "a").write_text(LINES.replace("line 5", "odd 5"))
+            (workspace / "b").write_text(LINES.replace("line 9", "odd 9"))
+            client.answers["workspace/applyEdit"] = client.apply_edit
+            return {"applied": False}
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        outcomes = await accept(client, session)
+        assert {name: outcome for name, (outcome, _) in outcomes.items()} == {"a": "conflict", "b": "applied"}
+        assert (workspace / "a").read_text() == LINES.replace("line 5", "odd 5")
+        assert (workspace / "b").read_text() == LINES.replace("line 9", "odd 9").replace("line 5", "LINE 5")
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_fault_08_typing_elsewhere_while_an_accept_is_under_way(
+    workspace: Path, replay: Replay, when: str
+) -> None:
+    """docs/faults.md 8: typed before the editor gets to the edit, or behind it before it answers: both survive."""
+    file = workspace / "a"
+    file.write_text(LINES)
+    settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n"), edit("a", "line 9\n", "")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        uri = client.open(file)
+
+        def typed() -> None:
+            client.type(file, client.buffers[uri][0].replace("line 1\n", "mine 0\nline 1\n").replace("line 7\n", ""))
+            client.answers["workspace/applyEdit"] = client.apply_edit
+
+        def apply(params: Json) -> Json:
+            if when == "before":
+                typed()
+            answer = client.apply_edit(params)
+            if when == "after":
+                typed()
+            return answer
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        hunk = client.last("agent/edits")["files"][0]["hunks"][0]["id"]
+        assert await accept(client, session, target={"uri": uri, "hunk": hunk}) == {"a": ("applied", "")}
+        mine = LINES.replace("line 1\n", "mine 0\nline 1\n").replace("line 7\n", "").replace("line 5", "LINE 5")
+        assert client.buffers[uri][0] == mine
+        [left] = client.last("agent/edits")["files"][0]["hunks"]
+        assert (left["state"], left["oldLines"], left["newLines"]) == ("pending", 1, 0)
+        assert await accept(client, session) == {"a": ("applied", "")}
+        assert client.buffers[uri][0] == mine.replace("line 9\n", "")
+        assert file.read_text() == LINES
+
+
+async def test_fault_08_typing_in_the_hunk_while_its_accept_is_under_way(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 8: the same lines: what was typed stays, and the hunk is a conflict."""
+    file = workspace / "a"
+    file.write_text(LINES)
+    async with Client(
+        workspace, settings=replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
+    ) as client:
+        uri = client.open(file)
+        mine = LINES.replace("line 5", "mine 5")
+
+        def apply(params: Json) -> Json:
+            client.type(file, mine)
+            return client.apply_edit(params)
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        outcomes = await accept(client, session)
+        assert {name: outcome for name, (outcome, _) in outcomes.items()} == {"a": "conflict"}
+        assert client.buffers[uri][0] == mine
+        [hunk] = client.last("agent/edits")["files"][0]["hunks"]
+        assert hunk["conflict"] == {"base": "line 5\n", "current": "mine 5\n", "proposed": "LINE 5\n"}
+
+
+async def test_fault_08_who_never_stops_typing_gets_an_answer(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 8: each attempt meets another version: after some the accept has failed, nothing is lost."""
+    file = workspace / "a"
+    file.write_text(LINES)
+    async with Client(
+        workspace, settings=replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
+    ) as client:
+        uri = client.open(file)
+
+        def apply(params: Json) -> Json:
+            client.type(file, client.buffers[uri][0] + "more\n")
+            return client.apply_edit(params)
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        outcomes = await accept(client, session)
+        assert outcomes["a"][0] == "failed"
+        assert client.buffers[uri][0] == LINES + "more\n" * len(client.all("workspace/applyEdit"))
+        client.answers["workspace/applyEdit"] = client.apply_edit
+        assert await accept(client, session) == {"a": ("applied", "")}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prlimit")
+async def test_fault_11_the_disk_is_full_where_fairlead_writes(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 11: the original is whole, no temporary file stays, the proposal is kept; later it is accepted."""
+    large, small = b"a\r\nb\n" * 20_000, b"a\r\nx\n"
+    (workspace / "large.txt").write_bytes(large + b"end\n")
+    (workspace / "small.txt").write_bytes(small)
+    (workspace / "run.sh").write_bytes(b"x\r\n" * 40_000 + b"end\n")
+    (workspace / "run.sh").chmod(0o755)
+    calls = [edit("large.txt", "end", "END"), edit("small.txt", "x", "X"), edit("run.sh", "end", "END")]
+    calls += [{"rename_file": {"path": "run.sh", "new_path": "bin/run.sh"}}]
+    before = {path.name: path.read_bytes() for path in workspace.iterdir()}
+    async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
+        session = (await client.run())["sessionId"]
+        limit(client, 65_536)
+        outcomes = await accept(client, session)
+        assert {name: outcome for name, (outcome, _) in outcomes.items()} == {
+            "large.txt": "failed", "small.txt": "applied", "run.sh": "failed"
+        }  # fmt: skip
+        assert "large.txt could not be written" in outcomes["large.txt"][1]
+        assert "It is as it was" in outcomes["large.txt"][1]
+        assert {path.name: path.read_bytes() for path in workspace.iterdir()} == {**before, "small.txt": b"a\r\nX\n"}
+        assert {Path(file["uri"]).name for file in client.last("agent/edits")["files"]} == {"large.txt", "run.sh"}
+        limit(client, None)
+        outcomes = await accept(client, session)
+        assert {outcome for outcome, _ in outcomes.values()} == {"applied"}
+    assert (workspace / "large.txt").read_bytes() == large + b"END\n"
+    assert (workspace / "bin" / "run.sh").read_bytes() == b"x\r\n" * 40_000 + b"END\n"
+    assert os.access(workspace / "bin" / "run.sh", os.X_OK)
+    assert sorted(path.name for path in workspace.rglob("*")) == ["bin", "large.txt", "run.sh", "small.txt"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prlimit")
+async def test_fault_11_an_undo_that_finds_the_disk_full(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 11: it is refused, the deletion stays done and undone it can be later."""
+    data = os.urandom(100_000)
+    (workspace / "a.bin").write_bytes(data)
+    async with Client(
+        workspace, settings=replay({"calls": [{"delete_file": {"path": "a.bin"}}]}, {"text": "."})
+    ) as client:
+        session = (await client.run())["sessionId"]
+        assert await accept(client, session) == {"a.bin": ("applied", "")}
+        limit(client, 65_536)
+        error = await client.error("agent/edits/undo", {"sessionId": session})
+        assert (error.code, "a.bin could not be written" in error.message) == (-32803, True)
+        assert list(workspace.iterdir()) == []
+        limit(client, None)
+        await client.request("agent/edits/undo", {"sessionId": session})
+        assert (workspace / "a.bin").read_bytes() == data

@@ -1,0 +1,21 @@
+"""A recording (docs/replay.md) out of tool calls: JSON, which is YAML once what YAML takes otherwise is escaped."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from history.plan import Call
+
+# YAML's line ends beyond JSON's, the byte order mark, and what YAML does not allow as it stands
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def write_recording(path: Path, runs: Sequence[Sequence[Sequence[Call]]]) -> None:
+    """One run after the other: each has rounds of calls, and ends with a word."""
+    turns = [turn for rounds in runs for turn in [*({"calls": list(calls)} for calls in rounds), {"text": "Done."}]]
+    text = json.dumps({"replay": 1, "turns": turns}, ensure_ascii=False)
+    text = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    path.write_text(text, encoding="utf-8", newline="\n")

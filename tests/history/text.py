@@ -1,0 +1,116 @@
+"""Bytes and text as the product's pages describe them, worked out anew: encodings, line ends, lines.
+
+Here: what a file's bytes say, and whether a tool call can turn one text into another. Not here: the calls themselves.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+MAX_BYTES = 20_000_000
+
+# in the order in which they are tried, for bytes that are no UTF-8
+WESTERN = ("cp1252", "latin-1")
+
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Dress:
+    """How a text stands in a file."""
+
+    codec: str = "utf-8"
+    bom: bytes = b""
+
+    def encode(self, text: str) -> bytes:
+        return self.bom + text.encode(self.codec)
+
+    @property
+    def name(self) -> str:
+        return f"{self.codec} with BOM" if self.bom and self.codec == "utf-8" else self.codec
+
+
+PLAIN = Dress()
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file's text, without its byte order mark, and its dress."""
+
+    text: str
+    dress: Dress
+
+    def encode(self) -> bytes:
+        return self.dress.encode(self.text)
+
+
+def undress(data: bytes) -> Text | None:
+    """The text of a file that is there, None where it is binary."""
+    for bom, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if data.startswith(bom):
+            return _decoded(data, Dress(codec, bom))
+    if b"\0" in data:
+        return None
+    bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    found = _decoded(data, Dress("utf-8", bom))
+    if found is None and not bom and not _CONTROLS.search(data):
+        found = _decoded(data, Dress("cp1252")) or _decoded(data, Dress("latin-1"))
+    return found
+
+
+def in_dress(data: bytes, dress: Dress) -> str | None:
+    """The text that `data` holds where the file keeps its dress; None where the dress changes with it."""
+    own = undress(data)
+    if own is None:
+        return None
+    if own.dress == dress:
+        return own.text
+    plain = own.dress == PLAIN and data.isascii()
+    return own.text if plain and dress.codec in WESTERN else None
+
+
+def _decoded(data: bytes, dress: Dress) -> Text | None:
+    try:
+        text = data[len(dress.bom) :].decode(dress.codec)
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else Text(text, dress)
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends, as LSP counts them: `\\n`, `\\r\\n` and `\\r` end one."""
+    return _LINE.findall(text)
+
+
+def end_of(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
+
+
+def line_ends(text: str) -> set[str]:
+    return set(_END.findall(text))
+
+
+def with_lf(text: str) -> str:
+    return _END.sub("\n", text)
+
+
+def one_end(*texts: str) -> str | None:
+    """The line end that all texts use, LF where they use none; None where they mix them."""
+    ends = set().union(*map(line_ends, texts))
+    return None if len(ends) > 1 else next(iter(ends), "\n")
+
+
+def stands_once(text: str, piece: str) -> bool:
+    """Whether a piece stands exactly once in a text, overlapping places counted."""
+    first = text.find(piece)
+    return first >= 0 and text.find(piece, first + 1) < 0
+
+
+def describe_ends(text: str) -> str:
+    ends = line_ends(text)
+    names = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
+    return "mixed" if len(ends) > 1 else names[next(iter(ends))] if ends else "none"

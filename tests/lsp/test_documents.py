@@ -1,0 +1,45 @@
+"""Open documents (LSP 3.18, `didChange`): any changes, applied one after the other, against a plain model."""
+
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import given
+
+from fairlead.edits.text import split_lines
+from fairlead.lsp.convert import offset_at
+from fairlead.lsp.documents import Documents
+
+TEXTS = st.text(st.sampled_from("a\r\n🚀\u2028é"), max_size=8)
+PLACES = st.tuples(st.integers(0, 6), st.integers(0, 6))
+CHANGES = st.lists(st.tuples(PLACES, PLACES, TEXTS), max_size=8)
+
+
+@given(TEXTS, CHANGES, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
+def test_changes_are_applied_as_to_the_whole_text(text: str, changes: list[Any], encoding: str) -> None:
+    """Line by line the result is what replacing in the whole text gives, halves of line ends and places beyond the end
+    included."""
+    documents = Documents()
+    documents.encoding = encoding
+    uri = Path("/ws/a.txt").as_uri()
+    path = documents.opened(uri, text, 1)
+    assert path is not None
+    for version, (one, other, new) in enumerate(changes, 2):
+        start, end = ({"line": line, "character": column} for line, column in sorted((one, other)))
+        lines = split_lines(text)
+        first, last = offset_at(lines, start, encoding), offset_at(lines, end, encoding)
+        text = text[:first] + new + text[max(first, last) :]
+        documents.changed(uri, version, [{"range": {"start": start, "end": end}, "text": new}])
+        buffer = documents.open_buffer(path)
+        assert buffer is not None and (buffer.text, buffer.version) == (text, version)
+
+
+def test_many_changes_in_a_long_file_are_quick() -> None:
+    """A rename in all of a long file: thousands of ranges in one notification, each as cheap as what it changes."""
+    documents = Documents()
+    uri = Path("/ws/a.txt").as_uri()
+    documents.opened(uri, "line\n" * 100_000, 1)
+    ranges = ({"start": {"line": n, "character": 0}, "end": {"line": n, "character": 4}} for n in range(0, 100_000, 10))
+    documents.changed(uri, 2, [{"range": place, "text": "LINE"} for place in ranges])
+    buffer = documents.open_buffer(Path("/ws/a.txt"))
+    assert buffer is not None and buffer.text.count("LINE") == 10_000

@@ -1,0 +1,190 @@
+"""Code lenses (docs/protocol.md): accept and reject beside each hunk for any LSP client, and what their commands do."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support.client import Client, Json
+
+Replay = Callable[..., dict[str, Any]]
+
+LINES = "".join(f"line {n}\n" for n in range(1, 11))
+PLAIN: Json = {
+    "workspace": {
+        "applyEdit": True,
+        "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
+        "codeLens": {"refreshSupport": True},
+    },
+}
+
+
+def edit(path: str, old: str, new: str) -> dict[str, Any]:
+    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
+
+
+def plain(workspace: Path, settings: Json) -> Client:
+    """An editor that knows nothing of ours."""
+    answers: dict[str, Any] = {"workspace/codeLens/refresh": lambda _: None}
+    return Client(workspace, settings=settings, capabilities=PLAIN, answers=answers)
+
+
+async def run(client: Client) -> str:
+    """A task by command; its session once it has ended."""
+    params = {"command": "fairlead.server.runTask", "arguments": [{"prompt": "Do it."}]}
+    session = (await client.request("workspace/executeCommand", params))["sessionId"]
+    await client.until(lambda: any("end_turn" in each["message"] for each in client.all("window/showMessage")))
+    return session
+
+
+async def type_in(client: Client, path: Path, text: str) -> None:
+    """The person types; the client is asked to ask for the lenses again once they have moved along."""
+    before = len(client.all("workspace/codeLens/refresh"))
+    client.type(path, text)
+    await client.until(lambda: len(client.all("workspace/codeLens/refresh")) > before)
+
+
+async def lenses(client: Client, uri: str) -> list[Json]:
+    return await client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+
+
+async def titles(client: Client, uri: str) -> list[tuple[int, str]]:
+    return [(lens["range"]["start"]["line"], lens["command"]["title"]) for lens in await lenses(client, uri)]
+
+
+async def press(client: Client, uri: str, title: str, which: int = 0) -> Json:
+    """Executes the command of a lens as it was given."""
+    found = [lens["command"] for lens in await lenses(client, uri) if lens["command"]["title"] == title]
+    command = found[which]
+    return await client.request(
+        "workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]}
+    )
+
+
+def proposed(session: str, path: Path) -> str:
+    return f"fairlead-proposed://{session}{path.as_uri().removeprefix('file://')}"
+
+
+async def test_lenses_stand_at_the_hunks_of_the_file_and_of_the_proposed_text(workspace: Path, replay: Replay) -> None:
+    """Where each begins in that text, whatever lies before it; a deletion at the end stands on the last line."""
+    file = workspace / "a ü.txt"
+    file.write_text(LINES)
+    calls = [
+        edit(file.name, "line 2\n", "two\nmore\n"),
+        edit(file.name, "line 5\n", "line 5\nline 5 1/2\n"),
+        edit(file.name, "line 9\nline 10\n", ""),
+    ]
+    async with plain(workspace, replay({"calls": calls}, {"text": "."})) as client:
+        assert client.server["capabilities"]["codeLensProvider"] is not None
+        session = await run(client)
+        await client.until(lambda: client.all("workspace/codeLens/refresh"))
+        in_file = [(1, "Fairlead: Accept +2 −1"), (1, "Reject"), (5, "Fairlead: Accept +1 −0"), (5, "Reject")]
+        assert await titles(client, file.as_uri()) == [*in_file, (8, "Fairlead: Accept +0 −2"), (8, "Reject")]
+        beside = [(1, "Accept"), (1, "Reject"), (6, "Accept"), (6, "Reject"), (10, "Accept"), (10, "Reject")]
+        assert await titles(client, proposed(session, file)) == beside
+        uri = client.open(file)
+        await type_in(client, file, "mine\n" + LINES)
+        assert [line for line, _ in await titles(client, uri)] == [2, 2, 6, 6, 9, 9]
+        assert [line for line, _ in await titles(client, proposed(session, file))] == [2, 2, 7, 7, 11, 11]
+        base = proposed(session, file).replace("fairlead-proposed", "fairlead-base")
+        nothing = [base, (workspace / "other").as_uri(), "untitled:x", f"{proposed(session, file)}?item=1"]
+        assert [await lenses(client, each) for each in nothing] == [[], [], [], []]
+        assert await lenses(client, proposed("0123", file)) == []
+
+
+async def test_a_lens_does_what_it_says(workspace: Path, replay: Replay) -> None:
+    """Accept and reject of a hunk, then of the state that they leave; undo and redo by command."""
+    file = workspace / "a.txt"
+    file.write_text(LINES)
+    calls = [edit("a.txt", f"line {n}\n", f"LINE {n}\n") for n in (2, 5, 9)]
+    async with plain(workspace, replay({"calls": calls}, {"text": "."})) as client:
+        session = await run(client)
+        uri = file.as_uri()
+        await press(client, uri, "Fairlead: Accept +1 −1", 1)
+        assert file.read_text() == LINES.replace("line 5", "LINE 5")
+        await press(client, proposed(session, file), "Reject", 0)
+        assert len(await lenses(client, uri)) == 2
+        await press(client, proposed(session, file), "Accept")
+        assert file.read_text() == LINES.replace("line 5", "LINE 5").replace("line 9", "LINE 9")
+        assert await lenses(client, uri) == []
+        for command, count in (("undo", 1), ("undo", 2), ("undo", 3), ("redo", 2)):
+            params = {"command": f"fairlead.server.{command}", "arguments": [{"sessionId": session}]}
+            result = await client.request("workspace/executeCommand", params)
+            assert [len(each["hunks"]) for each in result["edits"]["files"]] == [count]
+        assert file.read_text() == LINES.replace("line 5", "LINE 5")
+        assert [params["label"] for params in client.all("workspace/applyEdit")[2:]] == [
+            "Undo Accept a.txt", "Undo Accept a.txt", "Redo Accept a.txt"
+        ]  # fmt: skip
+
+
+async def test_a_conflict_has_lenses_of_its_own(workspace: Path, replay: Replay) -> None:
+    """One takes the proposed lines over the person's, the other keeps theirs; neither is called accept or reject."""
+    file = workspace / "a.txt"
+    file.write_text(LINES)
+    calls = [edit("a.txt", f"line {n}\n", f"LINE {n}\n") for n in (2, 5, 9)]
+    async with plain(workspace, replay({"calls": calls}, {"text": "."})) as client:
+        await run(client)
+        uri = client.open(file)
+        mine = LINES.replace("line 2\n", "mine 2\n").replace("line 5\n", "mine 5\nmine 6\n")
+        await type_in(client, file, mine)
+        over, keep = "Fairlead: Accept Proposed (Replace Mine)", "Keep Mine"
+        ordinary = [(9, "Fairlead: Accept +1 −1"), (9, "Reject")]
+        assert await titles(client, uri) == [(1, over), (1, keep), (4, over), (4, keep), *ordinary]
+        await press(client, uri, over, 0)
+        assert client.buffers[uri][0] == mine.replace("mine 2", "LINE 2")
+        await press(client, uri, keep, 0)
+        assert client.buffers[uri][0] == mine.replace("mine 2", "LINE 2")
+        assert await titles(client, uri) == ordinary
+
+
+async def test_whole_files_have_one_pair_at_the_top(workspace: Path, replay: Replay) -> None:
+    """A new file, a deletion and a rename, which is found under both paths."""
+    for name in "ab":
+        (workspace / name).write_text(LINES)
+    calls = [
+        {"write_file": {"path": "new", "content": LINES}},
+        {"delete_file": {"path": "a"}},
+        {"rename_file": {"path": "b", "new_path": "c"}},
+    ]
+    async with plain(workspace, replay({"calls": calls}, {"text": "."})) as client:
+        session = await run(client)
+        paths = {name: workspace / name for name in ("new", "a", "b", "c")}
+        for name, title in (("new", "New File"), ("a", "Deletion"), ("b", "Rename to c"), ("c", "Rename to c")):
+            uri = paths[name].as_uri()
+            assert await titles(client, uri) == [(0, f"Fairlead: Accept {title}"), (0, "Reject")]
+            assert await titles(client, proposed(session, paths[name])) == [(0, f"Accept {title}"), (0, "Reject")]
+        await press(client, proposed(session, paths["c"]), "Accept Rename to c")
+        await press(client, proposed(session, paths["new"]), "Accept New File")
+        await press(client, paths["a"].as_uri(), "Reject")
+        assert sorted(path.name for path in workspace.iterdir()) == ["a", "c", "new"]
+
+
+async def test_a_lens_that_is_out_of_date_does_nothing(workspace: Path, replay: Replay) -> None:
+    """Its hunk is decided already; the answer is an error, and the client was asked to ask for the lenses again."""
+    file = workspace / "a.txt"
+    file.write_text(LINES)
+    calls = [edit("a.txt", "line 2\n", "two\n"), edit("a.txt", "line 9\n", "nine\n")]
+    async with plain(workspace, replay({"calls": calls}, {"text": "."})) as client:
+        await run(client)
+        old = (await lenses(client, file.as_uri()))[0]["command"]
+        refreshed = len(client.all("workspace/codeLens/refresh"))
+        await press(client, file.as_uri(), "Fairlead: Accept +1 −1", 0)
+        await client.until(lambda: len(client.all("workspace/codeLens/refresh")) > refreshed)
+        params = {"command": old["command"], "arguments": old["arguments"]}
+        assert (await client.error("workspace/executeCommand", params)).code == -32801
+        assert file.read_text() == LINES.replace("line 2", "two")
+        assert [line for line, _ in await titles(client, file.as_uri())] == [8, 8]
+
+
+async def test_an_outcome_that_is_no_success_is_shown(workspace: Path, replay: Replay) -> None:
+    """A client that only knows commands does not look at outcomes: the person reads why nothing happened."""
+    (workspace / "a.txt").write_text(LINES)
+    async with plain(workspace, replay({"calls": [edit("a.txt", "line 2\n", "two\n")]}, {"text": "."})) as client:
+        session = await run(client)
+        client.answers["workspace/applyEdit"] = lambda _: {"applied": False, "failureReason": "no hands"}
+        uri = (workspace / "a.txt").as_uri()
+        await press(client, uri, "Fairlead: Accept +1 −1")
+        assert client.last("window/showMessage") == {"type": 2, "message": "Fairlead: no hands"}
+        params = {"sessionId": session, "target": {"uri": uri, "hunk": "gone"}}
+        arguments = {"command": "fairlead.server.reject", "arguments": [params]}
+        await client.request("workspace/executeCommand", arguments)
+        assert "no such change" in client.last("window/showMessage")["message"]

@@ -1,0 +1,10 @@
+def one():
+    return 1
+
+
+def two():
+    return 20
+
+
+def three():
+    return 30

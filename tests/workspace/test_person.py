@@ -1,0 +1,26 @@
+"""What the person's files say, closed ones by their bytes."""
+
+from pathlib import Path
+
+from fairlead.workspace.person import PersonsFiles
+from tools.stand_ins import Documents
+
+
+def test_an_encoding_is_kept_when_its_last_letter_goes(tmp_path: Path) -> None:
+    """A Windows-1252 file of which an edit took the only letter that told so is still one, also under another name:
+    what an undo puts back is the byte that was there."""
+    file, moved = tmp_path / "a.txt", tmp_path / "b.txt"
+    file.write_bytes(b"caf\xe9\n")
+    person = PersonsFiles(Documents())
+    before = person.on_disk(file)
+    assert before is not None
+    file.write_bytes(b"cafe\n")
+    now = person.on_disk(file)
+    assert now is not None and now.encode(before.text) == b"caf\xe9\n"
+    file.rename(moved)
+    person.moved(file, moved)
+    there = person.on_disk(moved)
+    assert there is not None and there.encode(before.text) == b"caf\xe9\n"
+    moved.write_bytes("café\n".encode())
+    utf_8 = person.on_disk(moved)
+    assert utf_8 is not None and utf_8.encoding == "utf-8"
