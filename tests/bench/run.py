@@ -20,6 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import long_files
 
+from fairlead.plan import TodoManager
+from fairlead.tools.todo import SPEC
 from support.client import Client
 
 HERE = Path(__file__).parent
@@ -111,6 +113,20 @@ def median(values: list[float]) -> str:
     return f"{statistics.median(values):8.2f}" if values else "       -"
 
 
+def plan_cost() -> None:
+    """What the plan adds to the requests, in characters (a token is about four)."""
+    plan = TodoManager()
+    items = [{"content": f"Add type hints to module {n}", "status": "pending"} for n in range(8)]
+    result = plan.update([{**items[0], "status": "in_progress", "activeForm": "Adding type hints"}, *items[1:]])
+    for _ in range(3):
+        plan.note_round_without_update()
+    schema = json.dumps({"name": SPEC.name, "description": SPEC.description, "input_schema": SPEC.input_schema})
+    print("the plan in characters of a request")
+    print(f"  the tool, once and cached        {len(schema):8}")
+    print(f"  a rewrite's result, eight steps  {len(result):8}")
+    print(f"  a reminder                       {len(plan.reminder() or ''):8}")
+
+
 def main() -> None:
     print("gap between an answer and the next request, in ms (median of the first 50 rounds, of the last 20 of 200)")
     ours, memory, first = asyncio.run(fairlead_run(200))
@@ -127,6 +143,7 @@ def main() -> None:
     print("memory after 200 rounds, in MB (resident)")
     print(f"  fairlead server                  {memory:8.1f}")
     print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
+    plan_cost()
     long_files.main()
 
 

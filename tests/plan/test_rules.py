@@ -319,6 +319,18 @@ def test_l6_the_reminder_names_what_is_under_way() -> None:
     assert "In progress: #1: 修复 {braces} 🐛 (正在修复)." in str(silent_rounds(manager, 3)[-1])
 
 
+def test_l6_without_an_item_in_progress_the_reminder_names_the_next_one() -> None:
+    """And it says what was done since the last update, as far as it is told."""
+    manager = TodoManager()
+    manager.update([{"content": "One", "status": "completed"}, {"content": "Two"}, {"content": "Three"}])
+    manager.since = lambda: " Since its last update: 2 edits and 1 command."
+    said = str(silent_rounds(manager, 3)[-1])
+    assert said.startswith(
+        "<reminder>Update your todos. None is in progress; the next is #2: Two. Since its last update"
+    )
+    assert said.endswith("</reminder>")
+
+
 def test_l6_a_refused_rewrite_does_not_silence_the_reminder() -> None:
     """docs/plan.md L5, L6: the counter stays where it was, so the reminder still comes."""
     manager = planned("One")

@@ -1,6 +1,6 @@
 """TodoManager: the one owner of a plan's state."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -24,6 +24,7 @@ class TodoManager:
         self._state = PlanningState()
         self._used_ids: set[str] = set()
         self._wish = Wish()
+        self.since: Callable[[], str] = lambda: ""  # what happened since the last update, a sentence
         self.history: tuple[PlanVersion, ...] = ()
         self._asked_for_plan = False
 
@@ -108,13 +109,19 @@ class TodoManager:
         if self._state.rounds_since_update < self.reminder_interval:
             return None
         if self._state.items:
-            current = self._state.current
-            about = f" In progress: {render_line(current)[4:]}." if current else ""
-            return UPDATE_REMINDER.format(about=about)
+            return UPDATE_REMINDER.format(about=self._about() + self.since())
         if self._asked_for_plan:
             return None
         self._asked_for_plan = True
         return PLAN_REMINDER
+
+    def _about(self) -> str:
+        """The step that seems to be the current one."""
+        state = self._state
+        if state.current is not None:
+            return f" In progress: {render_line(state.current)[4:]}."
+        following = next((item for item in state.items if item.status == "pending" and not item.held), None)
+        return f" None is in progress; the next is {render_line(following)[4:]}." if following else ""
 
     def render(self) -> str:
         """The plan as text (P9)."""

@@ -41,6 +41,7 @@ class Recorder:
         self._since: float | None = None
         self._place = BEFORE
         self._unsettled: dict[str, float] = {}
+        self._changes = self._commands = 0
         self.record = Record()
         self.inferred: tuple[Inferred, ...] = ()
 
@@ -63,6 +64,15 @@ class Recorder:
                 self._settle(self.record)
             case _:
                 pass
+
+    def since(self) -> str:
+        """What was done since the plan was last updated, a sentence for the reminder (docs/plan.md L6)."""
+        facts = [
+            f"{count} {word}{'' if count == 1 else 's'}"
+            for word, count in (("edit", self._changes), ("command", self._commands))
+            if count
+        ]
+        return f" Since its last update: {' and '.join(facts)}." if facts else ""
 
     def _now(self) -> str:
         plan = self._plan()
@@ -89,11 +99,15 @@ class Recorder:
         started, place = self._calls.pop(event.call_id, (None, ""))
         if started is None:
             return
+        if started.name == "todo" and not event.is_error:
+            self._changes = self._commands = 0
         if event.command is not None:
+            self._commands += 1
             self._settle(self.record.with_command(place, event.command))
         elif event.is_error:
             return
         elif started.kind in CHANGING:
+            self._changes += 1
             record = self.record
             for location in started.locations:
                 record = record.with_file(place, self._path_of(location.path))

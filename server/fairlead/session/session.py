@@ -69,6 +69,7 @@ class Session:
         self._closing: set[asyncio.Task[None]] = set()
         self._prompts = 0
         self.recorder = Recorder(self.plan.snapshot, host.clock, lambda path: str(self.root.path / path))
+        self.plan.since = self.recorder.since
         self.plan_version = 0
         self._published = _Published(0, self.recorder.record, 0, self.steps)
         self._whole: tuple[Message, ...] = ()  # the conversation as of the last run's end: valid for a next request
