@@ -119,7 +119,7 @@ editorTest("the rest is accepted: bytes on disk, a new file in a new folder, not
 editorTest("the conversation is a page that can be read, with links to files", async ({ page }) => {
   await page.runCommand("Agent: Show Conversation");
   const text = page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
-  await text.locator("h1", { hasText: "Add type hints to hello.py" }).waitFor();
+  await text.locator("h1", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 15_000 });
   const body = await text.locator("body").innerText();
   for (const part of ["A recorded conversation plays the model", "I make a plan.", "Thinking", "Read hello.py", "old_text not found", "echo gate", "All three steps are done."]) {
     assert.ok(body.includes(part), `“${part}” in the conversation`);

@@ -67,7 +67,7 @@ editorTest("what was accepted of a step is undone, and the other step stays", as
 editorTest("a question to the agent is answered in the conversation, which opens and has the answers and the record", async ({ page }) => {
   await page.runCommand("Agent: Ask...");
   await page.fillInput("How many?", { title: "Agent: Ask" });
-  await conversation(page).locator("em", { hasText: "forty-two" }).waitFor();
+  await conversation(page).locator("em", { hasText: "forty-two" }).waitFor({ timeout: 15_000 });
   const body = await conversation(page).locator("body").innerText();
   for (const part of ["Which tone?", "The user answered: Casual", "The user answered: Ada", "2 of 2 steps"]) assert.ok(body.includes(part), `“${part}” in the conversation`);
 });
