@@ -118,9 +118,26 @@ async def test_fault_06_the_model_hears_of_files_that_changed_while_it_works(wor
         assert note.startswith("<files_changed>\n")
         assert note.endswith("\n</files_changed>")
         assert "- known: lines 2, 8-9\n" in note
+        assert "- edited: lines 1\n" in note
         assert "unknown" not in note
         assert [event["text"] for event in client.events("feedback")][:1] == [note]
         assert not any("known" in note for note in told(api, 3))
+        assert api.refusals == []
+
+
+async def test_fault_06_the_agents_own_command_is_another_hand(workspace: Path, connect: Connect) -> None:
+    """docs/faults.md 6: a formatter that it runs on what it has edited: it hears of it at once, and reads both."""
+    (workspace / "a").write_text(LINES)
+    command = Turn((Call("bash", {"command": "sed -i.bak 's/line 9/nine/' a && rm a.bak"}),))
+    first = Turn((Call("edit_file", edit("a", "line 5", "FIVE")["edit_file"]),))
+    with FakeApi([first, command, Turn((Call("read_file", {"path": "a"}),)), DONE]) as api:
+        async with connect(api, answers={"agent/approve": lambda _: {"option": "allow_once"}}) as client:
+            await client.run()
+            assert client.events("tool_finished")[-1]["text"] == LINES.replace("line 5", "FIVE").replace(
+                "line 9", "nine"
+            )
+        notes = [note for note in told(api, 2) if note.startswith("<files_changed>")]
+        assert [note.splitlines()[2] for note in notes] == ["- a: lines 9"]
         assert api.refusals == []
 
 

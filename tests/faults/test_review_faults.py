@@ -246,3 +246,38 @@ async def test_fault_11_an_undo_that_finds_the_disk_full(workspace: Path, replay
         limit(client, None)
         await client.request("agent/edits/undo", {"sessionId": session})
         assert (workspace / "a.bin").read_bytes() == data
+
+
+async def test_fault_10_an_undo_that_the_editor_does_half_way(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 10: what is back is said file by file; the rest can be undone later, and all be done again."""
+    for name in "ab":
+        (workspace / name).write_text("1\n")
+    settings = replay({"calls": [edit(name, "1", "2") for name in "ab"]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+
+        def apply(params: Json) -> Json:
+            for name, part in parts(params):
+                if name == "b":
+                    return {"applied": False, "failureReason": "b is locked"}
+                client.apply_edit(part)
+            return {"applied": True}
+
+        session = (await client.run())["sessionId"]
+        await accept(client, session)
+        client.answers["workspace/applyEdit"] = apply
+
+        async def back(verb: str) -> dict[str, str]:
+            review = await client.request(f"agent/edits/{verb}", {"sessionId": session})
+            return {Path(one["uri"]).name: one["outcome"] for one in review["outcomes"]}
+
+        assert await back("undo") == {"a": "applied", "b": "failed"}
+        assert [(workspace / name).read_text() for name in "ab"] == ["1\n", "2\n"]
+        assert [Path(file["uri"]).name for file in client.last("agent/edits")["files"]] == ["a"]
+        error = await client.error("agent/edits/undo", {"sessionId": session})
+        assert (error.code, "b is locked" in error.message) == (-32803, True)
+        client.answers["workspace/applyEdit"] = client.apply_edit
+        assert await back("undo") == {"b": "applied"}
+        assert [(workspace / name).read_text() for name in "ab"] == ["1\n", "1\n"]
+        assert [await back("redo"), await back("redo")] == [{"b": "applied"}, {"a": "applied"}]
+        assert [(workspace / name).read_text() for name in "ab"] == ["2\n", "2\n"]
+        assert client.last("agent/edits")["files"] == []

@@ -71,7 +71,7 @@ class Room:
         check_input(tool.spec.input_schema, given)
         self._calls += 1
         try:
-            return _now(tool.run(given, RunningCall(f"call-{self._calls}", "1", print)))
+            return now(tool.run(given, RunningCall(f"call-{self._calls}", "1", print)))
         except ToolError as error:
             return self.call(name, **given) if "send the same call again" in str(error) else None
 
@@ -80,10 +80,10 @@ class Room:
         return self.session.files.read(self.folder / name)
 
     def accept(self, name: str | None = None) -> list[str]:
-        return [one.outcome for one in _now(review.accept(self.session, self._target(name), None))]
+        return [one.outcome for one in now(review.accept(self.session, self._target(name), None))]
 
     def reject(self, name: str | None = None) -> list[str]:
-        return [one.outcome for one in _now(review.reject(self.session, self._target(name), None))]
+        return [one.outcome for one in now(review.reject(self.session, self._target(name), None))]
 
     def undo(self) -> bool:
         """Whether it was done."""
@@ -94,7 +94,7 @@ class Room:
 
     def _whether(self, work: Coroutine[Any, Any, list[Any]]) -> bool:
         try:
-            _now(work)
+            now(work)
         except RequestRefused:
             return False
         return True
@@ -108,5 +108,5 @@ class Room:
         return {path.relative_to(self.folder).as_posix(): path.read_text() for path in files}
 
 
-def _now(work: Coroutine[Any, Any, T]) -> T:
+def now(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)

@@ -203,6 +203,12 @@ class Session:
             self.files.observe(path)
             self.publish()
 
+    def _news(self) -> list[str]:
+        """What the model should hear at this boundary. Its own command may have changed a file that it has edited."""
+        for proposal in list(self.files.changes):
+            self.observe(Path(proposal.path))
+        return self.feedback.take()
+
     def _paid(self, outcome: Outcome) -> Outcome:
         return replace(outcome, cost=self._cost(outcome.usage))
 
@@ -228,7 +234,7 @@ class Session:
             history=self.history,
             emit=self.publish,
             stamp=lambda: (self.files.stamp, self.plan.snapshot().revision, self._prompts),
-            notes=self.feedback.take,
+            notes=self._news,
             mode=mode,
             limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds),
         )

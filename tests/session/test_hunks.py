@@ -1,0 +1,84 @@
+"""Hunks of one file, decided in a session on a real folder: held to the model of slots as the engine is."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+from edits.both import BACK, STARTS, WRITES, Both
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.proposal import Proposal, untouched
+from fairlead.edits.undo import MovedOn, Steps
+from fairlead.session import review
+from fairlead.session.target import Target
+from session.room import Room, now
+
+ONE = st.tuples(st.sampled_from(["accept", "accept over mine", "reject"]), st.sets(st.integers(0, 2), max_size=1))
+ALL = st.tuples(st.sampled_from(["accept all", "reject all"]))
+STEPS = st.lists(st.one_of(WRITES, WRITES, ONE, ALL, BACK), min_size=12, max_size=30)
+
+
+class Desk:
+    """A session and its folder in the shape of `edits.bench.Bench`; `type` is another hand on the disk."""
+
+    def __init__(self, folder: Path, text: str) -> None:
+        self.path = folder / "a.txt"
+        self.path.write_text(text)
+        self.room = Room(folder)
+        self.session = self.room.session
+
+    @property
+    def disk(self) -> str:
+        return self.path.read_text()
+
+    @property
+    def changes(self) -> Changeset:
+        return self.session.files.changes
+
+    @property
+    def steps(self) -> Steps:
+        return self.session.steps
+
+    @property
+    def proposal(self) -> Proposal:
+        return self.session.files.proposal(self.path) or untouched(str(self.path), self.disk)
+
+    def type(self, text: str) -> None:
+        self.path.write_text(text)
+        self.session.files.observe_all()
+
+    def propose(self, text: str) -> None:
+        assert self.room.call("write_file", path="a.txt", content=text) is not None
+
+    def amend(self, text: str) -> None:
+        now(review.amend(self.session, self.path, text, None))
+
+    def accept(self, ids: list[str], over_mine: bool) -> None:
+        now(review.accept(self.session, self._target(ids), None, over_mine))
+
+    def reject(self, ids: list[str]) -> None:
+        now(review.reject(self.session, self._target(ids), None))
+
+    def undo(self) -> None:
+        if not self.room.undo():
+            raise MovedOn
+
+    def redo(self) -> None:
+        if not self.room.redo():
+            raise MovedOn
+
+    def _target(self, ids: list[str]) -> Target:
+        return Target(self.path, ids[0]) if len(ids) == 1 else Target(self.path)
+
+
+@settings(max_examples=150)
+@given(STARTS, STEPS)
+def test_any_sequence_of_steps_ends_where_the_model_does(start: list[int], steps: list[tuple[Any, ...]]) -> None:
+    """docs/faults.md 6, 13: what is on the disk, too, after each step, and no other file beside it."""
+    with tempfile.TemporaryDirectory() as home:
+        both = Both(start, lambda text: Desk(Path(home), text))
+        for step in steps:
+            both.step(*step)
+            assert [path.name for path in Path(home).iterdir()] == ["a.txt"]
