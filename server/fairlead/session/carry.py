@@ -3,6 +3,7 @@
 What is done is what the files say afterwards; an editor's answer alone only counts where it is a yes.
 """
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,6 +94,8 @@ def _hold(session: Session, edit: FileEdit) -> None:
 def _write(session: Session, edit: FileEdit) -> Carried:
     """Writes a closed file, if it says what it should."""
     try:
+        if edit.data is not None:
+            _clear(edit.path)
         session.files.person.forget(edit.path)
         known, data = session.files.person.on_disk(edit.path), read_bytes(edit.path)
         disk = known or DiskText("", mark=BOM if edit.path in session.files.person.marked else b"")
@@ -115,6 +118,17 @@ def _write(session: Session, edit: FileEdit) -> Carried:
     if edit.data is None:
         session.files.person.wrote(moved, after, replace(disk, text=text))
     return Carried(True, RESTORED if edit.data is not None else OWN_WRITE.format(what=what))
+
+
+def _clear(path: Path) -> None:
+    """A folder that took a deleted file's place goes again, where no file is in it."""
+    if not path.is_dir() or path.is_symlink():
+        return
+    inside = sorted(path.rglob("*"), reverse=True)
+    if all(one.is_dir() and not one.is_symlink() for one in inside):
+        with contextlib.suppress(OSError):
+            for folder in (*inside, path):
+                folder.rmdir()
 
 
 def _mode(edit: FileEdit) -> int | None:

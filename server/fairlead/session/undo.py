@@ -142,7 +142,7 @@ def _remove_empty(folders: Sequence[str]) -> None:
 
 
 def text_of(session: Session, path: Path) -> str | None:
-    """What the person's file says.
+    """What the person's file says; None where there is none, or a folder in its place.
 
     Raises:
         MovedOn: it cannot be read.
@@ -150,6 +150,8 @@ def text_of(session: Session, path: Path) -> str | None:
     try:
         return session.files.person.text(path, binary=True)
     except ToolError as error:
+        if path.is_dir():
+            return None
         raise MovedOn(str(error)) from error
 
 
