@@ -23,8 +23,7 @@ const files = positionals.length
       .map((file) => path.join(HERE, file));
 const log = (line) => process.stdout.write(`${line}\n`);
 const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(1)} s`;
-const counts = { passed: 0, failed: 0, skipped: 0 };
-const failures = [];
+const results = new Map();
 
 if (files.length === 0) {
   log("There is no tests/editor/*.test.mjs.");
@@ -36,42 +35,19 @@ process.env.FAIRLEAD_BROWSER_ENDPOINT = browser.endpoint;
 log(`VS Code ${vscodeVersion} in ${browser.name}`);
 const began = Date.now();
 
-const stream = run({
-  files,
-  concurrency: Number(values.concurrency ?? Math.min(4, os.availableParallelism())),
-  timeout: 10 * 60_000,
-  testNamePatterns: values.grep ? [new RegExp(values.grep, "i")] : undefined,
-});
-// A file and a suite are entries too; they fail again for each test in them that failed.
-const repeats = (test) =>
-  test.details.type === "suite" || files.includes(test.name) || test.details.error?.failureType === "subtestsFailed";
-stream.on("test:pass", (test) => {
-  if (repeats(test)) return;
-  if (values.grep && String(test.skip).includes("does not match")) return;
-  const skipped = test.skip !== undefined;
-  counts[skipped ? "skipped" : "passed"] += 1;
-  if (!skipped) log(`  ok    ${test.name} (${seconds(test.details.duration_ms)})`);
-});
-stream.on("test:fail", (test) => {
-  const { error } = test.details;
-  if (error.failureType === "subtestsFailed") return;
-  const name = path.isAbsolute(test.name) ? path.basename(test.name) : test.name;
-  const said = String(error.cause?.stack ?? error.cause ?? error)
-    .split("\n")
-    .filter((line) => !line.includes("node:internal"));
-  counts.failed += 1;
-  failures.push([name, ...said.map((line) => `    ${line}`)].join("\n"));
-  log(`  FAIL  ${name}`);
-});
-stream.on("test:diagnostic", ({ message }) => {
-  if (message.startsWith("figure: ")) log(`        ${message}`);
-});
-stream.on("test:stderr", ({ message }) => process.stderr.write(message));
-for await (const _ of stream.resume()) {
-  /* the listeners above do the work */
+// What failed in a window is tried once more in a new one, and told: a busy machine may lose a click or a hover, but what
+// is broken fails again.
+await play(files);
+const again = files.filter((file) => results.get(file)?.failed);
+if (again.length && !values.grep) {
+  log(`  again ${again.map((file) => path.basename(file)).join(", ")}`);
+  await play(again);
 }
 
 await browser.stop();
+const all = [...results.values()];
+const counts = Object.fromEntries(["passed", "failed", "skipped"].map((kind) => [kind, all.reduce((sum, one) => sum + one[kind], 0)]));
+const failures = all.flatMap((one) => one.failures);
 if (failures.length) log(`\n${failures.join("\n\n")}`);
 log(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds(Date.now() - began)}`);
 if (counts.passed + counts.failed === 0) log("No test was run.");
@@ -84,5 +60,45 @@ async function prepare() {
     // What is missing on this machine is told to a person; where it was noticed is not.
     log(`${error.message}\n\n0 passed, 1 failed`);
     return process.exit(1);
+  }
+}
+
+/** Runs files and puts what came of each in place of what is known of it. */
+async function play(these) {
+  for (const file of these) results.set(file, { passed: 0, failed: 0, skipped: 0, failures: [] });
+  const stream = run({
+    files: these,
+    concurrency: Number(values.concurrency ?? Math.min(4, os.availableParallelism())),
+    timeout: 10 * 60_000,
+    testNamePatterns: values.grep ? [new RegExp(values.grep, "i")] : undefined,
+  });
+  // A file and a suite are entries too; they fail again for each test in them that failed.
+  const repeats = (test) =>
+    test.details.type === "suite" || these.includes(test.name) || test.details.error?.failureType === "subtestsFailed";
+  const of = (test) => results.get(test.file) ?? results.get(these[0]);
+  stream.on("test:pass", (test) => {
+    if (repeats(test)) return;
+    if (values.grep && String(test.skip).includes("does not match")) return;
+    const skipped = test.skip !== undefined;
+    of(test)[skipped ? "skipped" : "passed"] += 1;
+    if (!skipped) log(`  ok    ${test.name} (${seconds(test.details.duration_ms)})`);
+  });
+  stream.on("test:fail", (test) => {
+    const { error } = test.details;
+    if (error.failureType === "subtestsFailed") return;
+    const name = path.isAbsolute(test.name) ? path.basename(test.name) : test.name;
+    const said = String(error.cause?.stack ?? error.cause ?? error)
+      .split("\n")
+      .filter((line) => !line.includes("node:internal"));
+    of(test).failed += 1;
+    of(test).failures.push([name, ...said.map((line) => `    ${line}`)].join("\n"));
+    log(`  FAIL  ${name}`);
+  });
+  stream.on("test:diagnostic", ({ message }) => {
+    if (message.startsWith("figure: ")) log(`        ${message}`);
+  });
+  stream.on("test:stderr", ({ message }) => process.stderr.write(message));
+  for await (const _ of stream.resume()) {
+    /* the listeners above do the work */
   }
 }
