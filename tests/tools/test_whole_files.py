@@ -1,0 +1,106 @@
+"""`delete_file` and `rename_file`: proposed, seen by the agent at once, and refused with what to do instead."""
+
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.tool import Location
+from tools.stand_ins import Desk
+
+
+async def refused(desk: Desk, name: str, **given: str) -> str:
+    """The error that a call ends with; nothing is proposed by it."""
+    before = desk.files.changes
+    with pytest.raises(ToolError) as error:
+        await desk.call(name, **given)
+    assert desk.files.changes is before
+    return str(error.value)
+
+
+async def test_a_deleted_file_is_gone_for_the_agent_and_still_there_for_the_person(desk: Desk) -> None:
+    """Read, listed, searched and edited it is not there; written again it is a change of the file that was."""
+    path = desk.write("a.txt", "needle\n")
+    assert await desk.call("delete_file", path="a.txt") == "Proposed (deletion)."
+    assert path.read_text() == "needle\n"
+    assert (await refused(desk, "read_file", path="a.txt")).startswith("No such file: a.txt")
+    assert (await refused(desk, "delete_file", path="a.txt")) == "No such file: a.txt"
+    assert (await refused(desk, "edit_file", path="a.txt", old_text="n", new_text="m")).startswith("No such file")
+    assert "a.txt" not in await desk.call("list_files")
+    assert await desk.call("search", pattern="needle") == "No matches."
+    await desk.call("write_file", path="a.txt", content="thread\n")
+    assert [proposal.kind for proposal in desk.files.changes] == ["modify"]
+
+
+async def test_a_renamed_file_is_where_it_shall_be(desk: Desk) -> None:
+    """Found by every tool under the new path, with its edits; the old path is free for another file."""
+    path = desk.write("a.txt", "needle\n")
+    assert await desk.call("rename_file", path="a.txt", new_path="sub/b.txt") == "Proposed (now sub/b.txt)."
+    assert (path.read_text(), desk.files.proposed_at(path)) == ("needle\n", False)
+    await desk.call("edit_file", path="sub/b.txt", old_text="needle", new_text="needles")
+    assert await desk.call("read_file", path="sub/b.txt") == "needles\n"
+    listed = await desk.call("list_files")
+    assert "sub/b.txt" in listed and "a.txt" not in listed
+    assert "sub/b.txt" in await desk.call("search", pattern="needles")
+    await desk.call("write_file", path="a.txt", content="new\n")
+    found = {proposal.path.rsplit("/", 1)[-1]: proposal.kind for proposal in desk.files.changes}
+    assert found == {"b.txt": "create", "a.txt": "modify"}
+
+
+async def test_what_was_only_proposed_is_not_proposed_any_more(desk: Desk) -> None:
+    """A new file that is deleted again; one that is renamed is new at the other path."""
+    await desk.call("write_file", path="new.txt", content="x\n")
+    assert "not any more" in await desk.call("delete_file", path="new.txt")
+    assert len(desk.files.changes) == 0
+    await desk.call("write_file", path="new.txt", content="x\n")
+    await desk.call("rename_file", path="new.txt", new_path="newer.txt")
+    assert [(p.path, p.kind) for p in desk.files.changes] == [(str(desk.path / "newer.txt"), "create")]
+
+
+async def test_a_way_back_is_no_proposal(desk: Desk) -> None:
+    """Renamed twice it has the last name; renamed to its own again nothing is left."""
+    desk.write("a.txt", "x\n")
+    await desk.call("rename_file", path="a.txt", new_path="b.txt")
+    await desk.call("rename_file", path="b.txt", new_path="c.txt")
+    [proposal] = desk.files.changes
+    assert (proposal.path, proposal.new_path) == (str(desk.path / "a.txt"), str(desk.path / "c.txt"))
+    await desk.call("rename_file", path="c.txt", new_path="a.txt")
+    assert len(desk.files.changes) == 0
+
+
+async def test_what_cannot_be_is_refused_with_the_reason(desk: Desk) -> None:
+    """Nothing is overwritten, nothing is put below a file, and nothing outside is touched."""
+    desk.write("a.txt", "a\n")
+    desk.write("b.txt", "b\n")
+    desk.write("folder/c.txt", "c\n")
+    await desk.call("write_file", path="new.txt", content="x\n")
+    assert "exists. Choose another name" in await refused(desk, "rename_file", path="a.txt", new_path="b.txt")
+    assert "exists. Choose another name" in await refused(desk, "rename_file", path="a.txt", new_path="new.txt")
+    assert "is a file, so nothing can be put below it" in await refused(
+        desk, "rename_file", path="a.txt", new_path="b.txt/a.txt"
+    )
+    assert "is a file, so nothing can be put below it" in await refused(
+        desk, "rename_file", path="a.txt", new_path="new.txt/a.txt"
+    )
+    assert await refused(desk, "rename_file", path="a.txt", new_path="./a.txt") == "Both paths are the same file."
+    assert await refused(desk, "rename_file", path="gone", new_path="b") == "No such file: gone"
+    assert "folder" in await refused(desk, "delete_file", path="folder")
+    assert "folder" in await refused(desk, "rename_file", path="folder", new_path="other")
+    for path in ("../x", "/etc/hostname"):
+        assert await refused(desk, "delete_file", path=path) == f"Path escapes workspace: {path}"
+        assert await refused(desk, "rename_file", path=path, new_path="b") == f"Path escapes workspace: {path}"
+        assert await refused(desk, "rename_file", path="a.txt", new_path=path) == f"Path escapes workspace: {path}"
+
+
+async def test_a_deleted_path_is_not_free_for_a_rename(desk: Desk) -> None:
+    """Both at once would be two changes of one file: the agent writes its new content instead, and is told so."""
+    desk.write("a.txt", "a\n")
+    desk.write("b.txt", "b\n")
+    await desk.call("delete_file", path="b.txt")
+    said = await refused(desk, "rename_file", path="a.txt", new_path="b.txt")
+    assert "write its new content with write_file and delete a.txt" in said
+
+
+def test_what_a_call_is_about_is_shown(desk: Desk) -> None:
+    """Both paths of a rename, as places to go to."""
+    assert desk.tools["delete_file"].describe({"path": "a"}) == ("Delete a", (Location("a"),))
+    told = desk.tools["rename_file"].describe({"path": "a", "new_path": "b"})
+    assert told == ("Rename a to b", (Location("a"), Location("b")))
