@@ -13,7 +13,7 @@ const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 await main(async () => {
   await together(ensurePython(), ensureNode());
   await run(process.execPath, [path.join(root, "scripts/build.mjs")]);
-  const { openAgent, recording, bash, plan, runTask } = await import("../tests/editor/agent.mjs");
+  const { openAgent, recording, plan, runTask } = await import("../tests/editor/agent.mjs");
   const { closeBrowser } = await import("../tests/editor/host/page.mjs");
   const { pictureFonts, PICTURE_SETTINGS } = await import("../tests/editor/host/pictures.mjs");
   const fonts = await pictureFonts();
@@ -43,14 +43,16 @@ await main(async () => {
     await take(page, "conversation");
     await editor.close();
 
-    const script = recording({ text: "", calls: [plan(["Read the tests", "completed"], ["Run the tests", "in_progress", "Running the tests"]), bash("python3 hello.py Ada --shout")] }, { text: "Done." });
+    const command = { bash: { command: "pip install ruff", network: true } };
+    const script = recording({ text: "", calls: [plan(["Read the tests", "completed"], ["Get the formatter", "in_progress", "Getting the formatter"]), command] }, { text: "Done." });
     const asking = await openAgent({ ...look, name: "pictures", theme, workspace: path.join(example, "workspace"), settings: { ...PICTURE_SETTINGS, "fairlead.replay": script } });
     await asking.page.openFile("hello.py");
     await asking.page.showContainer("Agent");
-    await runTask(asking.page, "Run the script once");
-    await asking.page.toast("python3 hello.py");
+    await runTask(asking.page, "Format hello.py");
+    await asking.page.toast("pip install ruff");
+    await asking.page.rows("Plan", (all) => all.length > 2);
     await take(asking.page, "approval");
-    await asking.page.toastButton("python3 hello.py", "Reject");
+    await asking.page.toastButton("pip install ruff", "Reject");
     await asking.page.toast("Done.");
     await asking.close();
   }

@@ -1,18 +1,12 @@
-// The agent asks to run a command: a message that takes no focus, and a row in the Plan view until it is answered.
+// Asking for a command or a file: a message that takes no focus, and a row in the Plan view until it is answered.
 
 import * as vscode from "vscode";
+import { asked, type Choice } from "./approvalTexts";
+import { relative } from "./editsView";
 import type { ApproveParams, ApproveResult } from "./protocol";
 import type { Store } from "./state";
-import { visible } from "./text";
 
-const ACTIONS = [
-  { title: "Allow Once", option: "allow_once" },
-  { title: "Allow for This Session", option: "allow_session" },
-  { title: "Reject", option: "reject" },
-] as const;
 const WHOLE = "Show Whole Command…";
-/** A message that is longer, or has several lines, is cut by VS Code. */
-const SHOWN_WHOLE = 300;
 
 interface Open {
   readonly approval: ApproveParams;
@@ -43,15 +37,12 @@ export class Approvals {
     }
   }
 
-  /** Shows the whole command in a dialog, at the person's wish. */
+  /** Shows the whole of it in a dialog, at the person's wish. */
   async show(approval: ApproveParams): Promise<void> {
-    const chosen = await vscode.window.showWarningMessage(
-      "The agent asks to run this command.",
-      { modal: true, detail: details(approval) },
-      ...ACTIONS.map((action) => action.title),
-    );
+    const { question, details, choices } = asked(approval, relative);
+    const chosen = await vscode.window.showWarningMessage(question, { modal: true, detail: details }, ...choices.map(({ title }) => title));
     // closing the dialog is no answer: the question stays in the Plan view
-    if (chosen !== undefined) this.answer(approval, chosen);
+    this.answer(approval, choices, chosen);
   }
 
   /** Answers from the Plan view's buttons. */
@@ -60,24 +51,15 @@ export class Approvals {
   }
 
   private async notify(approval: ApproveParams): Promise<void> {
-    const command = visible(approval.command ?? "");
-    const whole = command.length <= SHOWN_WHOLE && !command.includes("\n");
-    const [first] = approval.reasons;
-    const text = whole
-      ? `Run “${command}”? ${first ?? ""}`
-      : `The agent asks to run a command of ${command.split("\n").length} lines. ${first ?? ""}`;
-    const titles = ACTIONS.map((action) => action.title);
-    const chosen = await vscode.window.showWarningMessage(text.trim(), ...(whole ? titles : [WHOLE, "Reject"]));
+    const { short, question, choices } = asked(approval, relative);
+    const titles = choices.map(({ title }) => title);
+    const chosen = await vscode.window.showWarningMessage(short ?? question, ...(short === undefined ? [WHOLE, "Reject"] : titles));
     if (chosen === WHOLE) await this.show(approval);
-    else if (chosen !== undefined) this.answer(approval, chosen);
+    else this.answer(approval, choices, chosen);
   }
 
-  private answer(approval: ApproveParams, chosen: string): void {
-    const action = ACTIONS.find((other) => other.title === chosen);
-    if (action) this.decide(approval, action.option);
+  private answer(approval: ApproveParams, choices: readonly Choice[], chosen: string | undefined): void {
+    const choice = choices.find(({ title }) => title === chosen);
+    if (choice) this.decide(approval, choice.option);
   }
-}
-
-function details(approval: ApproveParams): string {
-  return [visible(approval.command ?? approval.uri ?? ""), `In: ${approval.cwd ?? ""}`, ...approval.reasons].join("\n\n");
 }

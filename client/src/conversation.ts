@@ -6,6 +6,8 @@ import { conversationMarkdown } from "./markdown";
 import { scheme } from "./protocol";
 import { coalesced, type Store } from "./state";
 
+const NAME = "Conversation.md";
+
 export class Conversation implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
@@ -44,13 +46,19 @@ export class Conversation implements vscode.TextDocumentContentProvider, vscode.
     await showMarkdown(documentUri(session.id));
   }
 
+  /** A conversation that is open becomes that of the session which is shown now. */
+  async follow(): Promise<void> {
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    if (tabs.some(({ input, label }) => input instanceof vscode.TabInputWebview && label.endsWith(NAME))) await this.show();
+  }
+
   dispose(): void {
     for (const disposable of this.disposables) disposable.dispose();
   }
 }
 
 function documentUri(sessionId: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: scheme.conversation, authority: sessionId, path: "/Conversation.md" });
+  return vscode.Uri.from({ scheme: scheme.conversation, authority: sessionId, path: `/${NAME}` });
 }
 
 /** Shows a Markdown document as a page. */

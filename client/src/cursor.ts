@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Diffs } from "./diffs";
-import { hunkAt, neighbour, places, whole, type Cursor } from "./places";
+import { hunkAt, neighbour, ofStep, places, whole, wholeLine, type Cursor } from "./places";
 import { scheme, type FileEdits, type Target } from "./protocol";
 import type { Decision, Review } from "./review";
 import { fileAt, sideAt, type Side } from "./sides";
@@ -37,7 +37,7 @@ export class ReviewCursor {
       tellNone();
       return;
     }
-    const target = hunkTarget(shown.file);
+    const target = hunkTarget(shown);
     if (target) await this.review.decide(decision, { sessionId: shown.side.sessionId, target });
     else vscode.window.setStatusBarMessage("The cursor stands in no proposed change; nothing was done.", 5000);
   }
@@ -66,8 +66,9 @@ export class ReviewCursor {
   private cursor(): Cursor | undefined {
     const shown = this.shown();
     if (!shown) return undefined;
-    const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
-    return { sessionId: shown.side.sessionId, uri: shown.file.uri, line: line + 1 };
+    const { side, file } = shown;
+    const line = (vscode.window.activeTextEditor?.selection.active.line ?? 0) + 1;
+    return { sessionId: side.sessionId, uri: file.uri, line: side.item === undefined ? line : wholeLine(file, side.item, line) };
   }
 
   private shown(): Shown | undefined {
@@ -76,7 +77,8 @@ export class ReviewCursor {
     const uri = input instanceof vscode.TabInputTextDiff ? input.modified : vscode.window.activeTextEditor?.document.uri;
     const side = uri && sideAt(uri);
     const file = side && fileAt(this.store, side);
-    return file && { side, file };
+    // the base side of a step's diff is that of all steps
+    return file && { side: { ...side, item: side.item ?? this.diffs.inFront?.item }, file };
   }
 }
 
@@ -85,12 +87,12 @@ function shownTargets({ side: { item }, file }: Shown): Target[] {
   return file.hunks.filter(({ itemId }) => itemId === item).map(({ id }) => ({ uri: file.uri, hunk: id }));
 }
 
-function hunkTarget(file: FileEdits): Target | undefined {
+function hunkTarget({ side: { item }, file }: Shown): Target | undefined {
   if (whole(file)) return { uri: file.uri };
   const editor = vscode.window.activeTextEditor;
   if (!editor || !sideAt(editor.document.uri)) return undefined;
   const side = editor.document.uri.scheme === scheme.base ? "base" : "proposed";
-  const hunk = hunkAt(file, side, editor.selection.active.line + 1);
+  const hunk = hunkAt(item === undefined ? file : ofStep(file, item), side, editor.selection.active.line + 1);
   return hunk && { uri: file.uri, hunk: hunk.id };
 }
 

@@ -59,6 +59,8 @@ export const RISKS: Record<Risk, { mark: string; icon: string; color: string; wh
   configuration: { mark: "configuration", icon: "gear", color: "charts.yellow", why: "This file configures your project or your tools." },
 };
 
+const PROTECTED = "Protected: it is accepted only after a question of its own.";
+
 /** The rows below `parent`, or the top ones. */
 export function editRows(sessions: readonly Session[], parent: EditRow | undefined, relative: (uri: string) => string): EditRow[] {
   if (parent === undefined) {
@@ -85,11 +87,13 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const risk = file.risk && RISKS[file.risk];
     const conflict = file.state === "conflict";
     const what = file.risk === "deletion" ? "" : kind(file, relative);
-    const marks = [risk?.mark, conflict ? "conflict" : "", what, counts(file.additions, file.deletions)];
+    const size = file.binary ? "binary" : counts(file.additions, file.deletions);
+    const marks = [risk?.mark, file.protected ? "protected" : "", conflict ? "conflict" : "", what, permissions(file), size];
     const lines = [
       [path, kind(file, relative)].filter(Boolean).join(", "),
-      `${plural(file.hunks.length, "change")}, ${counts(file.additions, file.deletions)}`,
+      file.binary ? "Not text: decided as a whole." : `${plural(file.hunks.length, "change")}, ${size}`,
       risk?.why,
+      file.protected ? PROTECTED : "",
       conflict ? "You and the agent changed the same lines. Open it to see both." : "",
     ];
     return {
@@ -113,6 +117,12 @@ function kind(file: FileEdits, relative: (uri: string) => string): string {
     case "modify":
       return "";
   }
+}
+
+/** What becomes of the permissions: only whether a file can be executed is ever changed. */
+function permissions(file: FileEdits): string {
+  if (file.mode === null) return "";
+  return /[1357]/.test(file.mode) ? "executable" : "not executable";
 }
 
 /** Where a renamed file goes: its new name, with the folder where that is another one. */

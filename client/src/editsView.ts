@@ -7,6 +7,7 @@ import type { FileEdits, Hunk } from "./protocol";
 import type { Store } from "./state";
 import { DrawnTree } from "./tree";
 
+const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
 export class EditsView extends DrawnTree<EditRow> {
@@ -103,6 +104,7 @@ function contextValue(row: EditRow): string {
 
 function fileIcon(file: FileEdits): vscode.ThemeIcon {
   if (file.state === "conflict") return CONFLICT;
+  if (file.protected) return PROTECTED;
   if (!file.risk) return vscode.ThemeIcon.File;
   const { icon, color } = RISKS[file.risk];
   return new vscode.ThemeIcon(icon, new vscode.ThemeColor(color));

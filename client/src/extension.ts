@@ -11,7 +11,7 @@ import { EditsView } from "./editsView";
 import { registerHelp } from "./help";
 import { bringBack } from "./kept";
 import { PlanEdits } from "./planEdits";
-import type { FileNode, PlanNode, StepNode } from "./planNodes";
+import type { CommandNode, FileNode, PlanNode, RunningNode, StepNode } from "./planNodes";
 import { PlanView } from "./planView";
 import { Pages } from "./pages";
 import { Prompts } from "./prompt";
@@ -21,9 +21,13 @@ import { Questions } from "./questions";
 import { Review, targetOf } from "./review";
 import { Runs } from "./runs";
 import { AgentServer } from "./server";
+import { Sessions } from "./sessions";
+import type { SessionNode } from "./sessionRows";
+import { SessionsView } from "./sessionsView";
 import { SideTexts } from "./sideTexts";
 import { Status } from "./status";
 import { Store } from "./state";
+import { Terminals } from "./terminals";
 
 let server: AgentServer | undefined;
 const loaded = performance.now();
@@ -42,8 +46,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const edits = new EditsView(store);
   const cursor = new ReviewCursor(store, review, diffs);
   const conversation = new Conversation(store);
+  const sessions = new Sessions(store, agent, runs, conversation);
   const pages = new Pages(store, agent);
   const planEdits = new PlanEdits(store, agent);
+  const terminals = new Terminals(store, agent);
   server = agent;
 
   const commands: Record<string, (...given: never[]) => unknown> = {
@@ -54,13 +60,23 @@ export function activate(context: vscode.ExtensionContext): void {
     go: () => runs.go(),
     ask: () => runs.askAgent(),
     stop: () => runs.stop(),
+    stopSession: ({ sessionId }: SessionNode) => runs.stop(sessionId),
+    tell: () => sessions.tell(),
+    showSession: ({ sessionId }: SessionNode) => sessions.show(sessionId),
+    continueSession: (node?: Partial<SessionNode>) => sessions.goOn(node),
+    deleteSession: (node: SessionNode) => sessions.delete(node),
     setApiKey: () => runs.setApiKey(),
     showConversation: () => conversation.show(),
     showPlanHistory: () => pages.showHistory(),
     copyRecord: () => pages.copyRecord(),
+    showCommandRules: () => pages.showCommandRules(),
     reviewAll: () => diffs.openAll(),
     reviewStep: ({ sessionId, item }: StepNode) => diffs.openStep(sessionId, item.id, item.content),
     openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openChanged(sessionId, uri, item),
+    showCommand: (node: CommandNode | RunningNode) => {
+      terminals.show(node);
+    },
+    stopCommand: (node: RunningNode) => terminals.stop(node),
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),
     rewordStep: (step: StepNode) => planEdits.reword(step),
     dropStep: (step: StepNode) => planEdits.drop(step),
@@ -111,8 +127,8 @@ export function activate(context: vscode.ExtensionContext): void {
   agent.ownCommands.set(serverCommand.reject, (params) => review.decide("reject", params as DecideParams));
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
   void bringBack(context.storageUri, agent);
-  const views = [edits, new PlanView(store, planEdits), new Status(store), new Decorations(store)];
-  context.subscriptions.push(log, agent, texts, proposed, diffs, conversation, pages, ...views, registerHelp());
+  const views = [edits, new PlanView(store, planEdits), new SessionsView(store), new Status(store), new Decorations(store)];
+  context.subscriptions.push(log, agent, texts, proposed, diffs, conversation, sessions, pages, terminals, ...views, registerHelp());
 }
 
 export async function deactivate(): Promise<void> {

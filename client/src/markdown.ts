@@ -4,15 +4,17 @@
 // (docs/faults.md 41).
 
 import type { Entry, Session } from "./state";
+import { plainOutput } from "./text";
 
 const STOPPED: Record<string, string> = {
   cancelled: "Stopped by you.",
   max_tokens: "Cut off by the output limit.",
-  max_turn_requests: "Stopped at the limit of rounds.",
-  loop: "Stopped: the model repeated itself.",
+  max_turn_requests: "Paused at the limit of rounds.",
+  budget: "Paused at the end of its budget.",
+  loop: "Paused: the model went round in circles.",
   refusal: "The model refused.",
   error: "Ended with an error.",
-  lost: "The agent's server stopped; the run was lost. Your files are untouched.",
+  lost: "The agent's server stopped; the run was interrupted. Your files are untouched.",
 };
 const RESULT_LINES = 12;
 
@@ -29,6 +31,8 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
   switch (entry.kind) {
     case "prompt":
       return `---\n\n**You**\n\n${quote(safeMarkdown(entry.text))}`;
+    case "said":
+      return `**You**, while it works\n\n${quote(safeMarkdown(entry.text))}`;
     case "text":
       return safeMarkdown(entry.text);
     case "thinking":
@@ -51,7 +55,7 @@ function toolMarkdown(tool: Extract<Entry, { kind: "tool" }>, relative: (uri: st
   const title = tool.name === "bash" ? code(firstLine(tool.title)) : inline(tool.title);
   const link = place ? `[${title}](${linkTarget(relative(place.uri), place.line)})` : title;
   const head = `${mark} ${link}`;
-  const body = tool.outcome === "running" ? tool.output : tool.result;
+  const body = tool.outcome === "running" ? plainOutput(tool.output) : tool.result;
   if (tool.outcome === "error") return `${head}\n\n${fenced(shortened(body))}`;
   if (tool.name === "todo") return `${head}\n\n${planLines(body)}`;
   if (tool.name === "bash") {

@@ -28,10 +28,14 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposa
   async showHistory(): Promise<void> {
     const page = await this.ask(method.planHistory);
     if (!page) return;
-    const uri = vscode.Uri.from({ scheme: scheme.page, authority: page.sessionId, path: "/Plan History.md" });
-    this.texts.set(uri.authority, safeMarkdown(page.markdown));
-    this.changed.fire(uri);
-    await showMarkdown(uri);
+    await this.show(vscode.Uri.from({ scheme: scheme.page, authority: page.sessionId, path: "/Plan History.md" }), page.markdown);
+  }
+
+  /** Shows where commands run here, when they ask, and what the person's rules match. */
+  async showCommandRules(): Promise<void> {
+    const markdown = await this.request(method.commandRules, {});
+    if (markdown === undefined) return;
+    await this.show(vscode.Uri.from({ scheme: scheme.page, authority: "commands", path: "/How Commands Run.md" }), markdown);
   }
 
   /** Copies the record of the active session's work, for a pull request. */
@@ -53,9 +57,19 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposa
       void vscode.window.showInformationMessage("There is nothing on record yet. Give the agent a task first.");
       return undefined;
     }
+    const markdown = await this.request(name, { sessionId });
+    return markdown === undefined ? undefined : { sessionId, markdown };
+  }
+
+  private async show(uri: vscode.Uri, markdown: string): Promise<void> {
+    this.texts.set(uri.authority, safeMarkdown(markdown));
+    this.changed.fire(uri);
+    await showMarkdown(uri);
+  }
+
+  private async request(name: string, params: object): Promise<string | undefined> {
     try {
-      const { markdown } = await this.server.request<PageResult>(name, { sessionId });
-      return { sessionId, markdown };
+      return (await this.server.request<PageResult>(name, params)).markdown;
     } catch (error) {
       if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
       return undefined;

@@ -21,7 +21,7 @@ export interface Cursor {
 }
 
 /** Whether a file is created, deleted or renamed, and so decided on as a whole. */
-export const whole = (file: FileEdits): boolean => file.kind !== "modify";
+export const whole = (file: FileEdits): boolean => file.kind !== "modify" || file.binary || file.mode !== null;
 
 export function places(sessions: readonly Session[]): Place[] {
   return sessions.flatMap(({ id, edits }) =>
@@ -50,6 +50,27 @@ export function hunkAt(file: FileEdits, side: "base" | "proposed", line: number)
     // where a side has no line of the change, the lines around the gap stand for it
     return lines === 0 ? line === start || line === start + 1 : line >= start && line < start + lines;
   });
+}
+
+/** A file's changes of one plan item, as they stand in the text that only they make of it (`?item=ID`, docs/protocol.md). */
+export function ofStep(file: FileEdits, item: string): FileEdits {
+  let shift = 0;
+  const hunks = file.hunks
+    .filter(({ itemId }) => itemId === item)
+    .map((hunk) => {
+      // a unified diff names the line before where a side is empty
+      const newStart = hunk.oldStart + shift - (hunk.oldLines > 0 ? 1 : 0) + (hunk.newLines > 0 ? 1 : 0);
+      shift += hunk.newLines - hunk.oldLines;
+      return { ...hunk, newStart };
+    });
+  return { ...file, hunks };
+}
+
+/** The line of the whole proposed text that a line of one step's text is, or about: the step's changes keep their order. */
+export function wholeLine(file: FileEdits, item: string, line: number): number {
+  const before = ofStep(file, item).hunks.findLast(({ newStart }) => newStart <= line);
+  const same = before && file.hunks.find(({ id }) => id === before.id);
+  return same ? line - before.newStart + same.newStart : line;
 }
 
 /** The line of the proposed text at which a change is shown, from 1. */

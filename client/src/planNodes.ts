@@ -1,9 +1,9 @@
 // The rows of the Plan view with what belongs to each: what waits for the person, the steps, and what stands behind them.
 // Pure.
 
-import { commandRow, fileRow } from "./evidenceRows";
+import { runningRow, commandRow, fileRow } from "./evidenceRows";
 import { inferredRow, outsideRow, stepRow, type PlanRow } from "./planRows";
-import type { ApproveParams, AskParams, Evidence, Outside, PlanItem } from "./protocol";
+import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "./protocol";
 import type { Session } from "./state";
 
 /** A step of the plan. */
@@ -16,6 +16,8 @@ export interface StepNode {
   readonly reviewable: boolean;
   /** The plan's that is shown. */
   readonly revision: number;
+  /** Its commands that run now. */
+  readonly running: readonly CommandStarted[];
 }
 
 /** A file that a step changed; without a step, one that was changed beside the plan. */
@@ -24,6 +26,23 @@ export interface FileNode {
   readonly sessionId: string;
   readonly uri: string;
   readonly item: string | undefined;
+  readonly row: PlanRow;
+}
+
+/** A command, by the call that ran it. */
+export interface CommandNode {
+  readonly kind: "command";
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly row: PlanRow;
+}
+
+/** A command that runs now; one in the background has a handle, by which it can be stopped. */
+export interface RunningNode {
+  readonly kind: "running";
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly handle: string | null;
   readonly row: PlanRow;
 }
 
@@ -39,7 +58,9 @@ export type PlanNode =
   | StepNode
   | FileNode
   | OutsideNode
-  | { readonly kind: "command" | "inferred"; readonly row: PlanRow }
+  | CommandNode
+  | RunningNode
+  | { readonly kind: "inferred"; readonly row: PlanRow }
   | { readonly kind: "approval"; readonly approval: ApproveParams }
   | { readonly kind: "question"; readonly question: AskParams };
 
@@ -50,8 +71,11 @@ export function planNodes(session: Session): PlanNode[] {
     ...session.questions.map((question): PlanNode => ({ kind: "question", question })),
   ];
   const { plan } = session;
-  if (!plan) return waiting;
-  const pending = new Set(session.edits?.files.flatMap(({ itemIds }) => itemIds));
+  const ids = new Set(plan?.items.map(({ id }) => id));
+  const unplaced = session.commands.filter(({ itemId }) => itemId === null || !ids.has(itemId)).map(runningNode);
+  if (!plan) return [...waiting, ...unplaced];
+  const files = session.edits?.files ?? [];
+  const pending = new Set(files.flatMap(({ itemIds }) => itemIds));
   const beside = (id: Outside["id"]): PlanNode[] =>
     plan.outside.filter((outside) => outside.id === id).map((outside) => ({ kind: "outside", sessionId: session.id, outside, row: outsideRow(outside) }));
   const steps = plan.items.map(
@@ -59,13 +83,14 @@ export function planNodes(session: Session): PlanNode[] {
       kind: "item",
       sessionId: session.id,
       item,
-      row: stepRow(item, session.running),
+      row: stepRow(item, session.running, [...new Set(files.flatMap((file) => changedAgain(session, file, item.id)))]),
       reviewable: pending.has(item.id),
       revision: plan.revision,
+      running: session.commands.filter(({ itemId }) => itemId === item.id),
     }),
   );
   const inferred = plan.inferred.map((text, index): PlanNode => ({ kind: "inferred", row: inferredRow(text, index) }));
-  return [...waiting, ...beside("before"), ...steps, ...inferred, ...beside("unplanned")];
+  return [...waiting, ...unplaced, ...beside("before"), ...steps, ...inferred, ...beside("unplanned")];
 }
 
 /** The rows below one. */
@@ -73,21 +98,41 @@ export function nodesBelow(session: Session, node: PlanNode, relative: (uri: str
   if (node.kind !== "item" && node.kind !== "outside") return [];
   const item = node.kind === "item" ? node.item.id : undefined;
   const { files, commands } = evidenceOf(node);
-  const toReview = (uri: string): boolean => item !== undefined && changedBy(session, uri, item);
+  const fileNode = (uri: string): PlanNode => {
+    const edits = session.edits?.files.find((file) => file.uri === uri);
+    const toReview = item !== undefined && (edits?.itemIds.includes(item) ?? false);
+    const again = item !== undefined && edits ? changedAgain(session, edits, item) : [];
+    return { kind: "file", sessionId: session.id, uri, item, row: fileRow(node.row.id, uri, relative(uri), toReview, again) };
+  };
   return [
-    ...files.map((uri): PlanNode => ({ kind: "file", sessionId: session.id, uri, item, row: fileRow(node.row.id, uri, relative(uri), toReview(uri)) })),
-    ...commands.map((command, index): PlanNode => ({ kind: "command", row: commandRow(node.row.id, command, index) })),
+    ...files.map(fileNode),
+    ...commands.map((command, index): PlanNode => ({ kind: "command", sessionId: session.id, callId: command.toolCallId, row: commandRow(node.row.id, command, index) })),
+    ...(node.kind === "item" ? node.running.map(runningNode) : []),
   ];
 }
 
 /** Whether rows stand below. */
 export function hasBelow(node: StepNode | OutsideNode): boolean {
   const { files, commands } = evidenceOf(node);
-  return files.length > 0 || commands.length > 0;
+  return files.length > 0 || commands.length > 0 || (node.kind === "item" && node.running.length > 0);
 }
+
+const runningNode = (command: CommandStarted): RunningNode => ({
+  kind: "running",
+  sessionId: command.sessionId,
+  callId: command.toolCallId,
+  handle: command.handle,
+  row: runningRow(command),
+});
 
 const evidenceOf = (node: StepNode | OutsideNode): Evidence => (node.kind === "item" ? node.item : node.outside).evidence;
 
-function changedBy(session: Session, uri: string, item: string): boolean {
-  return session.edits?.files.some((file) => file.uri === uri && file.itemIds.includes(item)) ?? false;
+/** What changed a step's part of a file again, in words: nothing, or one thing. */
+function changedAgain({ plan }: Session, file: FileEdits, item: string): string[] {
+  return file.overtaken
+    .filter(({ itemId }) => itemId === item)
+    .map(({ byItemId }) => {
+      const later = plan?.items.find(({ id }) => id === byItemId);
+      return later ? `changed again by “${later.content}”` : "changed again beside the plan";
+    });
 }

@@ -35,24 +35,28 @@ const BESIDE: Record<Outside["id"], { label: string; tooltip: string }> = {
   unplanned: { label: "Unplanned", tooltip: "What the agent did while no step of the plan was in progress." },
 };
 
-/** `running` says whether the agent is at work: a step in progress turns only then. */
-export function stepRow(item: PlanItem, running: boolean): PlanRow {
+/**
+ * `running` says whether the agent is at work: a step in progress turns only then. `again` is what later changed the step's
+ * edits, in words.
+ */
+export function stepRow(item: PlanItem, running: boolean, again: readonly string[] = []): PlanRow {
   const look = lookOf(item, running);
   const doing = item.status === "in_progress" ? item.activeForm || "in progress" : "";
   const lines = [
     item.content,
     sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
     item.byUser ? "In your words." : "",
+    ...again.map((words) => `${sentence(words)}.`),
     ...evidenceLines(item.evidence),
   ];
   return {
     id: `item-${item.id}`,
     label: item.content,
-    description: doing || (look.beside ?? ""),
+    description: doing || (look.beside ?? (again.length > 0 ? "changed again" : "")),
     tooltip: lines.filter(Boolean).join("\n"),
     icon: look.icon,
     color: look.color,
-    spoken: `${item.content}, ${look.word}`,
+    spoken: [item.content, look.word, ...again].join(", "),
   };
 }
 

@@ -1,6 +1,7 @@
 // The Plan view: the active session's steps and what stands behind them, above them what waits for the person.
 
 import * as vscode from "vscode";
+import { asked } from "./approvalTexts";
 import { relative } from "./editsView";
 import { duration } from "./figures";
 import { hasBelow, nodesBelow, planNodes, type PlanNode, type StepNode } from "./planNodes";
@@ -12,18 +13,20 @@ import { visible } from "./text";
 import { DrawnTree } from "./tree";
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+const VIEW = "fairlead.plan";
 const SECOND = 1000;
 
 export class PlanView extends DrawnTree<PlanNode> {
   private readonly clock = new StepClock(() => performance.now());
   private current: StepNode | undefined;
   private tick: NodeJS.Timeout | undefined;
+  private working: (() => void) | undefined;
 
   constructor(
     private readonly store: Store,
     moving: vscode.TreeDragAndDropController<PlanNode>,
   ) {
-    super("fairlead.plan", store, (change) => change !== "conversation", moving);
+    super(VIEW, store, (change) => change !== "conversation", moving);
   }
 
   getTreeItem(node: PlanNode): vscode.TreeItem {
@@ -44,9 +47,11 @@ export class PlanView extends DrawnTree<PlanNode> {
         item.command = { command: "fairlead.openStepFile", title: "Open", arguments: [node] };
         return item;
       }
-      case "command": {
+      case "command":
+      case "running": {
         const item = rowItem(node.row);
-        item.command = { command: "fairlead.showConversation", title: "Show the conversation" };
+        item.contextValue = node.kind === "running" && node.handle !== null ? "background" : "command";
+        item.command = { command: "fairlead.showCommand", title: "Open the output", arguments: [node] };
         return item;
       }
       case "inferred":
@@ -56,6 +61,7 @@ export class PlanView extends DrawnTree<PlanNode> {
 
   override dispose(): void {
     clearTimeout(this.tick);
+    this.showWorking(false);
     super.dispose();
   }
 
@@ -80,6 +86,20 @@ export class PlanView extends DrawnTree<PlanNode> {
     const badge = waits > 0 ? { value: waits, tooltip: "The agent waits for you" } : undefined;
     this.view.badge = badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
     this.view.message = message(session) ?? "";
+    this.showWorking(session?.running === true);
+  }
+
+  /** The bar above the rows, as long as the agent works. */
+  private showWorking(running: boolean): void {
+    if (running && !this.working) {
+      const ended = new Promise<void>((resolve) => {
+        this.working = resolve;
+      });
+      void vscode.window.withProgress({ location: { viewId: VIEW } }, () => ended);
+    } else if (!running) {
+      this.working?.();
+      this.working = undefined;
+    }
   }
 
   /** While a step is at work its time goes on, once a second. */
@@ -94,13 +114,14 @@ export class PlanView extends DrawnTree<PlanNode> {
 
   private stepItem(node: StepNode): vscode.TreeItem {
     const current = node.item.status === "in_progress";
-    const item = rowItem(node.row, hasBelow(node) ? (current ? Expanded : Collapsed) : None);
+    const below = hasBelow(node);
+    const item = rowItem(node.row, below ? (current ? Expanded : Collapsed) : None);
     if (node === this.current) {
       const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
       if (elapsed > 0) item.description = `${node.row.description} · ${duration(elapsed)}`;
     }
-    // VS Code opens a row that it knows, but never closes one: a step that is done is another row to it, a closed one
-    if (current) item.id = `${node.row.id} now`;
+    // VS Code neither closes a row that it knows nor opens one that had nothing below: such a step is another row to it
+    if (current) item.id = `${node.row.id} now${below ? "" : " bare"}`;
     item.contextValue = contextValue(node);
     return item;
   }
@@ -130,15 +151,15 @@ function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {
 }
 
 function approvalItem(approval: ApproveParams): vscode.TreeItem {
-  const command = visible(approval.command ?? approval.uri ?? "");
-  const item = new vscode.TreeItem(`Allow: ${command.replace(/\s+/g, " ")}`);
-  item.id = `approval-${approval.toolCallId ?? command}`;
+  const { row, details, spoken } = asked(approval, relative);
+  const item = new vscode.TreeItem(row);
+  item.id = `approval-${approval.toolCallId ?? approval.uri ?? row}`;
   item.description = "waits for you";
-  item.tooltip = [command, ...approval.reasons].join("\n");
+  item.tooltip = details;
   item.iconPath = new vscode.ThemeIcon("question", new vscode.ThemeColor("charts.yellow"));
   item.contextValue = "approval";
-  item.command = { command: "fairlead.showApproval", title: "Show the whole command", arguments: [{ approval }] };
-  item.accessibilityInformation = { label: `The agent asks to run: ${command}` };
+  item.command = { command: "fairlead.showApproval", title: "Show the whole of it", arguments: [{ approval }] };
+  item.accessibilityInformation = { label: spoken };
   return item;
 }
 

@@ -3,6 +3,11 @@
 
 export const method = {
   createSession: "agent/sessions/create",
+  listSessions: "agent/sessions/list",
+  openSession: "agent/sessions/open",
+  deleteSession: "agent/sessions/delete",
+  steer: "agent/steer",
+  stopCommand: "agent/command/stop",
   runTask: "agent/runTask",
   cancel: "agent/cancel",
   accept: "agent/edits/accept",
@@ -15,12 +20,15 @@ export const method = {
   plan: "agent/plan",
   edits: "agent/edits",
   event: "agent/event",
+  sessions: "agent/sessions",
   approve: "agent/approve",
   content: "workspace/textDocumentContent",
   planEdit: "agent/plan/edit",
   planHistory: "agent/plan/history",
+  commandRules: "agent/command/rules",
   record: "agent/record",
   ask: "agent/ask",
+  diagnostics: "agent/editor/diagnostics",
 } as const;
 
 /** The commands in the server's CodeLenses. */
@@ -36,6 +44,8 @@ export interface EvidenceCommand {
   readonly exitCode: number | null;
   readonly toolCallId: string;
   readonly seconds: number;
+  /** On purpose, which is no failure. */
+  readonly stopped: boolean;
 }
 
 export interface Evidence {
@@ -93,14 +103,23 @@ export interface Hunk {
   readonly conflict: { readonly base: string; readonly current: string; readonly proposed: string } | null;
 }
 
+/** A plan item whose changes of a file another one changed again; null: that was beside the plan. */
+export interface Overtaken {
+  readonly itemId: string;
+  readonly byItemId: string | null;
+}
+
 export interface FileEdits {
   readonly uri: string;
   readonly kind: "create" | "modify" | "delete" | "rename";
   readonly newUri: string | null;
   readonly state: "pending" | "conflict";
   readonly risk: "deletion" | "configuration" | "ci" | null;
+  readonly binary: boolean;
+  readonly mode: string | null;
   readonly protected: boolean;
   readonly itemIds: readonly string[];
+  readonly overtaken: readonly Overtaken[];
   readonly additions: number;
   readonly deletions: number;
   readonly hunks: readonly Hunk[];
@@ -133,6 +152,31 @@ export interface RunResult {
   readonly error: { readonly kind: string; readonly message: string; readonly retryable: boolean } | null;
   /** What the work came to, in a few words. */
   readonly record: string;
+}
+
+/** A session in the list, as the server tells it. */
+export interface SessionRow {
+  readonly sessionId: string;
+  readonly title: string;
+  /** When its last run began or ended (ISO 8601). */
+  readonly updatedAt: string;
+  readonly state: "idle" | "running" | "paused";
+  readonly completed: number;
+  readonly total: number;
+  readonly pendingFiles: number;
+}
+
+export interface SessionList {
+  /** The newest first. */
+  readonly sessions: readonly SessionRow[];
+}
+
+export interface OpenedSession {
+  readonly sessionId: string;
+  readonly state: SessionRow["state"];
+  readonly plan: Plan;
+  readonly edits: Edits;
+  readonly transcript: readonly { readonly role: "user" | "assistant" | "tool"; readonly text: string }[];
 }
 
 /** With `plan` the agent only looks around and writes the plan, with `ask` it only looks around and answers. */
@@ -172,6 +216,32 @@ interface EventOf<Kind extends string> {
   readonly kind: Kind;
 }
 
+export interface UsageEvent extends EventOf<"usage">, Usage {
+  /** How much of the model's window the conversation takes, in tokens. */
+  readonly contextTokens: number;
+  /** The window's size; null where it is not known. */
+  readonly contextLimit: number | null;
+}
+
+export interface CommandStarted extends EventOf<"command"> {
+  readonly toolCallId: string;
+  readonly itemId: string | null;
+  readonly command: string;
+  readonly cwd: string;
+  readonly mode: "sandboxed" | "workspace";
+  readonly network: boolean;
+  /** Of one that goes on in the background. */
+  readonly handle: string | null;
+}
+
+export interface CommandEnded extends EventOf<"command_ended"> {
+  readonly toolCallId: string;
+  readonly handle: string | null;
+  readonly exitCode: number | null;
+  readonly seconds: number;
+  readonly ended: "exited" | "timeout" | "stopped" | "failed";
+}
+
 export type AgentEvent =
   | (EventOf<"run_started"> & { readonly model: string })
   | (EventOf<"round_started"> & { readonly round: number })
@@ -185,12 +255,16 @@ export type AgentEvent =
       readonly input: Readonly<Record<string, unknown>>;
       readonly locations: readonly { readonly uri: string; readonly line: number | null }[];
     })
+  | CommandStarted
   | (EventOf<"tool_output"> & { readonly toolCallId: string; readonly text: string })
+  | CommandEnded
   | (EventOf<"tool_finished"> & { readonly toolCallId: string; readonly isError: boolean; readonly text: string })
   | (EventOf<"reminder"> & { readonly text: string })
+  | (EventOf<"steered"> & { readonly text: string })
   | (EventOf<"feedback"> & { readonly text: string })
   | (EventOf<"retry"> & { readonly attempt: number; readonly delayMs: number; readonly reason: string })
-  | (EventOf<"usage"> & Usage)
+  | UsageEvent
+  | (EventOf<"room_made"> & { readonly text: string })
   | (EventOf<"run_finished"> & { readonly stopReason: string });
 
 export interface ApproveParams {
@@ -215,6 +289,33 @@ export interface AskParams {
 export interface AskResult {
   /** Null: no answer. */
   readonly answer: string | null;
+}
+
+export interface DiagnosticsParams {
+  /** Null: all files that were looked at. */
+  readonly uri: string | null;
+}
+
+export interface Diagnostic {
+  readonly range: Range;
+  /** As in LSP: 1 an error, 2 a warning, 3 information, 4 a hint. */
+  readonly severity: number;
+  readonly message: string;
+  readonly source: string | null;
+}
+
+interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+export interface DiagnosticsResult {
+  readonly files: readonly { readonly uri: string; readonly diagnostics: readonly Diagnostic[] }[];
 }
 
 export interface PageResult {

@@ -16,6 +16,10 @@ interface WorkDone {
 
 /** What the agent reads when the person approves its plan. */
 const GO = "The plan is approved. Do it.";
+/** What the agent reads when a run that paused goes on. */
+const ON = "Go on where you stopped.";
+/** Stop reasons of a run that paused. */
+const PAUSES = ["budget", "max_turn_requests", "loop"];
 const PROGRESS = new ProgressType<WorkDone>();
 
 export class Runs {
@@ -59,20 +63,20 @@ export class Runs {
   }
 
   /** A further task in the active session. */
-  async followUp(): Promise<void> {
+  async followUp(title = "Agent: Follow Up on"): Promise<void> {
     const session = this.store.active;
     if (!session) {
       await this.runTask();
       return;
     }
     if (isBusy(session)) return;
-    const prompt = await this.prompts.ask(`Agent: Follow Up on “${session.title}”`);
+    const prompt = await this.prompts.ask(`${title} “${session.title}”`);
     if (prompt !== undefined) await this.run(session.id, prompt);
   }
 
-  /** Stops every run. */
-  async stop(): Promise<void> {
-    const running = this.store.sessions.filter((session) => session.running);
+  /** Stops every run, or that of one session. */
+  async stop(sessionId?: string): Promise<void> {
+    const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
     if (running.length === 0) void vscode.window.showInformationMessage("The agent is not running.");
     await Promise.all(running.map((session) => this.server.request(method.cancel, { sessionId: session.id })));
   }
@@ -102,7 +106,7 @@ export class Runs {
   }
 
   private async run(sessionId: string | undefined, prompt: string, mode: Mode = "agent"): Promise<void> {
-    if (prompt !== GO) await this.prompts.remember(prompt);
+    if (prompt !== GO && prompt !== ON) await this.prompts.remember(prompt);
     try {
       const client = await this.server.started();
       const id = sessionId ?? (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
@@ -139,7 +143,7 @@ export class Runs {
       return;
     }
     const chosen = await vscode.window.showErrorMessage(
-      "The agent's server stopped and the run was lost. Your files are untouched; what you have not decided on comes back with the server.",
+      "The agent's server stopped in the middle of the run. Your files are untouched, and nothing is lost: “Agent: Continue Session” goes on with it.",
       "Show Log",
     );
     if (chosen) await vscode.commands.executeCommand("fairlead.showLog");
@@ -152,11 +156,16 @@ export class Runs {
     if (result.error) {
       const actions = result.error.kind === "auth" ? ["Set API Key"] : ["Show Conversation"];
       const chosen = await vscode.window.showErrorMessage(result.message, ...actions);
+      if (chosen) this.store.show(result.sessionId);
       if (chosen === "Set API Key") await this.setApiKey();
       if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
       return;
     }
     if (mode === "ask" && result.stopReason === "end_turn") return;
+    if (PAUSES.includes(result.stopReason)) {
+      await this.tellPause(result);
+      return;
+    }
     if (readyToGo(session)) {
       await this.tellPlan(result.sessionId);
       return;
@@ -164,17 +173,27 @@ export class Runs {
     const first = result.message.split("\n", 1)[0] ?? "";
     const summary = first.length > 160 ? `${first.slice(0, 160)}…` : first;
     const actions = files > 0 ? ["Review Changes", "Show Conversation"] : ["Show Conversation"];
-    const ended = result.stopReason === "end_turn" ? "Agent" : `Agent (${result.stopReason.replace(/_/g, " ")})`;
+    const who = session === this.store.active ? "Agent" : `Agent, “${session?.title ?? ""}”`;
+    const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
     const chosen = await vscode.window.showInformationMessage([`${ended}: ${summary || "done."}`, result.record].filter(Boolean).join(" — "), ...actions);
+    if (chosen) this.store.show(result.sessionId);
     if (chosen === "Review Changes") await vscode.commands.executeCommand("fairlead.reviewAll");
     if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
+  }
+
+  /** A run that used up what it may use goes on only at the person's word. */
+  private async tellPause(result: RunResult): Promise<void> {
+    const chosen = await vscode.window.showWarningMessage(`Agent: ${result.message}`, "Go On", "Stop Here");
+    if (chosen) this.store.show(result.sessionId);
+    if (chosen === "Go On") await this.run(result.sessionId, ON);
   }
 
   private async tellPlan(sessionId: string): Promise<void> {
     const plan = this.store.get(sessionId)?.plan;
     const steps = plural((plan?.total ?? 0) - (plan?.completed ?? 0), "step");
     const chosen = await vscode.window.showInformationMessage(`Agent: the plan has ${steps}. Change it as you like; nothing is done before you say so.`, "Go", "Show Plan");
-    if (chosen === "Go" && this.store.active?.id === sessionId) await this.go();
+    if (chosen) this.store.show(sessionId);
+    if (chosen === "Go") await this.go();
     if (chosen === "Show Plan") await vscode.commands.executeCommand("fairlead.plan.focus");
   }
 }

@@ -14,9 +14,10 @@ import {
 } from "vscode-languageclient/node";
 import { applyEdit } from "./applyEdit";
 import type { Approvals } from "./approvals";
+import { diagnostics } from "./editor";
 import { showPythonHelp } from "./help";
 import { NoPython, serverPython } from "./locate";
-import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type Edits, type Plan } from "./protocol";
+import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type DiagnosticsParams, type Edits, type Plan, type SessionList } from "./protocol";
 import type { Questions } from "./questions";
 import { savesAfterAccept, serverSettings } from "./settings";
 import type { Store } from "./state";
@@ -162,10 +163,14 @@ export class AgentServer implements vscode.Disposable {
     client.onNotification(method.edits, (edits: Edits) => {
       this.store.setEdits(edits);
     });
+    client.onNotification(method.sessions, ({ sessions }: SessionList) => {
+      this.store.setRows(sessions);
+    });
     client.onNotification(method.event, (event: AgentEvent) => {
       this.store.addEvent(event);
     });
     client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) => this.approvals.ask(params, token));
+    client.onRequest(method.diagnostics, (params: DiagnosticsParams) => diagnostics(params));
     client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) => this.questions.ask(params, token));
     client.onDidChangeState(({ oldState, newState }) => {
       if (oldState === State.Running && newState !== State.Running) this.lost();
@@ -226,7 +231,7 @@ class AgentAbilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     // the proposed side can be edited, which takes a provider of our own (proposedFiles.ts)
     delete capabilities.workspace?.textDocumentContent;
-    capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent: { approvals: true, questions: true } };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent: { approvals: true, questions: true, sessions: true, editor: true } };
   }
 
   initialize(): void {

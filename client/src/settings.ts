@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 const KEYS = [
   "model",
   "maxTokens",
+  "contextTokens",
   "effort",
   "baseUrl",
   "replay",
@@ -14,7 +15,14 @@ const KEYS = [
   "plan.reminderInterval",
   "loop.maxRepeats",
   "loop.maxRounds",
+  "loop.maxIdleRounds",
+  "budget.tokens",
+  "budget.costUsd",
+  "budget.minutes",
   "bash.timeoutSeconds",
+  "bash.allow",
+  "bash.deny",
+  "sessions.keepDays",
   "approvals",
   "saveAfterAccept",
 ];

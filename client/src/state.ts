@@ -1,10 +1,11 @@
 // The last snapshot of everything the server told, by session. Views draw from it; nothing here knows VS Code.
 
-import type { AgentEvent, ApproveParams, AskParams, Edits, Mode, Plan, RunResult, Usage } from "./protocol";
+import type { AgentEvent, ApproveParams, AskParams, CommandStarted, Edits, Mode, OpenedSession, Plan, RunResult, SessionRow, UsageEvent } from "./protocol";
 
 /** One thing that happened in a session, as the conversation shows it. */
 export type Entry =
   | { kind: "prompt"; text: string; model: string }
+  | { kind: "said"; text: string }
   | { kind: "text"; text: string }
   | { kind: "thinking"; text: string }
   | {
@@ -25,17 +26,32 @@ export interface Session {
   title: string;
   model: string;
   running: boolean;
+  /** How it stands in the server's list; undefined where it is not there, as when its server is gone. */
+  row: SessionRow | undefined;
   plan: Plan | undefined;
   edits: Edits | undefined;
-  usage: Usage | undefined;
+  usage: UsageEvent | undefined;
+  /** The request that failed and is sent again: when, in milliseconds since the epoch, and why it failed. */
+  retry: { readonly at: number; readonly reason: string } | undefined;
   entries: Entry[];
   approvals: ApproveParams[];
   questions: AskParams[];
+  /** The commands that run now. */
+  commands: CommandStarted[];
   /** The plan was asked for alone, and nobody told the agent to go on with it yet. */
   planOnly: boolean;
 }
 
-export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions";
+export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
+
+/** What other views than the conversation draw of an event. */
+const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
+  run_started: "run",
+  command: "run",
+  command_ended: "run",
+  retry: "run",
+  usage: "run",
+};
 
 /** A command's output kept for the conversation, in characters; the server bounds what it sends, this bounds memory. */
 const OUTPUT_LIMIT = 20_000;
@@ -43,6 +59,7 @@ const OUTPUT_LIMIT = 20_000;
 export class Store {
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
+  private readonly hearers = new Set<(event: AgentEvent) => void>();
   private activeId: string | undefined;
   private decidedId: string | undefined;
 
@@ -52,13 +69,25 @@ export class Store {
     return () => this.listeners.delete(listener);
   }
 
-  /** The session that the person sees: the one that was run last. */
+  /** Calls back with each event, behind the changes that it makes, until the returned function is called. */
+  onEvent(hearer: (event: AgentEvent) => void): () => void {
+    this.hearers.add(hearer);
+    return () => this.hearers.delete(hearer);
+  }
+
+  /** The session that the person sees: the one that they ran last, or chose. */
   get active(): Session | undefined {
     return this.activeId === undefined ? undefined : this.byId.get(this.activeId);
   }
 
   get sessions(): readonly Session[] {
     return [...this.byId.values()];
+  }
+
+  /** The sessions that the server has, the newest first. */
+  get listed(): readonly Session[] {
+    const time = ({ row }: Session): number => Date.parse(row?.updatedAt ?? "");
+    return this.sessions.filter(({ row }) => row).sort((a, b) => time(b) - time(a));
   }
 
   get(id: string): Session | undefined {
@@ -69,6 +98,42 @@ export class Store {
   get reviewable(): readonly Session[] {
     const open = this.sessions.filter((session) => (session.edits?.files.length ?? 0) > 0);
     return open.sort((a, b) => Number(b.id === this.activeId) - Number(a.id === this.activeId));
+  }
+
+  /** All views show this session from now on. */
+  show(id: string): void {
+    this.activeId = id;
+    this.emit("sessions", this.session(id));
+  }
+
+  /** The server's list, as a whole. */
+  setRows(rows: readonly SessionRow[]): void {
+    const byId = new Map(rows.map((row) => [row.sessionId, row]));
+    for (const id of new Set([...this.byId.keys(), ...byId.keys()])) {
+      const [session, row] = [this.session(id), byId.get(id)];
+      if (JSON.stringify(row) === JSON.stringify(session.row)) continue;
+      session.row = row;
+      session.title ||= row?.title ?? "";
+      this.emit("list", session);
+    }
+  }
+
+  /** What the server knows of a session whose conversation this window has not seen. */
+  fill({ sessionId, plan, edits, transcript }: OpenedSession): void {
+    this.setPlan(plan);
+    this.setEdits(edits);
+    const session = this.session(sessionId);
+    session.entries.unshift(...transcript.map(entryOf));
+    this.emit("conversation", session);
+  }
+
+  /** The person deleted it; the newest of the others is shown in its stead. */
+  remove(id: string): void {
+    const session = this.byId.get(id);
+    if (!session) return;
+    this.byId.delete(id);
+    if (this.activeId === id) this.activeId = (this.listed[0] ?? this.sessions.at(-1))?.id;
+    this.emit("sessions", session);
   }
 
   /** The person decided on something in this session. */
@@ -99,20 +164,22 @@ export class Store {
   end(id: string, { stopReason, message, record }: Pick<RunResult, "stopReason" | "message" | "record">): void {
     const session = this.session(id);
     session.running = false;
-    session.approvals = [];
+    // a protected file waits for the person's own accept, not for the run
+    session.approvals = session.approvals.filter(({ toolCallId }) => toolCallId === null);
     session.questions = [];
     session.entries.push({ kind: "end", stopReason, message, record });
     this.emit("approvals", session);
     this.emit("run", session);
   }
 
-  /** The server is gone and with it all that it held; what the conversation said stays readable. */
+  /** The server is gone. The next one brings back what it kept; until then plan and conversation stay readable. */
   lost(): void {
     for (const session of this.sessions) {
       const running = session.running;
-      session.plan = running ? session.plan : undefined;
       session.edits = undefined;
-      if (running) this.end(session.id, { stopReason: "lost", message: "The agent's server stopped; the run was lost.", record: "" });
+      session.commands = [];
+      session.row = undefined;
+      if (running) this.end(session.id, { stopReason: "lost", message: "The agent's server stopped; the run was interrupted.", record: "" });
       this.emit("edits", session);
     }
   }
@@ -158,6 +225,7 @@ export class Store {
 
   addEvent(event: AgentEvent): void {
     const session = this.session(event.sessionId);
+    session.retry = undefined;
     switch (event.kind) {
       case "run_started": {
         session.model = event.model;
@@ -184,6 +252,12 @@ export class Store {
           result: "",
         });
         break;
+      case "command":
+        session.commands.push(event);
+        break;
+      case "command_ended":
+        session.commands = session.commands.filter(({ toolCallId }) => toolCallId !== event.toolCallId);
+        break;
       case "tool_output": {
         const tool = findTool(session, event.toolCallId);
         if (tool && tool.output.length < OUTPUT_LIMIT) tool.output += event.text;
@@ -200,20 +274,28 @@ export class Store {
       case "reminder":
         session.entries.push({ kind: "note", text: "Reminded to update the plan." });
         break;
+      case "steered":
+        session.entries.push({ kind: "said", text: event.text });
+        break;
       case "feedback":
-        session.entries.push({ kind: "note", text: "Told what you decided and changed." });
+        session.entries.push({ kind: "note", text: event.text.startsWith("<user_message>") ? "Heard what you said." : "Told what you decided and changed." });
         break;
       case "retry":
         session.entries.push({ kind: "note", text: `${event.reason} Next try in ${(event.delayMs / 1000).toFixed(1)} s.` });
+        session.retry = { at: Date.now() + event.delayMs, reason: event.reason };
         break;
       case "usage":
         session.usage = event;
+        break;
+      case "room_made":
+        session.entries.push({ kind: "note", text: event.text });
         break;
       case "round_started":
       case "run_finished":
         break;
     }
-    this.emit(event.kind === "run_started" ? "run" : "conversation", session);
+    this.emit(CHANGES[event.kind] ?? "conversation", session);
+    for (const hearer of this.hearers) hearer(event);
   }
 
   private session(id: string): Session {
@@ -224,12 +306,15 @@ export class Store {
         title: "",
         model: "",
         running: false,
+        row: undefined,
         plan: undefined,
         edits: undefined,
         usage: undefined,
+        retry: undefined,
         entries: [],
         approvals: [],
         questions: [],
+        commands: [],
         planOnly: false,
       };
       this.byId.set(id, session);
@@ -240,6 +325,17 @@ export class Store {
 
   private emit(change: Change, session: Session): void {
     for (const listener of this.listeners) listener(change, session);
+  }
+}
+
+function entryOf({ role, text }: OpenedSession["transcript"][number]): Entry {
+  switch (role) {
+    case "user":
+      return { kind: "prompt", text, model: "" };
+    case "assistant":
+      return { kind: "text", text };
+    case "tool":
+      return { kind: "tool", id: "", name: "", title: text, locations: [], output: "", outcome: "ok", result: "" };
   }
 }
 

@@ -2,7 +2,8 @@
 
 import * as vscode from "vscode";
 import { planCount } from "./planRows";
-import { coalesced, readyToGo, waiting, type Store } from "./state";
+import { fullness, paid } from "./figures";
+import { coalesced, readyToGo, waiting, type Session, type Store } from "./state";
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("fairlead.status", vscode.StatusBarAlignment.Left, 100);
@@ -10,6 +11,7 @@ export class Status implements vscode.Disposable {
     this.draw();
   });
   private readonly unsubscribe: () => void;
+  private countdown: NodeJS.Timeout | undefined;
 
   constructor(private readonly store: Store) {
     this.item.name = "Agent";
@@ -20,6 +22,7 @@ export class Status implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.countdown);
     this.unsubscribe();
     this.redraw.dispose();
     this.item.dispose();
@@ -29,6 +32,7 @@ export class Status implements vscode.Disposable {
     const session = this.store.active;
     const running = this.store.sessions.some((other) => other.running);
     void vscode.commands.executeCommand("setContext", "fairlead.running", running);
+    void vscode.commands.executeCommand("setContext", "fairlead.shownRunning", session?.running === true);
     void vscode.commands.executeCommand("setContext", "fairlead.hasSession", session !== undefined);
     void vscode.commands.executeCommand("setContext", "fairlead.readyToGo", readyToGo(session));
     if (!session) {
@@ -37,13 +41,29 @@ export class Status implements vscode.Disposable {
     }
     const count = planCount(session.plan);
     const waits = waiting(session) > 0;
+    const retries = session.running ? this.retries(session) : undefined;
     const icon = waits ? "$(question)" : session.running ? "$(sync~spin)" : "$(checklist)";
-    const text = waits ? "Agent waits for you" : ["Agent", count].filter(Boolean).join(" ");
+    const cost = session.usage ? paid(session.usage) : "";
+    const text = waits ? "Agent waits for you" : (retries ?? [["Agent", count].filter(Boolean).join(" "), cost].filter(Boolean).join(" · "));
     const replay = session.model.startsWith("replay") ? " (replay)" : "";
     this.item.text = `${icon} ${text}${replay}`;
     const current = session.plan?.items.find((item) => item.status === "in_progress");
-    this.item.tooltip = [session.title, current && session.running ? current.activeForm || current.content : ""].filter(Boolean).join("\n");
+    const doing = current && session.running ? current.activeForm || current.content : "";
+    const spent = session.usage ? [`This run: ${paid(session.usage)} tokens`, fullness(session.usage)] : [];
+    const tooltip = [session.title, doing, session.retry?.reason ?? "", ...spent];
+    this.item.tooltip = tooltip.filter(Boolean).join("\n");
     this.item.command = "fairlead.plan.focus";
     this.item.show();
+  }
+
+  /** When a request that failed is sent again, drawn anew each second. */
+  private retries({ retry }: Session): string | undefined {
+    clearTimeout(this.countdown);
+    const seconds = retry ? Math.ceil((retry.at - Date.now()) / 1000) : 0;
+    if (seconds <= 0) return undefined;
+    this.countdown = setTimeout(() => {
+      this.draw();
+    }, 1000);
+    return `Agent asks again in ${seconds} s`;
   }
 }

@@ -5,6 +5,12 @@ export function visible(text: string): string {
   return text.replace(/[^\P{C}\n\t]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
+/** A command's output as plain text: no colours, and of a line that starts anew its last state. */
+export function plainOutput(text: string): string {
+  // eslint-disable-next-line no-control-regex -- the server lets no other sequence through
+  return text.replace(/\x1b\[[0-9;:]*m/g, "").replace(/^.*\r(?!\n|$)/gm, "");
+}
+
 /** The text without what VS Code keeps apart from it: byte order mark and kind of line ends. */
 export function plainText(text: string): string {
   return text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");

@@ -46,6 +46,11 @@ export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, 
     return this.rows(node);
   }
 
+  /** Draws all rows anew, soon. */
+  protected drawAgain(): void {
+    this.redraw.schedule();
+  }
+
   /** Draws one row anew, as it was handed out last, and leaves the others alone. */
   protected redrawRow(row: Node): void {
     this.changed.fire(row);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hunkAt, neighbour, places } from "../src/places";
+import { hunkAt, neighbour, ofStep, places, wholeLine } from "../src/places";
 import type { Edits, FileEdits, Hunk } from "../src/protocol";
 import { Store, type Session } from "../src/state";
 import { plainText, uniformLineEnds } from "../src/text";
@@ -22,8 +22,11 @@ const file = (name: string, kind: FileEdits["kind"], ...hunks: Hunk[]): FileEdit
   newUri: null,
   state: "pending",
   risk: null,
+  binary: false,
+  mode: null,
   protected: false,
   itemIds: [],
+  overtaken: [],
   additions: 0,
   deletions: 0,
   hunks,
@@ -61,6 +64,16 @@ test("a line belongs to the hunk around it, on either side; a gap belongs to the
   const changed = file("one", "modify", hunk("b", 3, 2), hunk("gap", 9, 0));
   assert.deepEqual([2, 3, 4, 5, 9, 10, 11].map((line) => hunkAt(changed, "proposed", line)?.id), [undefined, "b", "b", undefined, "gap", "gap", undefined]);
   assert.deepEqual([3, 4, 9].map((line) => hunkAt(changed, "base", line)?.id), ["b", undefined, "gap"]);
+});
+
+test("in the text of one step its changes stand where only they move the lines", () => {
+  const by = (itemId: string, id: string, [oldStart, oldLines]: [number, number], [newStart, newLines]: [number, number]): Hunk => ({ ...hunk(id, newStart, newLines), oldStart, oldLines, itemId });
+  // step 1 puts 3 lines behind line 2; step 2 replaces line 5, takes line 8 out and puts one behind line 9
+  const hunks = [by("1", "a", [2, 0], [3, 3]), by("2", "b", [5, 1], [8, 2]), by("2", "c", [8, 1], [11, 0]), by("2", "d", [9, 0], [13, 1])];
+  const changed = file("one", "modify", ...hunks);
+  assert.deepEqual(ofStep(changed, "2").hunks.map(({ id, newStart }) => [id, newStart]), [["b", 5], ["c", 8], ["d", 10]]);
+  assert.deepEqual([5, 6, 7, 8, 10].map((line) => hunkAt(ofStep(changed, "2"), "proposed", line)?.id), ["b", "b", undefined, "c", "d"]);
+  assert.deepEqual([1, 5, 6, 10].map((line) => wholeLine(changed, "2", line)), [1, 8, 9, 13]);
 });
 
 test("line ends that VS Code keeps are told from those that it makes alike", () => {

@@ -17,7 +17,7 @@ test("every event of the goldens is one that the store takes, and none is lost",
     kinds.add(event.kind);
     store.addEvent(event);
   }
-  const known = ["feedback", "reminder", "retry", "round_started", "run_finished", "run_started", "text", "thinking", "tool_finished", "tool_output", "tool_started", "usage"];
+  const known = ["command", "command_ended", "feedback", "reminder", "retry", "room_made", "round_started", "run_finished", "run_started", "steered", "text", "thinking", "tool_finished", "tool_output", "tool_started", "usage"];
   assert.deepEqual([...kinds].sort(), known);
 });
 

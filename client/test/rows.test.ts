@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allRows, editRows, newName, pendingFiles, rowAbove, rowBeside, type EditRow } from "../src/editRows";
-import { duration } from "../src/figures";
+import { duration, fullness, paid, short } from "../src/figures";
 import { nodesBelow, planNodes, type PlanNode } from "../src/planNodes";
 import { planCount, stepRow } from "../src/planRows";
-import type { Edits, Plan, PlanItem } from "../src/protocol";
+import type { Edits, Plan, PlanItem, UsageEvent } from "../src/protocol";
 import { Store, type Session } from "../src/state";
 import { StepClock } from "../src/stepClock";
 import { params } from "./goldens";
@@ -69,10 +69,24 @@ test("a file of a step says that it is to be reviewed while it is", () => {
   const plan = session(params<Plan>("plan"));
   const [file] = params<Edits>("edits").files;
   assert.ok(file);
-  plan.edits = { ...params<Edits>("edits"), files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["1"] }] };
+  plan.edits = { ...params<Edits>("edits"), files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["1"], overtaken: [] }] };
   const done = planNodes(plan)[1];
   assert.ok(done?.kind === "item" && done.reviewable);
   assert.deepEqual(rowsOf(nodesBelow(plan, done, relative)), ["問候.py | src · to review"]);
+});
+
+test("a step whose edits a later one changed again says so, and by which", () => {
+  const plan = session(params<Plan>("plan"));
+  const [file] = params<Edits>("edits").files;
+  assert.ok(file);
+  const overtaken = [{ itemId: "1", byItemId: "2" }];
+  plan.edits = { ...params<Edits>("edits"), files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["2"], overtaken }] };
+  const done = planNodes(plan)[1];
+  assert.ok(done?.kind === "item" && !done.reviewable);
+  assert.deepEqual(rowsOf([done]), ["Read 問候.py | changed again"]);
+  assert.match(done.row.tooltip, /^Changed again by “翻譯問候語 👋”\.$/m);
+  assert.equal(done.row.spoken, "Read 問候.py, done, changed again by “翻譯問候語 👋”");
+  assert.deepEqual(rowsOf(nodesBelow(plan, done, relative)), ["問候.py | src · changed again by “翻譯問候語 👋”"]);
 });
 
 test("without a plan the rows are what the agent was seen doing, marked as inferred", () => {
@@ -96,6 +110,15 @@ test("figures are short: seconds, minutes, hours", () => {
   assert.deepEqual([0.42, 9.96, 12.3, 185, 3725].map(duration), ["0.4 s", "10 s", "12 s", "3 min 5 s", "1 h 2 min"]);
 });
 
+test("cost and tokens are short, and how full the window is stands in a sentence", () => {
+  const usage = params<UsageEvent>("event.usage");
+  assert.deepEqual([850, 34_400, 999_600, 1_240_000].map(short), ["850", "34k", "1.0M", "1.2M"]);
+  assert.equal(paid({ ...usage, costUsd: 0.123 }), "$0.12 · 10k");
+  assert.equal(paid({ ...usage, costUsd: null }), "10k");
+  assert.equal(fullness({ ...usage, contextTokens: 34_000, contextLimit: 200_000 }), "The conversation takes 34,000 tokens, 17 % of the model's window.");
+  assert.equal(fullness({ ...usage, contextTokens: 34_000, contextLimit: null }), "The conversation takes 34,000 tokens; the model's window is not known.");
+});
+
 test("the count is completed of total, and nothing without a plan", () => {
   const plan = params<Plan>("plan");
   assert.equal(planCount(plan), `${plan.completed}/${plan.total}`);
@@ -117,7 +140,7 @@ test("a file's hunks are named by their lines; what is created, deleted or renam
   const rows = editRows(sessions("a"), undefined, relative);
   const below = (name: string): string[] => editRows(sessions("a"), rowOf(rows, name), relative).map(label);
   assert.deepEqual(below("src/問候.py"), ["Line 2", "Line 6"]);
-  assert.deepEqual([below("docs/new file.md"), below("alt.txt")], [[], []]);
+  assert.deepEqual(["docs/new file.md", "alt.txt", "logo.png", "run.sh"].map(below), [[], [], [], []]);
 });
 
 test("what a change does and what is risky in it stands beside the name", () => {
@@ -125,6 +148,8 @@ test("what a change does and what is risky in it stands beside the name", () => 
   assert.match(rowOf(rows, "docs/new file.md")?.description ?? "", /new/);
   assert.match(rowOf(rows, "alt.txt")?.description ?? "", /^deletion · /);
   assert.match(rowOf(rows, "setup.cfg")?.description ?? "", /configuration · conflict/);
+  assert.match(rowOf(rows, "logo.png")?.description ?? "", /new · binary$/);
+  assert.match(rowOf(rows, "run.sh")?.description ?? "", /executable · \+1 −1$/);
 });
 
 test("a renamed file says its new name, with the folder where that is another one", () => {

@@ -59,7 +59,7 @@ async def test_l2_the_published_tools_are_those_of_the_table(connect: Connect) -
             await client.run()
         body = api.requests[0].body
         tools = {tool["name"]: list(tool["input_schema"]["properties"]) for tool in body["tools"]}
-        assert tools["bash"] == ["command"]
+        assert tools["bash"][:3] == ["command", "timeout_seconds", "background"]
         assert tools["read_file"] == ["path", "limit", "offset"]
         assert tools["write_file"] == ["path", "content"]
         assert tools["edit_file"] == ["path", "old_text", "new_text"]
@@ -283,13 +283,105 @@ async def test_l13_an_answer_that_is_cut_again_and_again_ends_the_run(connect: C
         assert api.refusals == []
 
 
+async def test_l13_text_cut_by_max_tokens_goes_on_once(connect: Connect) -> None:
+    """docs/plan.md L13: it is asked to go on where it stopped, and the run's message is the whole of it."""
+    cut = say(Text("It goes on and"), stop_reason="max_tokens")
+    with FakeApi(turns=[cut, say(Text(" comes to its end."))]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+        assert (result["stopReason"], result["message"]) == ("end_turn", "It goes on and comes to its end.")
+        assert "cut off by the output limit" in notes(api, 1)[0]
+        assert api.refusals == []
+
+
 async def test_l13_text_cut_by_max_tokens_is_not_finished_work(connect: Connect) -> None:
-    """docs/plan.md L13."""
-    with FakeApi(turns=[say(Text("It goes on and"), stop_reason="max_tokens")]) as api:
+    """docs/plan.md L13: cut a second time, the run ends and says why."""
+    with FakeApi(turns=[say(Text("It goes on and"), stop_reason="max_tokens")] * 2) as api:
         async with connect(api) as client:
             result = await client.run()
         assert result["stopReason"] == "max_tokens"
         assert "cut off" in result["message"]
+        assert api.refusals == []
+
+
+async def test_l13_a_turn_that_pauses_goes_on(connect: Connect) -> None:
+    """docs/plan.md L13: `pause_turn` is no end."""
+    with FakeApi(turns=[say(Text("A moment."), stop_reason="pause_turn"), DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+        assert (result["stopReason"], len(api.requests), api.refusals) == ("end_turn", 2, [])
+
+
+async def test_l13_a_stop_reason_of_the_future_is_an_error_that_names_it(connect: Connect) -> None:
+    """docs/plan.md L13: its calls are not run, its text is no finished work, and the session goes on."""
+    odd = say(Text("Hm."), stop_reason="became_bored")
+    calling = say(Call("write_file", {"path": "a", "content": "x"}), stop_reason="became_bored")
+    with FakeApi(turns=[calling, odd, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], "became_bored" in result["message"]) == ("error", True)
+            assert client.last("agent/edits") is None
+            assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l13_a_refusal_says_what_to_do(connect: Connect) -> None:
+    """docs/plan.md L13: the model's words and what helps; the session goes on."""
+    with FakeApi(turns=[say(Text("I cannot."), stop_reason="refusal"), DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert result["stopReason"] == "refusal"
+            assert result["message"].startswith("I cannot.") and "other words" in result["message"]
+            assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l14_a_budget_of_tokens_pauses_the_run(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L14: which bound and by how much; the next prompt goes on with a fresh budget."""
+    look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 600}) for n in range(3)]
+    with FakeApi(turns=look) as api:
+        async with connect(api, settings={"budget": {"tokens": 1000}}) as client:
+            first = await client.run()
+            assert first["stopReason"] == "budget"
+            assert "the budget is 1,000 (setting budget.tokens)" in first["message"]
+            assert len(api.requests) == 2
+            api.push(DONE)
+            assert (await client.run("continue", sessionId=first["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l14_a_budget_of_cost_pauses_the_run(connect: Connect) -> None:
+    """docs/plan.md L14: in US dollars, as the price list has them."""
+    look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 100_000}) for n in range(3)]
+    settings = {"model": "claude-sonnet-5-5", "budget": {"costUsd": 0.35}, "contextTokens": 1_000_000}
+    with FakeApi(turns=look) as api:
+        async with connect(api, settings=settings) as client:
+            result = await client.run()
+        assert result["stopReason"] == "budget"
+        assert "it has cost $0.40, and the budget is $0.35 (setting budget.costUsd)" in result["message"]
+
+
+async def test_l14_rounds_that_lead_nowhere_pause_the_run(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L14: the same looks in turn, again and again; other looks are no reason to stop."""
+    searches = [say(Call("search", {"pattern": f"x{n}"})) for n in range(6)]
+    in_turn = [say(Call("search", {"pattern": f"x{n % 2}"})) for n in range(6)]
+    with FakeApi(turns=[*searches, *in_turn]) as api:
+        async with connect(api, settings={"loop": {"maxIdleRounds": 4}}) as client:
+            result = await client.run()
+        assert result["stopReason"] == "loop"
+        assert "for 4 rounds nothing was proposed or found out" in result["message"]
+        assert len(api.requests) == 6 + 4
+        assert api.refusals == []
+
+
+async def test_l14_the_same_error_again_and_again_pauses_the_run(connect: Connect) -> None:
+    """docs/plan.md L14: also where each call is another one."""
+    with FakeApi(turns=[say(Call("fly", {"to": n})) for n in range(9)]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+        assert result["stopReason"] == "loop"
+        assert "the same error came 5 rounds in a row: Unknown tool: fly" in result["message"]
+        assert api.refusals == []
 
 
 async def test_l13_fault_16_a_stream_that_ends_early_is_asked_for_again(connect: Connect, workspace: Path) -> None:

@@ -1,5 +1,6 @@
 """`npm run bench`: the gap per round, start-up and memory of the server, beside a plain SDK loop and a bare server;
-then what proposals in long files cost (long_files.py).
+then what proposals in long files cost (long_files.py), what a flood of output does (flood.py), and what the sandbox
+costs per command (sandbox.py).
 
 Everything runs on this machine: a Messages API server in a process of its own, and the server over LSP as an editor
 starts it. Figures are medians; they depend on the machine, so only the ratios of one run say something.
@@ -18,7 +19,9 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import flood
 import long_files
+import sandbox
 
 from fairlead.plan import TodoManager
 from fairlead.tools.todo import SPEC
@@ -51,7 +54,9 @@ async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
     """The gaps in ms, the memory in MB at the end, and the time from the task to its first request in ms."""
     process, url = start_messages_server(rounds)
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
-    async with Client(workspace(), env=env, settings={"loop": {"maxRounds": rounds + 5}}) as client:
+    settings = {"loop": {"maxRounds": rounds + 5, "maxIdleRounds": rounds + 5}}
+    storage = Path(tempfile.mkdtemp(prefix="fairlead-bench-"))  # what survives a kill is part of a round
+    async with Client(workspace(), env=env, settings=settings, storage=storage) as client:
         await client.request("agent/sessions/create", {})
         server = psutil.Process(client.process.pid)
         await warm(server)
@@ -145,6 +150,8 @@ def main() -> None:
     print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
     plan_cost()
     long_files.main()
+    flood.main()
+    sandbox.main()
 
 
 if __name__ == "__main__":

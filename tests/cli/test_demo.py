@@ -37,4 +37,4 @@ def test_demo_ends_by_itself_and_its_result_runs(tmp_path: Path) -> None:
     functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
     assert [function.name for function in functions] == ["part_of_day", "greeting", "main"]
     assert all(function.returns and ast.get_docstring(function) for function in functions)
-    assert [path.name for path in folder.iterdir()] == ["hello.py"]
+    assert sorted(path.name for path in folder.iterdir()) == ["hello.py", "test_hello.py"]

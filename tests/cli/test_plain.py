@@ -1,6 +1,7 @@
 """`fairlead run` without a terminal: plain lines, exit codes, and what becomes of the changes."""
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,10 @@ def test_a_replay_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
 
 def test_commands_need_somebody_to_ask(workspace: Path, record: Record) -> None:
     """Nobody at a terminal: a command is not run, and the model hears why. `--allow-commands` runs it, and says so."""
-    replay = record({"calls": [{"bash": {"command": "echo 世界 > made.txt; echo out; exit 3"}}]}, {"text": "Done."})
+    replay = record(
+        {"calls": [{"bash": {"command": "echo 世界 > made.txt; echo out; exit 3", "unsandboxed": True}}]},
+        {"text": "Done."},
+    )
     ended = run(workspace, replay)
     assert ended.code == 0
     assert "Nobody could be asked" in ended.out
@@ -126,7 +130,8 @@ def test_no_key() -> None:
 
 def test_a_run_that_is_cut_off(workspace: Path) -> None:
     """An answer cut off by the output limit is not done: exit 1, what to do, and the text not told twice."""
-    with FakeApi([Turn((Text("half an answ"),), stop_reason="max_tokens")], require_key=False) as api:
+    cut = [Turn((Text(text),), stop_reason="max_tokens") for text in ("half an answ", "er, and m")]
+    with FakeApi(cut, require_key=False) as api:
         model = ("--base-url", api.url, "--model", "m-1")
         ended = run_plain("run", "a task", "--workspace", workspace, *model, ANTHROPIC_API_KEY="k")
     assert ended.code == 1, ended.out
@@ -142,3 +147,15 @@ def test_an_encoding_without_the_signs(workspace: Path, record: Record) -> None:
     assert ended.code == 0
     assert "ok Done" in ended.out
     assert ended.err == ""
+
+
+def test_fault_41_a_remote_image_is_not_fetched(workspace: Path, record: Record) -> None:
+    """docs/faults.md 41: the model's text is text, in the terminal and in what the server makes of it."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/pixel.png"
+        ended = run(workspace, record({"text": f"Look: ![pixel]({address}) <img src='{address}'>"}))
+        assert ended.code == 0
+        assert address in ended.out
+        with pytest.raises(BlockingIOError):
+            listening.accept()

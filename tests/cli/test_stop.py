@@ -48,7 +48,7 @@ def test_ctrl_c_while_a_command_runs(workspace: Path, record: Record) -> None:
 
 def test_ctrl_c_at_a_question(workspace: Path, record: Record) -> None:
     """A question about a command is no obstacle: the run stops, the command has not run."""
-    replay = record({"calls": [{"bash": {"command": "touch made"}}]}, {"text": "never"})
+    replay = record({"calls": [{"bash": {"command": "touch made", "unsandboxed": True}}]}, {"text": "never"})
     with in_terminal(*task(workspace, replay)) as terminal:
         terminal.until("Run it?")
         children = terminal.children()

@@ -106,7 +106,7 @@ def test_what_a_tool_did_in_one_line(hello: Path, record: Record) -> None:
 def test_a_commands_output(workspace: Path, record: Record) -> None:
     """A command is asked for with its whole text, folder and reasons; its output is indented, bounded, and harmless."""
     command = "for i in $(seq 1 60); do echo line $i; done; printf '\\033[2J\\033[31mred\\033[0m'"
-    replay = record({"calls": [{"bash": {"command": command}}]}, {"text": "Done."})
+    replay = record({"calls": [{"bash": {"command": command, "unsandboxed": True}}]}, {"text": "Done."})
     with in_terminal(*task(workspace, replay), columns=100) as terminal:
         terminal.answer("  Run it?", "?")
         terminal.until("do not run it; the agent is told so")
@@ -115,7 +115,7 @@ def test_a_commands_output(workspace: Path, record: Record) -> None:
         lines = terminal.screen.lines
         assert f"    {command}" in lines
         assert f"    in {workspace}" in lines
-        assert "    · Commands run in the workspace itself, with your rights." in lines
+        assert "    · It runs in the workspace itself, with your rights." in lines
         assert "      line 1" in lines
         assert "      line 30" not in lines
         assert "      line 60" in lines
@@ -125,7 +125,7 @@ def test_a_commands_output(workspace: Path, record: Record) -> None:
 
 def test_a_command_is_refused_with_a_reason(workspace: Path, record: Record) -> None:
     """`n` does not run a command, and the reason reaches the model. Keys typed before the question are no answer."""
-    replay = record({"calls": [{"bash": {"command": "touch made"}}]}, {"text": "Done."})
+    replay = record({"calls": [{"bash": {"command": "touch made", "unsandboxed": True}}]}, {"text": "Done."})
     with in_terminal(*task(workspace, replay)) as terminal:
         terminal.press("yyy")
         terminal.answer("  Run it?", "n")

@@ -80,7 +80,7 @@ test("two windows on one folder: each has its own run and its own proposals", as
 });
 
 test("the window is loaded anew in the middle of a run: no server is left, and the next task works", async () => {
-  const settings = { "fairlead.replay": recording({ calls: [bash("sleep 300")] }, { text: "Refused." }) };
+  const settings = { "fairlead.replay": recording({ calls: [bash("sleep 300")] }, { text: "Refused." }), "fairlead.approvals": "ask" };
   await inEditor({ name: "reload", workspace: { a: "" }, settings }, async ({ page, code }) => {
     await runTask(page, "Wait");
     await page.rows("Plan", (rows) => rows[0]?.label.startsWith("Allow") ?? false);

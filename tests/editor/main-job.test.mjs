@@ -29,7 +29,7 @@ const editorTest = useAgent(
     { text: "All three steps are done." },
     { text: "You are welcome." },
   ],
-  { workspace: { "hello.py": before } },
+  { settings: { "fairlead.approvals": "ask" }, workspace: { "hello.py": before } },
 );
 const disk = (workspace) => fs.readFileSync(path.join(workspace, "hello.py"), "utf8");
 const labels = (rows) => rows.map((row) => row.label);
@@ -58,7 +58,7 @@ editorTest("the plan shows all three states while the agent works, and nothing i
 editorTest("a command is asked for, allowed, and the run goes on to the end", async ({ page }) => {
   const asked = await page.toast("Run “echo gate”");
   assert.deepEqual(asked.buttons, ["Allow Once", "Allow for This Session", "Reject"]);
-  assert.match(asked.message, /Runs on the files on disk; 4 proposed edits are not visible to it\./);
+  assert.match(asked.message, /^Run “echo gate” in the sandbox\? Your settings ask before every command\./);
   await page.toastButton("Run “echo gate”", "Allow Once");
   await page.toast("All three steps are done.");
   await page.until("the final count", async () => (await page.viewDescription("Plan")) === "3/3");

@@ -19,7 +19,7 @@ const editorTest = useAgent(
     { calls: [plan(["Think about it", "completed"], ["Change a.txt", "completed"], ["Check it"], ["Check it with care"], ["Tell the others", "completed"]), edit("b.txt", "w", "y")] },
     { text: "Stopped here." },
   ],
-  { workspace: { "a.txt": "one\ntwo\n", "b.txt": "x\n", "c.txt": "x\n" }, viewport: { width: 1280, height: 1100 } },
+  { settings: { "fairlead.approvals": "ask" }, workspace: { "a.txt": "one\ntwo\n", "b.txt": "x\n", "c.txt": "x\n" }, viewport: { width: 1280, height: 1100 } },
 );
 const labels = (rows) => rows.map(({ label }) => label);
 const find = (rows, label) => rows.find((row) => row.label === label);

@@ -42,7 +42,7 @@ async function typeInDiff(page, file, line, text) {
 
 /** What the server has kept of sessions for the next start. */
 const keptSessions = (code) =>
-  fs.readdirSync(code.userDataDir, { recursive: true }).filter((file) => /sessions.[0-9a-f]+\.json$/.test(file)).map((file) => fs.readFileSync(path.join(code.userDataDir, file), "utf8"));
+  fs.readdirSync(code.userDataDir, { recursive: true }).filter((file) => /sessions.[0-9a-f]+\.jsonl$/.test(file)).map((file) => fs.readFileSync(path.join(code.userDataDir, file), "utf8"));
 
 /** Whether VS Code has kept a copy of unsaved proposed text. */
 const backedUp = (code) =>
@@ -136,7 +136,7 @@ test("what the setting for other encodings says does not reach proposed texts", 
 
 test("what the agent changes while it works is shown at once in a diff without unsaved text", async () => {
   const working = { ...one, changes: [edit("a.txt", "two", "TWO"), bash("true"), edit("a.txt", "TWO", "ZWO")] };
-  await withProposals({ name: "shown", ...working }, async ({ page }) => {
+  await withProposals({ name: "shown", ...working, settings: { "fairlead.approvals": "ask" } }, async ({ page }) => {
     await page.clickRow(VIEW, "a.txt");
     await page.diffLines("modified", { wanted: shows("TWO") });
     await page.toastButton("Run “true”", "Reject");

@@ -63,24 +63,32 @@ async function prepare() {
   }
 }
 
-/** Runs files and puts what came of each in place of what is known of it. */
+/** Plays files, some at once, and puts what came of each in place of what is known of it. */
 async function play(these) {
-  for (const file of these) results.set(file, { passed: 0, failed: 0, skipped: 0, failures: [] });
+  const waiting = [...these];
+  const lane = async () => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) results.set(file, await playFile(file));
+  };
+  const lanes = Number(values.concurrency ?? Math.min(4, os.availableParallelism()));
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+/** One file by itself: an entry names the file that called `test`, which may be a helper's. */
+async function playFile(file) {
+  const result = { passed: 0, failed: 0, skipped: 0, failures: [] };
   const stream = run({
-    files: these,
-    concurrency: Number(values.concurrency ?? Math.min(4, os.availableParallelism())),
+    files: [file],
     timeout: 10 * 60_000,
     testNamePatterns: values.grep ? [new RegExp(values.grep, "i")] : undefined,
   });
   // A file and a suite are entries too; they fail again for each test in them that failed.
   const repeats = (test) =>
-    test.details.type === "suite" || these.includes(test.name) || test.details.error?.failureType === "subtestsFailed";
-  const of = (test) => results.get(test.file) ?? results.get(these[0]);
+    test.details.type === "suite" || test.name === file || test.details.error?.failureType === "subtestsFailed";
   stream.on("test:pass", (test) => {
     if (repeats(test)) return;
     if (values.grep && String(test.skip).includes("does not match")) return;
     const skipped = test.skip !== undefined;
-    of(test)[skipped ? "skipped" : "passed"] += 1;
+    result[skipped ? "skipped" : "passed"] += 1;
     if (!skipped) log(`  ok    ${test.name} (${seconds(test.details.duration_ms)})`);
   });
   stream.on("test:fail", (test) => {
@@ -90,8 +98,8 @@ async function play(these) {
     const said = String(error.cause?.stack ?? error.cause ?? error)
       .split("\n")
       .filter((line) => !line.includes("node:internal"));
-    of(test).failed += 1;
-    of(test).failures.push([name, ...said.map((line) => `    ${line}`)].join("\n"));
+    result.failed += 1;
+    result.failures.push([name, ...said.map((line) => `    ${line}`)].join("\n"));
     log(`  FAIL  ${name}`);
   });
   stream.on("test:diagnostic", ({ message }) => {
@@ -101,4 +109,5 @@ async function play(these) {
   for await (const _ of stream.resume()) {
     /* the listeners above do the work */
   }
+  return result;
 }

@@ -7,7 +7,7 @@ import { bash, edit, plan, runTask, serverPids, useAgent } from "./agent.mjs";
 
 const command = "echo one\nsleep 300 # and much more\necho \u202eoverride";
 const turns = [{ calls: [plan(["Wait", "in_progress", "Waiting"]), edit("a.txt", "a", "b"), bash(command)] }, { text: "It was refused." }, { text: "Again." }];
-const editorTest = useAgent(turns, { workspace: { "a.txt": "a\n" } });
+const editorTest = useAgent(turns, { settings: { "fairlead.approvals": "ask" }, workspace: { "a.txt": "a\n" } });
 // VS Code shows no more than three messages in a moment as toasts; the others wait in its list, and the view shows all
 const waits = (page) => page.rows("Plan", (rows) => rows[0]?.label.startsWith("Allow") ?? false);
 const content = (workspace) => fs.readFileSync(path.join(workspace, "a.txt"), "utf8");
@@ -49,7 +49,7 @@ editorTest("the next task in the stopped session works", async ({ page }) => {
   await page.until("the end of the run", async () => (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"));
 });
 
-editorTest("a server that is killed: the run is reported as lost, files are untouched, and it is there again", async ({ page, code, workspace }) => {
+editorTest("a server that is killed: the run is reported as interrupted, files are untouched, and it is there again", async ({ page, code, workspace }) => {
   await runTask(page, "A third time");
   await waits(page);
   const [pid, ...others] = serverPids(code);
@@ -57,7 +57,7 @@ editorTest("a server that is killed: the run is reported as lost, files are unto
   process.kill(pid, "SIGKILL");
   await page.runCommand("Notifications: Show Notifications");
   const told = () => page.page.locator(".notifications-center .notification-list-item-message").allInnerTexts();
-  await page.until("the message", async () => (await told()).some((text) => /the run was lost\. Your files are untouched/.test(text)));
+  await page.until("the message", async () => (await told()).some((text) => /in the middle of the run\. Your files are untouched/.test(text)));
   await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);
   assert.equal(content(workspace), "a\n");
   await runTask(page, "After the restart");

@@ -139,11 +139,12 @@ LETTERS = random.Random(2).choices(["{\n", "}\n", "\n", "x\n"], k=N)
 LARGE = {
     "two changes far apart": (PLAIN, ["X\n", *PLAIN[1:-1], "Y\n"], 2),
     "1,000 changes": (PLAIN, ["x\n" if n % 50 == 0 else line for n, line in enumerate(PLAIN)], 1000),
-    "every second line": (PLAIN, [f"x{n}\n" if n % 2 else line for n, line in enumerate(PLAIN)], N // 2),
+    "every second line": (PLAIN, [f"x{n}\n" if n % 2 else line for n, line in enumerate(PLAIN)], 1),
     "shuffled": (PLAIN, SHUFFLED, None),
     "all lines equal": (["0\n"] * N, ["X\n", *["0\n"] * 9, "Y\n", *["0\n"] * N, "Z\n"], None),
     "four kinds of lines": (LETTERS, [line for n, line in enumerate(LETTERS) if n % 17], None),
     "taking turns": (["a\n", "b\n"] * 300, ["b\n", "a\n", "c\n"] * 200, None),
+    "too long to compare": ([f"{n}\n" for n in range(200_000)], [f"{n}\n" for n in range(199_999, -1, -1)], 1),
     "nothing in common": (PLAIN, [f"other {n}\n" for n in range(N)], 1),
 }
 
@@ -158,6 +159,15 @@ def test_large_files_take_bounded_time(name: str) -> None:
     assert time.process_time() - began < 2
     assert patched(base, found) == proposed
     assert count is None or len(found) == count
+
+
+def test_nobody_decides_more_than_five_thousand_hunks() -> None:
+    """Of too many changes those that lie nearest to each other are one hunk; the others stay what they are."""
+    near = [f"x{n}\n" if n < 20_000 and n % 2 else line for n, line in enumerate(PLAIN)]
+    new = [f"y{n}\n" if n > 20_000 and n % 10 == 0 else line for n, line in enumerate(near)]
+    found = hunks("".join(PLAIN), "".join(new))
+    assert [len(hunk.new) for hunk in found] == [19_999, *[1] * 2_999]
+    assert patched("".join(PLAIN), found) == "".join(new)
 
 
 def test_a_nest_of_lines_that_stand_once_ever_further_in_ends() -> None:

@@ -4,6 +4,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from fairlead.edits import changeset as cs
+from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.text import split_lines
@@ -92,3 +94,42 @@ def test_a_hunk_belongs_to_the_latest_item_that_worked_on_it(name: str) -> None:
     """The items of the hunks at the end, in the order of the hunks."""
     texts, items = SCENARIOS[name]
     assert after(BASE, *texts) == items
+
+
+LETTERS = "".join(f"{name}\n" for name in "abcdefghi")
+
+
+@pytest.mark.parametrize(
+    ("texts", "overtaken"),
+    [
+        ([("1", "b", "B"), ("2", "f", "F")], {}),
+        ([("1", "b", "B"), ("2", "B", "BB")], {"1": "2"}),
+        ([("1", "b", "B"), ("2", "c", "C")], {"1": "2"}),
+        ([("1", "b", "B"), ("2", "f", "F"), ("2", "B", "b")], {"1": "2"}),
+        ([("1", "b\n", ""), ("2", "a\n", "a\nnew\n")], {"1": "2"}),
+        ([("1", "b", "B"), ("1", "B", "BB")], {}),
+        ([("1", "b", "B"), ("2", "B", "BB"), ("3", "BB", "BBB")], {"1": "3", "2": "3"}),
+        ([("1", "b", "B"), ("2", "B", "BB"), ("1", "BB", "BBB")], {"2": "1"}),
+        ([("1", "b", "B"), (None, "B", "BB")], {"1": None}),
+        ([("1", "b", "B"), ("2", "f", "F"), ("3", "F", "FF")], {"2": "3"}),
+    ],
+)
+def test_a_step_whose_changes_were_changed_again_is_told_with_the_one_that_did(
+    texts: list[tuple[str | None, str, str]], overtaken: dict[str, str | None]
+) -> None:
+    """P15, replaced, taken back, put beside or taken in: the later text wins, and who lost it is known."""
+    changes, text = Changeset(), LETTERS
+    for item, old, new in texts:
+        text = text.replace(old, new, 1)
+        changes = cs.propose(changes, "/a", LETTERS, text, item, "call")
+    proposal = changes.get("/a")
+    assert proposal is not None
+    assert proposal.overtaken == overtaken
+
+
+def test_a_deletion_overtakes_all_that_was_changed_in_the_file() -> None:
+    """What a step wrote into a file that a later one deletes is gone, and the step can say so."""
+    changes = cs.propose(Changeset(), "/a", LETTERS, LETTERS.replace("b", "B"), "1", "call")
+    proposal = cs.delete(changes, "/a", LETTERS, "2", "call").get("/a")
+    assert proposal is not None
+    assert proposal.overtaken == {"1": "2"}

@@ -114,7 +114,7 @@ async def test_fault_14_a_new_file_in_a_new_folder(workspace: Path, replay: Repl
 
 
 async def test_fault_31_wild_output_is_bounded_and_escaped(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 31: invalid UTF-8, ANSI and OSC sequences: none reaches the person or the model."""
+    """docs/faults.md 31: invalid UTF-8, ANSI and OSC sequences: the person gets the colours, the model plain text."""
     (workspace / "wild").write_bytes(
         b"\xff\xfe ok \x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b]8;;http://x\x1b\\link end\x00\n"
     )
@@ -123,8 +123,8 @@ async def test_fault_31_wild_output_is_bounded_and_escaped(workspace: Path, repl
         workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "allow_once"}}
     ) as client:
         await client.run()
-        for text in (client.text("tool_output"), client.events("tool_finished")[0]["text"]):
-            assert text.startswith("\ufffd\ufffd ok red  link end\n")
+        assert client.text("tool_output") == "\ufffd\ufffd ok \x1b[31mred\x1b[0m  link end\n"
+        assert client.events("tool_finished")[0]["text"].startswith("\ufffd\ufffd ok red  link end\n")
 
 
 async def test_fault_33_links_that_lead_outside(workspace: Path, tmp_path: Path, replay: Replay) -> None:

@@ -126,9 +126,9 @@ async def test_fault_06_the_model_hears_of_files_that_changed_while_it_works(wor
 
 
 async def test_fault_06_the_agents_own_command_is_another_hand(workspace: Path, connect: Connect) -> None:
-    """docs/faults.md 6: a formatter that it runs on what it has edited: it hears of it at once, and reads both."""
+    """docs/faults.md 6: a formatter beside the sandbox, on a file that it edited: it hears of it, and reads both."""
     (workspace / "a").write_text(LINES)
-    command = Turn((Call("bash", {"command": "sed -i.bak 's/line 9/nine/' a && rm a.bak"}),))
+    command = Turn((Call("bash", {"command": "sed -i.bak 's/line 9/nine/' a && rm a.bak", "unsandboxed": True}),))
     first = Turn((Call("edit_file", edit("a", "line 5", "FIVE")["edit_file"]),))
     with FakeApi([first, command, Turn((Call("read_file", {"path": "a"}),)), DONE]) as api:
         async with connect(api, answers={"agent/approve": lambda _: {"option": "allow_once"}}) as client:

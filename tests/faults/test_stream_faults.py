@@ -94,7 +94,9 @@ async def test_fault_20_cancel_during_an_approval(connect: Connect) -> None:
     """docs/faults.md 20: the question is withdrawn, each call has one result, the next prompt works."""
     never = asyncio.Event()
     with FakeApi(turns=[THREE]) as api:
-        async with connect(api, answers={"agent/approve": lambda _: never.wait()}) as client:
+        async with connect(
+            api, settings={"approvals": "ask"}, answers={"agent/approve": lambda _: never.wait()}
+        ) as client:
             _, answer = client.begin("agent/runTask", {"prompt": "go"})
             await client.until(lambda: client.last("agent/approve"))
             session = client.events()[0]["sessionId"]
@@ -124,7 +126,7 @@ async def test_fault_20_cancel_during_a_command(connect: Connect, workspace: Pat
             assert [child.name() for child in children] == []
             await still_works(client, api, session)
         bash = api.requests[-1].body["messages"][2]["content"][1]["content"]
-        assert "\nCancelled: started, ran " in bash and bash.endswith("killed. Output so far:\nstarted")
+        assert "Cancelled: started, ran " in bash and bash.endswith("killed. Output so far:\nstarted")
 
 
 async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> None:
@@ -143,6 +145,26 @@ async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> N
                 hold.set()
                 await still_works(client, api, session)
             assert client.last("agent/edits") is None
+
+
+async def test_fault_20_stopped_and_asked_again_in_one_breath(connect: Connect) -> None:
+    """docs/faults.md 20: each of three tasks is answered, the stopped ones as stopped, in their order."""
+    with FakeApi(turns=[Wait(THREE, threading.Event(), 3)]) as api:
+        async with connect(api) as client:
+            session = (await client.request("agent/sessions/create", {}))["sessionId"]
+            _, first = client.begin("agent/runTask", {"prompt": "one", "sessionId": session})
+            await asyncio.to_thread(api.wait_for_requests, 1)
+            api.push(DONE)
+            client.begin("agent/cancel", {"sessionId": session})
+            _, second = client.begin("agent/runTask", {"prompt": "two", "sessionId": session})
+            client.begin("agent/cancel", {"sessionId": session})
+            client.begin("agent/cancel", {"sessionId": session})
+            _, third = client.begin("agent/runTask", {"prompt": "three", "sessionId": session})
+            reasons = [(await answer)["stopReason"] for answer in (first, second, third)]
+            assert reasons == ["cancelled", "cancelled", "end_turn"]
+            ends = [event["stopReason"] for event in client.events("run_finished")]
+            assert ends == reasons
+            assert api.refusals == []
 
 
 async def test_fault_25_no_key(workspace: Path) -> None:

@@ -28,7 +28,12 @@ WRONG: list[tuple[str, Any, int]] = [
     ("agent/edits/reject", {"sessionId": "SESSION", "target": {"all": True}, "version": "1"}, -32602),
     ("agent/credentials", {"apiKey": 1}, -32602),
     ("agent/unknown", {}, -32601),
-    ("agent/steer", {}, -32601),
+    ("agent/steer", {}, -32602),
+    ("agent/steer", {"sessionId": "SESSION", "text": "hear"}, -32803),
+    ("agent/sessions/open", {"sessionId": "nope"}, -32602),
+    ("agent/sessions/delete", {"sessionId": "nope"}, -32602),
+    ("agent/command/stop", {"sessionId": "SESSION", "handle": "cmd-1"}, -32602),
+    ("agent/editor/hover", {}, -32601),
     ("textDocument/hover", {"textDocument": {"uri": "file:///x"}, "position": {"line": 0, "character": 0}}, -32601),
     ("workspace/executeCommand", {"command": "nope"}, -32602),
     ("workspace/executeCommand", {"nope": 1}, -32602),
@@ -124,7 +129,7 @@ async def test_fault_45_a_stream_out_of_step_ends_the_process(workspace: Path, s
 async def test_a_client_that_leaves_ends_the_server_and_its_command(workspace: Path, replay: Replay) -> None:
     """The client is gone (its pipe is closed) while a command runs: the server ends, and the command with it."""
     pid_file = workspace / "pid"
-    settings = replay({"calls": [{"bash": {"command": "echo $$ > pid; echo up; sleep 300"}}]})
+    settings = replay({"calls": [{"bash": {"command": "echo $$ > pid; echo up; sleep 300", "unsandboxed": True}}]})
     client = Client(workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "allow_once"}})
     await client.start()
     await client.request("initialize", client.initialize_params())

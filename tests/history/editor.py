@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from urllib.parse import unquote_to_bytes
 
-from history.text import Dress, one_end, split_lines, undress
+from history.text import Dress, common_ends, one_end, split_lines, undress
 from support.client import EDITOR, Client, Json
 
 # of each position encoding: how it is written, and the bytes of a unit
@@ -296,12 +296,7 @@ def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
 
 def typed(old: str, new: str, units: str) -> Json:
     """The change of the characters that differ, within their lines, as one that was typed."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(old, new)
     start, end = head, len(old) - tail
     while any(at > 0 and text[at - 1 : at + 1] == "\r\n" for at, text in ((start, old), (start, new))):
         start -= 1

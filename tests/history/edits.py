@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from random import Random
 
-from history.text import end_of, line_ends, one_end, split_lines, stands_once, with_lf
+from history.text import common_ends, end_of, line_ends, one_end, split_lines, stands_once, with_lf
 
 MAX_LINES = 20_000
 MAX_GROUPS = 400
@@ -84,12 +84,7 @@ def _groups(a: list[str], b: list[str], near: int) -> list[_Group] | None:
     """The changed runs; those with at most `near` equal lines between them are one."""
     if not a or len(a) > MAX_LINES or len(b) > MAX_LINES:
         return None
-    head = 0
-    while head < min(len(a), len(b)) and a[head] == b[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(a), len(b)) - head and a[-1 - tail] == b[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(a, b)
     inner_a, inner_b = a[head : len(a) - tail], b[head : len(b) - tail]
     matcher = SequenceMatcher(None, inner_a, inner_b, autojunk=len(inner_a) + len(inner_b) > 1500)
     runs: list[list[int]] = []
@@ -158,12 +153,7 @@ def _fragment(group: _Group, plain: str, rng: Random) -> Piece | None:
     if len(group.old) != 1 or len(group.new) != 1 or end_of(group.old[0]) != end_of(group.new[0]):
         return None
     old, new = (line.rstrip("\r\n") for line in (group.old[0], group.new[0]))
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(old, new)
     start, stop = head, len(old) - tail
     grown = rng.randrange(3)
     while start > 0 or stop < len(old):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_BYTES = 20_000_000
@@ -114,3 +115,14 @@ def describe_ends(text: str) -> str:
     ends = line_ends(text)
     names = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
     return "mixed" if len(ends) > 1 else names[next(iter(ends))] if ends else "none"
+
+
+def common_ends(a: Sequence[object], b: Sequence[object]) -> tuple[int, int]:
+    """How much is equal at the beginning, and of the rest at the end."""
+    head = 0
+    while head < min(len(a), len(b)) and a[head] == b[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(a), len(b)) - head and a[-1 - tail] == b[-1 - tail]:
+        tail += 1
+    return head, tail

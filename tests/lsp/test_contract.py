@@ -82,7 +82,7 @@ async def test_a_session_made_first_is_the_one_that_runs(workspace: Path, replay
 
 async def test_a_second_run_in_a_running_session_is_refused(workspace: Path, replay: Replay) -> None:
     """docs/protocol.md, Errors: -32803 with the reason; the first run is not disturbed; another session may run."""
-    settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "end"})
+    settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "end"}, approvals="ask")
     asked = asyncio.Event()
     go_on = asyncio.Event()
 
@@ -104,7 +104,7 @@ async def test_a_second_run_in_a_running_session_is_refused(workspace: Path, rep
 @pytest.mark.parametrize("way", ["$/cancelRequest", "agent/cancel", "window/workDoneProgress/cancel"])
 async def test_a_run_is_cancelled_each_way_and_still_answers(workspace: Path, replay: Replay, way: str) -> None:
     """docs/protocol.md: the request answers with `cancelled`, the open question is withdrawn, the session goes on."""
-    settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "again"})
+    settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "again"}, approvals="ask")
     never = asyncio.Event()
     async with Client(workspace, settings=settings, answers={"agent/approve": lambda _: never.wait()}) as client:
         number, answer = client.begin("agent/runTask", {"prompt": "go", "workDoneToken": "t1"})
@@ -126,7 +126,7 @@ async def test_progress_tells_the_item_and_the_count(workspace: Path, replay: Re
     """docs/protocol.md: work-done progress with the active form of the current item and the count."""
     asking = {"calls": [{"bash": {"command": "true"}}]}
     async with Client(
-        workspace, settings=replay({"calls": [PLAN]}, {"text": "end"}, asking, {"text": "end"})
+        workspace, settings=replay({"calls": [PLAN]}, {"text": "end"}, asking, {"text": "end"}, approvals="ask")
     ) as client:
 
         async def approve(_: Any) -> Any:
@@ -193,9 +193,10 @@ async def test_a_plain_client_works_with_commands_alone(workspace: Path, replay:
 
 
 async def test_fault_47_a_client_that_announces_nothing(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 47: the run works; commands are rejected; accepting says what this editor cannot do."""
+    """docs/faults.md 47: the run works; what must be asked is not done; accepting says what this editor cannot."""
     (workspace / "a").write_text("1\n")
-    settings = replay({"calls": [edit("a", "1", "2"), {"bash": {"command": "touch made"}}]}, {"text": "End."})
+    command = {"bash": {"command": "touch made", "unsandboxed": True}}
+    settings = replay({"calls": [edit("a", "1", "2"), command]}, {"text": "End."})
     async with Client(workspace, settings=settings, capabilities=NOTHING) as client:
         result = await client.run()
         assert result["message"] == "End."
@@ -216,7 +217,7 @@ async def test_without_approvals_the_person_is_asked_by_a_message(
     workspace: Path, replay: Replay, title: str | None, made: bool
 ) -> None:
     """docs/protocol.md: showMessageRequest with three actions in that order; the whole command is in it."""
-    settings = replay({"calls": [{"bash": {"command": "touch made"}}]}, {"text": "End."})
+    settings = replay({"calls": [{"bash": {"command": "touch made", "unsandboxed": True}}]}, {"text": "End."})
     capabilities = {**EDITOR, "experimental": {}}
     answers = {"window/showMessageRequest": lambda _: {"title": title} if title else None}
     async with Client(workspace, settings=settings, capabilities=capabilities, answers=answers) as client:
@@ -230,7 +231,7 @@ async def test_without_approvals_the_person_is_asked_by_a_message(
 async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspace: Path, replay: Replay) -> None:
     """The approval and the result both begin with the line; an allowance for the session is for the same bytes."""
     (workspace / "a").write_text("1\n")
-    commands = [{"bash": {"command": command}} for command in ("cat a", "cat  a")]
+    commands = [{"bash": {"command": command, "unsandboxed": True}} for command in ("cat a", "cat  a")]
     again = [{"read_file": {"path": "a"}}, commands[0], commands[1]]
     settings = replay({"calls": [edit("a", "1", "2"), commands[0]]}, {"calls": again}, {"text": "."})
     answers = {"agent/approve": lambda _: {"option": "allow_session"}}
@@ -239,7 +240,7 @@ async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspac
         await client.run()
         asked = client.all("agent/approve")
         assert [request["command"] for request in asked] == ["cat a", "cat  a"]
-        assert asked[0]["reasons"][0] == line
+        assert asked[0]["reasons"][0] == f"{line} Accept them first to have them seen."
         assert asked[0]["cwd"] == str(workspace) and asked[0]["mode"] == "workspace"
         texts = [e["text"] for e in client.events("tool_finished") if "exit code" in e["text"]]
         assert len(texts) == 3 and all(text.startswith(f"{line}\n1\n(exit code 0") for text in texts)

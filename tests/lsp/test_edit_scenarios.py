@@ -20,7 +20,7 @@ async def test_a_scenario_ends_as_it_says(
 ) -> None:
     """Its `rule`, with the case of docs/faults.md in its id; and whatever it is, no byte changes that was not meant."""
     if sys.platform == "win32" and (scenario.modes or scenario.links):
-        pytest.skip("POSIX files")
+        pytest.skip("permissions and links are POSIX")
     scenario.lay_out(workspace)
     (tmp_path / "outside").write_bytes(b"outside\n")
     before = tree(workspace)

@@ -82,6 +82,7 @@ async def test_p13_the_person_edits_the_plan_while_the_agent_works(workspace: Pa
         {"calls": [todo(("One", "completed"), ("Two", "in_progress"), ("Three", "pending"))]},
         {"calls": [todo(("One", "completed"), ("Three", "pending"), ("Four", "pending"), reason="Two was dropped")]},
         {"text": "Done."},
+        approvals="ask",
     )
     async with Client(workspace, settings=settings, answers={"agent/approve": approve}) as client:
         running = asyncio.ensure_future(client.run())

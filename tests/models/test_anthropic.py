@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from itertools import pairwise
 from threading import Event as Signal
 from typing import Any
@@ -15,9 +12,10 @@ import pytest
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import History, ToolResult, text_block
-from fairlead.agent.model import ModelEvent, Reply, Request, Retrying, TextDelta, ThinkingDelta, ToolSpec, Usage
-from fairlead.models.anthropic import NO_KEY, AnthropicModel, Endpoint
+from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta, Usage
+from fairlead.models.anthropic import AnthropicModel
 from fairlead.models.retry import MAX_ATTEMPTS, RESTARTED
+from models.asking import ANSWER, HELLO, MODEL, TOOLS, asked, endpoint, events, failure, opened, reply, shown
 from support.fake_api import (
     BadJson,
     Call,
@@ -31,54 +29,6 @@ from support.fake_api import (
     Wait,
     event_names,
 )
-
-MODEL = "claude-opus-5-5"
-TOOLS = [ToolSpec("bash", "Runs a command.", {"type": "object", "properties": {"command": {"type": "string"}}})]
-HELLO = Turn((Text("Hello, 世界 🌍. How are you today?"),), chunk=3)
-ANSWER = "Hello, 世界 🌍. How are you today?"
-
-
-def endpoint(api: FakeApi | None = None, **changes: Any) -> Endpoint:
-    fields = {"model": MODEL, "max_tokens": 1000, "effort": None, "api_key": "test-key", "auth_token": None}
-    return Endpoint(**{**fields, "base_url": api.url if api else None, **changes})
-
-
-async def at_once(seconds: float) -> None:
-    """Pauses between attempts are no business of these tests."""
-
-
-@asynccontextmanager
-async def opened(api: FakeApi | None = None, **changes: Any) -> AsyncIterator[AnthropicModel]:
-    model = AnthropicModel(endpoint(api, **changes), at_once)
-    try:
-        yield model
-    finally:
-        await model.aclose()
-
-
-def asked(*messages: dict[str, Any]) -> Request:
-    """A request with these messages, or with one of the person's."""
-    return Request("You help.", TOOLS, messages or [{"role": "user", "content": [text_block("hi")]}])
-
-
-async def events(model: AnthropicModel, request: Request | None = None) -> list[ModelEvent]:
-    return [event async for event in model.stream(request or asked())]
-
-
-async def reply(model: AnthropicModel, request: Request | None = None) -> Reply:
-    last = (await events(model, request))[-1]
-    assert isinstance(last, Reply)
-    return last
-
-
-async def failure(model: AnthropicModel, request: Request | None = None) -> ModelError:
-    with pytest.raises(ModelError) as error:
-        await events(model, request)
-    return error.value
-
-
-def shown(seen: Sequence[ModelEvent]) -> str:
-    return "".join(event.text for event in seen if isinstance(event, TextDelta))
 
 
 async def test_an_answer_streams_and_ends_with_the_reply() -> None:
@@ -135,12 +85,18 @@ async def test_unknown_events_fields_and_deltas_are_let_pass() -> None:
 ERRORS = {
     "401": (HttpError(401, "authentication_error", "invalid x-api-key"), "auth", False, "“Agent: Set API Key”"),
     "402": (HttpError(402, "billing_error", "no credit"), "billing", False, "Add some, or use another key"),
-    "403": (HttpError(403, "permission_error", "not allowed"), "auth", False, "may not use this model"),
+    "403": (HttpError(403, "permission_error", "not allowed"), "auth", False, "Choose another model"),
     "404": (HttpError(404, "not_found_error", "model: nope"), "invalid_request", False, f"model's name (“{MODEL}”)"),
     "413": (HttpError(413, "request_too_large", "too large"), "context_overflow", False, "Start a new task"),
     "400": (HttpError(400, "invalid_request_error", "max_tokens: no"), "invalid_request", False, "refused the request"),
     "400, full": (
         HttpError(400, "invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum"),
+        "context_overflow",
+        False,
+        "Start a new task",
+    ),
+    "400, full, elsewhere": (
+        HttpError(400, "invalid_request_error", "the request exceeds the available context size"),
         "context_overflow",
         False,
         "Start a new task",
@@ -367,126 +323,6 @@ async def test_a_refusal_that_only_mentions_thinking_leaves_it_on() -> None:
             assert len(api.requests) == 1
             await events(model)
         assert "thinking" in api.requests[-1].body
-
-
-@pytest.mark.parametrize("empty", [None, ""])
-async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -> None:
-    """docs/faults.md 25: kind auth, before any request, with what to do."""
-    model = AnthropicModel(endpoint(api_key=empty, auth_token=empty, base_url=empty))
-    with pytest.raises(ModelError) as error:
-        model.stream(asked())
-    assert (error.value.kind, error.value.message) == ("auth", NO_KEY)
-    for word in ("Agent: Set API Key", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
-        assert word in NO_KEY
-
-
-@pytest.mark.parametrize(
-    ("credentials", "sent"),
-    [
-        ({"api_key": "test-key"}, "Bearer test-key"),
-        ({"api_key": None, "auth_token": "test-key"}, "Bearer test-key"),
-        ({"api_key": "test-key", "auth_token": "another"}, "Bearer test-key"),
-    ],
-)
-async def test_the_credentials_that_are_given_are_sent(credentials: dict[str, Any], sent: str) -> None:
-    """A key or a token; of both the key."""
-    with FakeApi([HELLO]) as api:
-        async with opened(api, **credentials) as model:
-            await events(model)
-        assert api.requests[0].headers["authorization"] == sent
-
-
-@pytest.mark.parametrize("key", [" test-key", "test-key\n", "\ttest-key \r\n"])
-async def test_fault_25_blanks_around_a_key_are_no_part_of_it(key: str) -> None:
-    """docs/faults.md 25: pasting brings a line end along."""
-    with FakeApi([HELLO, HELLO]) as api:
-        for credentials in ({"api_key": key}, {"api_key": None, "auth_token": key}):
-            async with opened(api, **credentials) as model:
-                assert shown(await events(model)) == ANSWER
-
-
-@pytest.mark.parametrize("key", ["SECRET\r\nX-Evil: 1", "SECRET 2", "SECRET\0", "SECRET\u200b", "SECRET日", "SECRETé"])
-async def test_fault_25_40_a_key_that_can_be_none_is_refused_without_being_shown(key: str) -> None:
-    """docs/faults.md 25 and 40: the transport would quote it in its error. Nothing is sent."""
-    with FakeApi([HELLO]) as api:
-        for credentials in ({"api_key": key}, {"api_key": None, "auth_token": key}):
-            model = AnthropicModel(endpoint(api, **credentials), at_once)
-            with pytest.raises(ModelError) as error:
-                model.stream(asked())
-            assert (error.value.kind, error.value.retryable) == ("auth", False)
-            assert "Agent: Set API Key" in error.value.message
-            assert "SECRET" not in repr(error.value)
-        assert api.requests == []
-
-
-ADDRESSES = [
-    "localhost:11434",
-    "ftp://localhost",
-    "http://",
-    "http://[bad",
-    "http://localhost:99999",
-    "http://a\nb",
-    "x",
-]
-
-
-@pytest.mark.parametrize("url", ADDRESSES)
-async def test_fault_25_an_address_that_is_none_is_refused_at_once(url: str) -> None:
-    """docs/faults.md 25: no retries, and the message says what one looks like."""
-    model = AnthropicModel(endpoint(base_url=url), at_once)
-    with pytest.raises(ModelError) as error:
-        model.stream(asked())
-    assert (error.value.kind, error.value.retryable) == ("invalid_request", False)
-    assert error.value.message == f"“{url}” is no base URL; one is like http://localhost:11434."
-
-
-@pytest.mark.parametrize(
-    "url", ["http://localhost:11434", "https://h.example/api/", "http://[::1]:8", "http://u:p@h", " http://h\n"]
-)
-def test_an_address_of_any_other_kind_is_one(url: str) -> None:
-    """The harmless neighbours of what is refused."""
-    endpoint(base_url=url, api_key=None).check()
-
-
-async def test_fault_40_a_password_in_an_address_is_not_shown() -> None:
-    """docs/faults.md 40: it is used, as the address says, but in no message."""
-    with FakeApi() as api:
-        address = api.url.removeprefix("http://")
-    async with opened(base_url=f"http://user:SECRET@{address}/v1?x@y") as model:
-        failed = await failure(model)
-    assert f"No connection to http://{address}/v1" in failed.message
-    assert "SECRET" not in failed.message + repr(endpoint(base_url="http://user:SECRET@host/"))
-
-
-async def test_fault_25_no_network_says_where_and_what_to_check() -> None:
-    """docs/faults.md 25: retried in bounds, then the address and the advice."""
-    with FakeApi() as api:
-        url = api.url
-    async with opened(base_url=url) as model:
-        failed = await failure(model)
-    assert (failed.kind, failed.retryable) == ("network", True)
-    assert f"No connection to {url}" in failed.message
-    assert "Check the network and the base URL" in failed.message
-
-
-async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFixture) -> None:
-    """docs/faults.md 40: not in a repr, not in an error, not in what anything logs at the finest level."""
-    secrets = {"api_key": "sk-ant-SECRET-1", "auth_token": "SECRET-2"}
-    caplog.set_level(logging.DEBUG)
-    with FakeApi([HELLO, HttpError(500, "api_error", "oops")], key=secrets["api_key"]) as api:
-        end = endpoint(api, **secrets)
-        model = AnthropicModel(end, at_once)
-        await events(model)
-        failed = await failure(model)
-        await model.aclose()
-        wrong = AnthropicModel(endpoint(api, api_key="sk-ant-SECRET-3"), at_once)
-        refused = await failure(wrong)
-        await wrong.aclose()
-    assert refused.kind == "auth"
-    said = [repr(end), str(end), repr(model), str(failed), repr(failed), str(refused), repr(refused)]
-    said += [f"{record.getMessage()} {record.args!r} {record.exc_text}" for record in caplog.records]
-    assert caplog.records
-    assert not any("SECRET" in text for text in said)
 
 
 async def test_thinking_goes_back_as_it_came() -> None:

@@ -18,18 +18,21 @@ from fairlead.agent.loop import Outcome
 from fairlead.agent.model import Usage
 from fairlead.agent.tool import Location
 from fairlead.edits import changeset as cs
-from fairlead.edits.changeset import Changeset
+from fairlead.edits.changeset import Changeset, Raw
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
+from fairlead.lsp.knowledge import EditorKnowledge
 from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Publisher
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import BEFORE, CommandRun, Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.session.listing import Line as Spoken
+from fairlead.session.listing import Row
 from fairlead.session.recorder import Inferred
 from fairlead.session.target import Decided
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
@@ -103,6 +106,7 @@ async def goldens() -> list[Golden]:
         *reviews(),
         *await approvals(),
         *await questions(),
+        *await knowledge(),
         await apply_edit(),
         *progress(),
     ]
@@ -133,15 +137,19 @@ def a_record() -> Record:
 
 
 def proposals() -> Changeset:
-    """A file changed in two places under two items, a new one, a conflict, a deleted and a renamed file."""
+    """A file changed in two places, a new, a deleted, a renamed, a binary and an executable one, and a conflict."""
     base = 'def greet():\n    return "Hello"\n\n\ndef part():\n    return "👋 Bye"'
     first = base.replace("Hello", "你好")
     changes = cs.propose(Changeset(), _path("src/問候.py"), base, first, "1", "toolu_01")
     changes = cs.propose(changes, _path("src/問候.py"), base, first.replace("Bye", "再見"), "2", "toolu_02")
     changes = cs.propose(changes, _path("docs/new file.md"), None, "# 問候\n", "2", "toolu_03")
+    changes = cs.propose(changes, _path("setup.cfg"), "a = 1\r\n", "a = 9\r\n", "1", "toolu_01")
     changes = cs.propose(changes, _path("setup.cfg"), "a = 1\r\n", "a = 2\r\n", None, "toolu_04")
     changes = cs.delete(changes, _path("alt.txt"), "alt\n", "2", "toolu_05")
     changes = cs.rename(changes, _path("a.py"), _path("lib/b.py"), "b = 1\n", "2", "toolu_06")
+    picture = Raw(b"\x89PNG\0")
+    changes = cs.propose(changes, _path("logo.png"), None, "(binary file, 5 bytes)", "2", "toolu_07", picture)
+    changes = cs.propose(changes, _path("run.sh"), "ls\n", "ls -l\n", "2", "toolu_07", Raw(mode=0o755))
     return cs.observe(changes, _path("setup.cfg"), "a = 3\r\n")
 
 
@@ -171,12 +179,16 @@ def run_events() -> Iterator[Golden]:
         events.Thinking("先看檔案。"),
         events.Text("I read the file first: 你好 👋"),
         started,
-        events.ToolOutput(CALL, "collected 3 items\n"),
+        events.CommandStarted(CALL, "2", "npm run dev", str(FOLDER), "sandboxed", False, "cmd-1"),
+        events.ToolOutput(CALL, "\x1b[1mcollected 3 items\x1b[0m\n"),
+        events.CommandEnded("cmd-1", CommandRun(CALL, "npm run dev", None, 62.04, True), "stopped"),
         events.ToolFinished(CALL, True, "Error: old_text not found, and nothing like it stands in the file."),
         events.ReminderSent(REMINDER),
+        events.Steered("用您好 (say it politely)"),
         events.Told(FEEDBACK),
         events.Retry(1, 0.5, "The model is overloaded."),
-        events.UsageReported(A_USAGE),
+        events.UsageReported(A_USAGE, 0.0042, 9810, 200_000),
+        events.RoomMade("Old results were cleared to make room, about 80,000 tokens."),
         events.RunFinished("end_turn"),
     ):
         golden = _published("event", event)
@@ -200,10 +212,37 @@ def _published(name: str, event: SessionEvent, shape: type | None = None) -> Gol
 
 # requests of the client
 
+THE_SESSIONS = (
+    Row(SESSION, "翻譯問候語", 1_760_000_060.5, "running", 1, 3, 2),
+    Row("0a1b2c3d4e5f", "", 1_760_000_000, "paused", 0, 0, 0),
+)
+A_TRANSCRIPT = (
+    Spoken("user", "翻譯問候語 👋"),
+    Spoken("tool", "read_file src/問候.py"),
+    Spoken("assistant", "It greets in Chinese now."),
+)
+
 
 def requests() -> Iterator[Golden]:
     yield _asks("sessions.create.params", wire.CREATE_SESSION, {"title": "翻譯問候語"})
     yield _answers("sessions.create.result", wire.CREATE_SESSION, {"sessionId": SESSION})
+    a_list = convert.sessions(THE_SESSIONS)
+    yield Golden("sessions", wire.SESSIONS, "server-to-client", "params", a_list, wire.SessionsWire)
+    yield _asks("sessions.list.params", wire.LIST_SESSIONS, {})
+    yield _answers("sessions.list.result", wire.LIST_SESSIONS, a_list, wire.SessionsWire)
+    for name, method in (("open", wire.OPEN_SESSION), ("delete", wire.DELETE_SESSION)):
+        yield _asks(f"sessions.{name}.params", method, {"sessionId": SESSION})
+    whole_session = {
+        "sessionId": SESSION,
+        "state": "idle",
+        "plan": convert.plan(SESSION, PlanChanged(7, a_plan().snapshot(), a_record())),
+        "edits": convert.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
+        "transcript": convert.transcript(A_TRANSCRIPT),
+    }
+    yield _answers("sessions.open.result", wire.OPEN_SESSION, whole_session, wire.OpenResult)
+    yield _answers("sessions.delete.result", wire.DELETE_SESSION, None)
+    yield _asks("steer.params", wire.STEER, {"sessionId": SESSION, "text": "用您好 (say it politely)"})
+    yield _answers("steer.result", wire.STEER, {"queued": 1}, wire.SteerResult)
     yield _asks("runTask.params", wire.RUN_TASK, {"prompt": "翻譯問候語 👋"})
     whole = {
         "prompt": "Greet in Chinese",
@@ -238,6 +277,10 @@ def requests() -> Iterator[Golden]:
     for name, method in (("plan.history", wire.PLAN_HISTORY), ("record", wire.RECORD)):
         yield _asks(f"{name}.params", method, {"sessionId": SESSION})
         yield _answers(f"{name}.result", method, page, wire.PageResult)
+    yield _asks("command.rules.params", wire.COMMAND_RULES, {})
+    yield _answers("command.rules.result", wire.COMMAND_RULES, page, wire.PageResult)
+    yield _asks("command.stop.params", wire.STOP_COMMAND, {"sessionId": SESSION, "handle": "cmd-1"})
+    yield _answers("command.stop.result", wire.STOP_COMMAND, None)
     yield _asks("cancel.params", wire.CANCEL, {"sessionId": SESSION})
     yield _answers("cancel.result", wire.CANCEL, None)
     key = {"apiKey": "a-key", "authToken": "a-token", "baseUrl": "http://localhost:11434"}
@@ -308,6 +351,18 @@ AN_APPROVAL = ApprovalRequest(
         "Commands run in the workspace itself, with your rights.",
     ),
 )
+A_SECRET = ApprovalRequest(
+    SESSION,
+    CALL,
+    reasons=("The agent wants to read this file, which looks like a secret.", "What it says would go to the model."),
+    path=FOLDER / ".env",
+)
+A_CONFIRMATION = ApprovalRequest(
+    SESSION,
+    None,
+    reasons=("Accepting makes this protected file.", "It says what your builds on the server run."),
+    path=FOLDER / ".github" / "workflows" / "問候.yml",
+)
 DECISIONS: dict[str, Json] = {
     "allow_once": {"option": "allow_once"},
     "allow_session": {"option": "allow_session"},
@@ -315,6 +370,12 @@ DECISIONS: dict[str, Json] = {
 }
 
 
+A_PROBLEM: wire.DiagnosticWire = {
+    "range": {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 10}},
+    "severity": 1,
+    "message": "“return” outside of a function",
+    "source": "ruff",
+}
 A_QUESTION = ("Which greeting? 你好 or 您好?", ("你好", "您好"))
 
 
@@ -330,16 +391,31 @@ async def questions() -> list[Golden]:
     ]
 
 
+async def knowledge() -> list[Golden]:
+    path = Path(_path("src/問候.py"))
+    result: wire.DiagnosticsResult = {"files": [{"uri": path.as_uri(), "diagnostics": [A_PROBLEM]}]}
+    line = Line(result)
+    await EditorKnowledge(line.protocol, Documents()).diagnostics(path)
+    [(method, params)] = line.sent
+    return [
+        Golden("diagnostics.params", method, "server-to-client", "params", params, wire.DiagnosticsParams),
+        Golden("diagnostics.result", method, "client-to-server", "result", result, wire.DiagnosticsResult),
+    ]
+
+
 async def approvals() -> list[Golden]:
     line = Line()
     editor = LspEditor(line.protocol, Documents())
     editor.abilities.approvals = True
-    await editor.approve(AN_APPROVAL)
+    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION):
+        await editor.approve(request)
     editor.abilities.approvals = False
     await editor.approve(AN_APPROVAL)
-    [(asked, params), (message, question)] = line.sent
+    [(asked, params), (_, secret), (_, confirmation), (message, question)] = line.sent
     return [
         Golden("approve.params", asked, "server-to-client", "params", params, wire.ApproveParams),
+        Golden("approve.params.secret", asked, "server-to-client", "params", secret, wire.ApproveParams),
+        Golden("approve.params.confirmation", asked, "server-to-client", "params", confirmation, wire.ApproveParams),
         *(
             Golden(f"approve.result.{name}", asked, "client-to-server", "result", result, wire.ApproveResult)
             for name, result in DECISIONS.items()

@@ -21,7 +21,7 @@ def written(hint: Any) -> str:
     """A type as docs/protocol.md writes it."""
     if is_typeddict(hint):
         return hint.__name__.removesuffix("Wire")
-    if get_origin(hint) is list:
+    if get_origin(hint) in (list, tuple):
         return f"{written(get_args(hint)[0])}[]"
     if get_origin(hint) is Literal:
         return " | ".join(f'"{value}"' for value in get_args(hint))

@@ -75,7 +75,7 @@ def _like_shown(message: dict[str, Any], shown: dict[str, Any], spellings: dict[
 async def test_what_is_only_reserved_is_refused(workspace: Path) -> None:
     """docs/protocol.md, Reserved: -32601 for a request, -32602 for a command."""
     reserved = Page().reserved
-    assert {"agent/steer", "agent/sessions/list", "agent/editor/rename", "fairlead.server.steer"} <= set(reserved)
+    assert {"agent/editor/hover", "agent/editor/rename"} <= set(reserved)
     async with Client(workspace) as client:
         offered = client.server["capabilities"]
         for name in reserved:

@@ -59,16 +59,21 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
     typed = [golden for golden in made.values() if golden.shape is not None]
     assert [bad for golden in typed for bad in misfits(golden.value, golden.shape, golden.name)] == []
     shown = {golden.shape for golden in typed}
-    states = {wire.PlanWire, wire.EditsWire}
+    states = {wire.PlanWire, wire.EditsWire, wire.SessionsWire}
     results = {wire.RunResult, wire.ReviewResult, wire.AmendResult, wire.PlanEditResult, wire.PageResult}
-    assert shown == states | results | {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
+    results |= {wire.OpenResult, wire.SteerResult}
+    asked = {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
+    asked |= {wire.DiagnosticsParams, wire.DiagnosticsResult}
+    assert shown == states | results | asked
 
 
 async def test_each_event_has_exactly_the_fields_of_the_page(made: dict[str, Golden]) -> None:
     """docs/protocol.md, `agent/event`: every kind of the core's union, with the fields of its row and no others."""
     rows = tables(Page().section("Notifications from the server"))[1]
     usage = list(fields(wire.UsageWire))
-    known = {row[0].strip("`"): usage if "those of" in row[1] else re.findall(r"`(\w+)`:", row[1]) for row in rows}
+    known = {
+        row[0].strip("`"): [*(usage if "those of" in row[1] else []), *re.findall(r"`(\w+)`:", row[1])] for row in rows
+    }
     found = {golden.value["kind"]: golden.value for name, golden in made.items() if name.startswith("event.")}
     assert {kind: list(value) for kind, value in found.items()} == {
         kind: ["sessionId", "seq", "kind", *names] for kind, names in known.items()

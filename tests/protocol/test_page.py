@@ -46,7 +46,9 @@ def test_the_tables_hold_what_the_server_serves(page: Page) -> None:
     """A row for each request, each command and each notification, and no others."""
     assert column(tables(page.section("Requests from the client"))[0]) == list(features.REQUESTS)
     assert column(tables(page.section("Commands"))[0]) == list(features.COMMANDS)
-    assert column(tables(page.section("Notifications from the server"))[0]) == [wire.PLAN, wire.EDITS, wire.EVENT]
+    assert column(tables(page.section("Notifications from the server"))[0]) == [
+        wire.PLAN, wire.EDITS, wire.SESSIONS, wire.EVENT,
+    ]  # fmt: skip
     assert wire.TRUST in column(tables(page.section("Notifications from the client"))[0])
 
 
@@ -113,9 +115,9 @@ def test_every_error_code_is_explained(page: Page) -> None:
 
 def test_every_param_that_a_handler_reads_is_in_the_page(page: Page) -> None:
     """Names given to the getters of `Params` stand in the page."""
-    source = "".join(
-        (Path(features.__file__).parent / name).read_text(encoding="utf-8") for name in ("features.py", "params.py")
-    )
+    folder = Path(features.__file__).parent
+    files = ("features.py", "session_features.py", "params.py")
+    source = "".join((folder / name).read_text(encoding="utf-8") for name in files)
     read = set(re.findall(r"\.(?:text|optional_\w+|boolean|child|children|has|raw|token)\(\"(\w+)\"", source))
     assert {"prompt", "target", "version", "workDoneToken", "trusted"} <= read
     assert [name for name in read if not re.search(rf"\b{name}\b", page.built)] == []

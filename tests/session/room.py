@@ -11,14 +11,16 @@ from fairlead.agent.tool import RunningCall
 from fairlead.models.choose import ModelChoice
 from fairlead.session import review, undo
 from fairlead.session.host import Host, RequestRefused
+from fairlead.session.journal import Journals
 from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.target import Target
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
+from fairlead.workspace.disk import content_of
 from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, FileEdit
 from fairlead.workspace.paths import Root
-from tools.stand_ins import Documents
+from tools.stand_ins import Documents, direct_commands
 
 T = TypeVar("T")
 
@@ -28,7 +30,7 @@ class Editor:
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         for edit in sorted(edits, key=lambda edit: edit.new is not None):
-            now = edit.path.read_text() if edit.path.exists() else None
+            now = content_of(edit.path.read_bytes(), "").text if edit.path.exists() else None
             if now != edit.old:
                 return Applied(False, f"{edit.path.name} is not what it was")
             if edit.new is None:
@@ -60,9 +62,9 @@ class Room:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         host = Host(buffers=Documents(), editor=Editor(), choose_model=no_model, settings=Settings(), root=Root(folder))
-        self.session = Session("0123456789ab", "", Root(folder), host, lambda _: None)
+        self.session = Session("0123456789ab", "", Root(folder), host, lambda _: None, Journals().unkept())
         approvals = Approvals(host.editor, self.session.id)
-        self._tools = tool_table(self.session.files, self.session.plan, approvals, 20)
+        self._tools = tool_table(self.session.files, self.session.plan, approvals, direct_commands(folder))
         self._calls = 0
 
     def call(self, name: str, **given: Any) -> str | None:

@@ -1,12 +1,13 @@
 """A command's output as a person and a model may see it: bounded, and without what a terminal would obey."""
 
+import asyncio
 import re
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.shell.output import HEAD, TAIL, BoundedOutput, plain, visible
+from fairlead.shell.output import HEAD, PIECE, STREAMED, TAIL, BoundedOutput, Stream, coloured, plain, visible
 
 PLAIN = {
     "colours": ("\x1b[1;31mred\x1b[0m", "red"),
@@ -50,6 +51,74 @@ def test_fault_31_no_control_character_is_left(text: str) -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
     assert plain(shown) == shown
     assert shown.count("\n") == text.count("\n")
+
+
+COLOURED = {
+    "colours": ("\x1b[1;31mred\x1b[0m \x1b[38;2;1;2;3mx\x1b[m", None),
+    "a progress bar": ("10%\r100%\ndone\r\n", None),
+    "cursor and screen": ("a\x1b[2J\x1b[3;4Hb\x1b[?25l\x1b[K\x1b[1A", "ab"),
+    "private modes that end as colours do": ("\x1b[?1m\x1b[>4;2ma", "a"),
+    "titles, links, the clipboard": ("\x1b]0;t\x07\x1b]8;;http://evil\x1b\\x\x1b]52;c;eA==\x07", "x"),
+    "bells, backspaces, C1": ("a\x07\x08\x9b31mb", "a31mb"),
+}
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_fault_31_for_the_person_colours_stay(name: str) -> None:
+    """docs/faults.md 31: and lines that start anew; all else that a terminal obeys is taken out."""
+    text, shown = COLOURED[name]
+    assert coloured(text) == (text if shown is None else shown)
+
+
+@given(NOISE)
+def test_fault_31_for_the_person_nothing_but_colours_stays(text: str) -> None:
+    """docs/faults.md 31: whatever comes, and doing it again changes nothing."""
+    shown = coloured(text)
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]", shown)
+    assert re.sub(r"\x1b\[[0-9;:]*m", "", shown).count("\x1b") == 0
+    assert coloured(shown) == shown
+    assert plain(shown) == plain(text)
+
+
+@given(st.lists(NOISE, max_size=6))
+async def test_what_streams_in_pieces_is_shown_as_in_one(pieces: list[str]) -> None:
+    """A sequence or a character that is cut in two is whole for the person; but for those that no terminal would wait
+    for."""
+    shown: list[str] = []
+    stream = Stream(shown.append)
+    data = "".join(pieces).encode()
+    for at in range(0, len(data), 3):
+        stream.add(data[at : at + 3])
+    stream.end()
+    assert "".join(shown) == coloured(data.decode())
+
+
+async def test_fault_27_a_flood_is_bounded_for_the_person_too() -> None:
+    """docs/faults.md 27: the start as it comes, then the newest now and then, and what was left out is said."""
+    shown: list[str] = []
+    stream = Stream(shown.append)
+    for _ in range(100):
+        stream.add(b"y\n" * 50_000)
+    stream.add(b"last\n")
+    stream.end()
+    text = "".join(shown)
+    assert text.startswith("y\ny\n")
+    assert text.endswith("y\nlast\n")
+    assert f"[... {10_000_005 - STREAMED - PIECE:,} bytes left out ...]" in text
+    assert len(text) < STREAMED + PIECE + 100
+
+
+async def test_what_comes_behind_a_flood_is_shown_soon() -> None:
+    """A server that said much at its start is still to be watched."""
+    shown: list[str] = []
+    stream = Stream(shown.append)
+    stream.add(b"x" * STREAMED)
+    stream.add(b"listening\n")
+    async with asyncio.timeout(5):
+        while "listening" not in "".join(shown):
+            await asyncio.wait([asyncio.ensure_future(asyncio.sleep(0.01))])
+    assert "left out" not in "".join(shown)
+    stream.end()
 
 
 @given(NOISE, st.integers(0, 60))

@@ -66,6 +66,7 @@ class Client:
         answers: dict[str, Answer] | None = None,
         storage: Path | None = None,
     ) -> None:
+        self.command = [sys.executable, "-m", "fairlead", "serve"]
         self.storage = storage
         self.workspace = workspace
         self.settings = settings
@@ -111,7 +112,7 @@ class Client:
 
     async def start(self) -> None:
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "fairlead", "serve",
+            *self.command,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=self.env, limit=1 << 26,
         )  # fmt: skip
         self._tasks.append(asyncio.ensure_future(self._read()))

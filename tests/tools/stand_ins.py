@@ -1,14 +1,19 @@
 """An editor and a person in memory: the ports of `workspace/editor.py`, small but real."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from fairlead.agent.events import Event
 from fairlead.agent.schema import check_input
 from fairlead.agent.tool import RunningCall
 from fairlead.plan import TodoManager
+from fairlead.shell.background import BackgroundCommands
+from fairlead.shell.direct import DirectLayer
+from fairlead.shell.layer import Changes, Layer, View, Where
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.commands import Commands
 from fairlead.tools.table import tool_table
 from fairlead.workspace.editor import Applied, ApprovalOption, ApprovalRequest, Buffer, Decision, FileEdit
 from fairlead.workspace.files import Files
@@ -56,6 +61,36 @@ class Person:
         return Applied(False, "nobody edits here")
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What is decided about every command."""
+
+    action: Literal["run", "ask", "deny"] = "ask"
+    reasons: Sequence[str] = ("Commands run in the workspace itself, with your rights.",)
+
+
+def direct_commands(
+    root: Path, emit: Callable[[Event], None] = lambda _: None, timeout: float = 20, verdict: Verdict | None = None
+) -> Commands:
+    """Commands that run in the workspace itself, as where there is no sandbox."""
+    direct = DirectLayer(root)
+    decided = verdict or Verdict()
+
+    async def layer() -> Layer:
+        return direct
+
+    async def captured(changes: Changes, call: RunningCall) -> str:
+        return ""
+
+    async def view() -> View:
+        return View()
+
+    def decide(command: str, *, where: Where, network: bool, unsandboxed: bool) -> Verdict:
+        return decided
+
+    return Commands(layer, direct, view, captured, decide, emit, timeout, BackgroundCommands(), "No sandbox here.")
+
+
 @dataclass
 class Desk:
     """A workspace with all tools on it, as a session has them."""
@@ -65,10 +100,13 @@ class Desk:
     timeout: float = 20
     documents: Documents = field(default_factory=Documents)
     plan: TodoManager = field(default_factory=TodoManager)
+    commands: Commands | None = None
 
     def __post_init__(self) -> None:
         self.files = Files(Root(self.path), self.documents)
-        self.tools = tool_table(self.files, self.plan, Approvals(self.person, "session-1"), self.timeout)
+        self.events: list[Event] = []
+        self.commands = self.commands or direct_commands(self.path, self.events.append, self.timeout)
+        self.tools = tool_table(self.files, self.plan, Approvals(self.person, "session-1"), self.commands)
         self.streamed = ""
         self.last = RunningCall("none", None, print)
         self._calls = 0

@@ -16,6 +16,7 @@ from tools.stand_ins import Desk, Person
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 RIGHTS = "Commands run in the workspace itself, with your rights."
+NO_SANDBOX = "No sandbox here."
 Made = Callable[..., Desk]
 
 
@@ -43,9 +44,27 @@ async def test_a_command_runs_after_it_was_allowed(at: Made) -> None:
     assert desk.streamed == "hello\n"
     assert desk.person.asked == [
         ApprovalRequest(
-            "session-1", "call-1", "cat 日本.txt; echo made > new; exit 3", desk.path, "workspace", (RIGHTS,)
+            "session-1", "call-1", "cat 日本.txt; echo made > new; exit 3", desk.path, "workspace", (RIGHTS, NO_SANDBOX)
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (" ", "empty"),
+        ("echo a\0b", "NUL"),
+        ("echo \ud800", "no valid Unicode"),
+        (f"echo {'x' * 100_000}", "100,005 bytes, the limit is 100,000"),
+    ],
+)
+async def test_what_is_no_command_line_is_refused_before_anybody_is_asked(at: Made, command: str, said: str) -> None:
+    """The model learns what is wrong with it; a long one that fits still runs."""
+    desk = at("allow_once")
+    with pytest.raises(ToolError, match=said):
+        await desk.call("bash", command=command)
+    assert desk.person.asked == []
+    assert "(exit code 0" in await desk.call("bash", command=f"true {'x' * 99_000}")
 
 
 async def test_a_command_without_output_has_its_exit_code(at: Made) -> None:
@@ -101,17 +120,29 @@ async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
     person = Person("allow_session", "reject")
     approvals = Approvals(person, "s")
     for _ in range(2):
-        await approvals.ask("c", "make", tmp_path / "a", [])
+        await approvals.ask("c", "make", tmp_path / "a", [], "workspace", network=False)
     with pytest.raises(ToolError):
-        await approvals.ask("c", "make", tmp_path / "b", [])
+        await approvals.ask("c", "make", tmp_path / "b", [], "workspace", network=False)
     assert len(person.asked) == 2
+
+
+async def test_an_allowance_is_bound_to_the_place(tmp_path: Path) -> None:
+    """What may run in the sandbox may not run beside it, nor with the network."""
+    person = Person("allow_session", "reject")
+    approvals = Approvals(person, "s")
+    await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=False)
+    with pytest.raises(ToolError):
+        await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=True)
+    with pytest.raises(ToolError):
+        await approvals.ask("c", "make", tmp_path, [], "workspace", network=False)
+    assert len(person.asked) == 3
 
 
 async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
     """Another session asks for itself."""
     person = Person("allow_session")
     for session in ("one", "two"):
-        await Approvals(person, session).ask("c", "make", tmp_path, [])
+        await Approvals(person, session).ask("c", "make", tmp_path, [], "workspace", network=False)
     assert [request.session_id for request in person.asked] == ["one", "two"]
 
 
@@ -128,7 +159,8 @@ async def test_what_a_command_does_not_see_is_said_first(at: Made) -> None:
     with pytest.raises(ToolError) as error:
         await desk.call("bash", command="echo on; sleep 5")
     assert str(error.value) == f"{line}\nEnded after the time limit of 0.3 s. Output so far:\non"
-    assert [request.reasons for request in desk.person.asked] == [(line, RIGHTS)] * 2
+    first = f"{line} Accept them first to have them seen."
+    assert [request.reasons for request in desk.person.asked] == [(first, RIGHTS, NO_SANDBOX)] * 2
 
 
 async def test_an_allowance_for_the_session_still_says_what_is_not_seen(at: Made) -> None:
@@ -147,11 +179,12 @@ async def test_fault_26_a_command_that_waits_for_input_returns(at: Made) -> None
     assert "(exit code 1" in await desk.call("bash", command="read x </dev/tty")
 
 
-async def test_fault_31_output_is_plain_for_the_person_and_the_model(at: Made) -> None:
-    """docs/faults.md 31: no sequence that a terminal obeys, no byte that is no text."""
+async def test_fault_31_output_is_plain_for_the_model_and_has_its_colours_for_the_person(at: Made) -> None:
+    """docs/faults.md 31: no other sequence that a terminal obeys, no byte that is no text."""
     desk = at("allow_once")
     text = await desk.call("bash", command=r"printf '\033[31mred\033]0;t\007 \xff\033]52;c;eA==\007ok\n'")
-    assert result(text)[0] == desk.streamed.rstrip("\n") == "red \ufffdok"
+    assert result(text)[0] == "red \ufffdok"
+    assert desk.streamed == "\x1b[31mred \ufffdok\n"
 
 
 async def test_the_title_hides_nothing(at: Made) -> None:

@@ -121,9 +121,9 @@ async def test_ignored_files_are_left_out_and_hidden_ones_are_not(desk: Desk) ->
     desk.write(".gitignore", "*.log\nbuild/\n")
     desk.write("sub/.gitignore", "local.txt\n")
     desk.write(".ignore", "data/\n")
-    for name in ("a.py", "a.log", "build/out.py", "sub/local.txt", "sub/b.py", "data/d.py", ".github/ci.yml", ".env"):
+    for name in ("a.py", "a.log", "build/out.py", "sub/local.txt", "sub/b.py", "data/d.py", ".github/ci.yml", ".rc"):
         desk.write(name, "needle\n")
-    seen = [".env", ".github/ci.yml", "a.py", "sub/b.py"]
+    seen = [".github/ci.yml", ".rc", "a.py", "sub/b.py"]
     assert await found(desk, "needle") == [f"{name}:1:needle" for name in seen]
     assert set(await listed(desk)) == {*seen, ".gitignore", ".ignore", "sub/.gitignore"}
 

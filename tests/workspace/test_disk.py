@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.errors import ToolError
-from fairlead.workspace.disk import MAX_BYTES, BinaryFile, DiskText, decode, read_text
+from fairlead.workspace.disk import MAX_BYTES, BinaryFile, DiskText, decode, read_bytes
+
+
+def read_text(path: Path) -> DiskText | None:
+    data = read_bytes(path)
+    return None if data is None else decode(data, path.name)
+
 
 TEXTS = st.text(st.sampled_from("ab\r\n\t\x0c\x85\u2028\ufeff日🚀e\u0301")) | st.text(
     st.characters(codec="utf-8", exclude_characters="\0")

@@ -11,7 +11,7 @@ def test_an_encoding_is_kept_when_its_last_letter_goes(tmp_path: Path) -> None:
     what an undo puts back is the byte that was there."""
     file, moved = tmp_path / "a.txt", tmp_path / "b.txt"
     file.write_bytes(b"caf\xe9\n")
-    person = PersonsFiles(Documents())
+    person = PersonsFiles(tmp_path, Documents())
     before = person.on_disk(file)
     assert before is not None
     file.write_bytes(b"cafe\n")

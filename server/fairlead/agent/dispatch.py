@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fairlead.agent.errors import PlainToolError, ToolError
 from fairlead.agent.events import Event, ToolFinished, ToolOutput, ToolStarted
@@ -28,18 +29,26 @@ NOT_REACHED = "Not run: {reason}."
 
 @dataclass
 class Dispatcher:
-    """The dispatch table at work (L2). `current_item` names the plan item in progress."""
+    """The dispatch table at work (L2).
+
+    `current_item` names the plan item in progress; `told` says whether a call of this name and input had this text as
+    its last result, which can still be read in the conversation. After a round `looping` says that the same call came
+    too often, and `fresh` that one of its calls may tell something else the next time.
+    """
 
     tools: Mapping[str, Tool]
     guard: RepeatGuard
     max_repeats: int
     emit: Callable[[Event], None]
     current_item: Callable[[], str | None]
+    told: Callable[[str, Mapping[str, Any], str], bool]
     mode: Mode = "agent"
     looping: bool = False
+    fresh: bool = False
 
     async def run_all(self, calls: Sequence[ToolCall], results: list[ToolResult]) -> None:
         """Runs the calls in order and fills `results`, one for each, also when it is cancelled half-way."""
+        self.fresh = False
         reason = "the run was cancelled before this call"
         try:
             for call in calls:
@@ -59,13 +68,18 @@ class Dispatcher:
         return ToolResult(call.id, text, is_error=True)
 
     async def _run(self, call: ToolCall, results: list[ToolResult]) -> ToolResult:
-        running = RunningCall(call.id, self.current_item(), lambda text: self.emit(ToolOutput(call.id, text)))
+        running = RunningCall(
+            call.id,
+            self.current_item(),
+            lambda text: self.emit(ToolOutput(call.id, text)),
+            told=lambda text: self.told(call.name, call.input, text),
+        )
         try:
             text, is_error = await self._outcome(call, running), False
         except asyncio.CancelledError:
             result = ToolResult(call.id, running.progress, is_error=True)
             results.append(result)
-            self.emit(ToolFinished(call.id, True, result.text, running.command))
+            self.emit(ToolFinished(call.id, True, result.text))
             raise
         except PlainToolError as error:
             text, is_error = str(error), True
@@ -74,7 +88,7 @@ class Dispatcher:
                 log.exception("tool %s failed", call.name)
             text, is_error = f"Error: {str(error) or type(error).__name__}", True
         result = ToolResult(call.id, clean_text(text), is_error)
-        self.emit(ToolFinished(call.id, result.is_error, result.text, running.command))
+        self.emit(ToolFinished(call.id, result.is_error, result.text))
         return result
 
     async def _outcome(self, call: ToolCall, running: RunningCall) -> str:
@@ -95,7 +109,8 @@ class Dispatcher:
         try:
             return await known.run(call.input, running)
         finally:
-            self.guard.ran()
+            self.guard.forget() if running.fresh else self.guard.ran()
+            self.fresh = self.fresh or running.fresh
 
     def _checked(self, call: ToolCall, tool: Tool | None) -> Tool:
         if tool is None:

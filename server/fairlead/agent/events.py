@@ -41,8 +41,30 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandStarted:
+    """A command really runs: what, in which folder, where. `handle` names one that goes on in the background."""
+
+    call_id: str
+    item_id: str | None
+    command: str
+    cwd: str
+    where: Literal["sandboxed", "workspace"]
+    network: bool
+    handle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEnded:
+    """`stopped`: the agent, the person or the session's end ended it; `failed`: it could not be started."""
+
+    handle: str | None
+    run: CommandRun
+    ended: Literal["exited", "timeout", "stopped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """Output of a running tool, as it comes."""
+    """Output of a command, as it comes; it may hold colours (SGR sequences) and lone carriage returns."""
 
     call_id: str
     text: str
@@ -50,12 +72,11 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """The end of a call; `command` is set where it ran one."""
+    """The end of a call."""
 
     call_id: str
     is_error: bool
     text: str
-    command: CommandRun | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +92,13 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
+class Steered:
+    """The person said something to the run; the model hears it at the next boundary, as `Told`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Retry:
     attempt: int
     delay: float
@@ -79,10 +107,23 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """The usage of the run so far; `cost` in US dollars, None where the model's price is not known."""
+    """The usage of the run so far; `cost` in US dollars, None where the model's price is not known.
+
+    `context` is how many tokens of the model's window the conversation takes now, `limit` the window's size, None where
+    that is not known.
+    """
 
     usage: Usage
-    cost: float | None = None
+    cost: float | None
+    context: int
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RoomMade:
+    """The conversation was about to outgrow the model's window; `text` says what gave way."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +137,15 @@ Event = (
     | Text
     | Thinking
     | ToolStarted
+    | CommandStarted
     | ToolOutput
+    | CommandEnded
     | ToolFinished
     | ReminderSent
     | Told
+    | Steered
     | Retry
     | UsageReported
+    | RoomMade
     | RunFinished
 )

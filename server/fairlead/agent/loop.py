@@ -1,4 +1,4 @@
-"""The agent loop (docs/plan.md L1 to L13).
+"""The agent loop (docs/plan.md L1 to L15).
 
     prompt → ask the model → append its answer → run its tool calls → append the results → ask again → ... → done
 
@@ -7,10 +7,13 @@ What is not here: providers (models/), what tools do (tools/), who watches (even
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from fairlead.agent.budget import Budget
+from fairlead.agent.context import Window, summary_request
 from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import (
@@ -26,28 +29,39 @@ from fairlead.agent.events import (
     Told,
     UsageReported,
 )
-from fairlead.agent.guard import RepeatGuard
-from fairlead.agent.messages import Block, History, ToolCall, ToolResult, text_block
+from fairlead.agent.guard import IdleGuard, RepeatGuard
+from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage
+from fairlead.agent.room import Room
 from fairlead.agent.tool import Mode, Tool
 from fairlead.plan import TodoManager
 
 log = logging.getLogger(__name__)
 
 MAX_CUT_OFFS = 3
+DONE = ("end_turn", "stop_sequence")
 CUT_OFF = (
     "Not run: the answer was cut off by the output limit (max_tokens) before it was complete. "
     "Send the call again, in smaller pieces."
 )
+GO_ON = (
+    "<cut_off>Your answer was cut off by the output limit (max_tokens). Go on exactly where it stopped, without "
+    "repeating anything.</cut_off>"
+)
+TOO_LONG = "The conversation no longer fits the model, and nothing more can be left out of it. Start a new task."
+PAUSED_TURN = "<cut_off>Go on.</cut_off>"
+ASKS_TO_GO_ON = "Continue to go on where it stands, with a fresh budget."
 NOT_ASKED = "Not run: the answer ended with stop reason '{reason}' instead of asking for its tools. Send it again."
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run stops by itself: identical calls in a row (L10), and rounds."""
+    """When a run stops by itself: identical calls in a row (L10); rounds, those that lead nowhere, the budget (L14)."""
 
     max_repeats: int = 5
     max_rounds: int = 200
+    max_idle_rounds: int = 25
+    budget: Budget = field(default_factory=Budget)
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,9 @@ class Agent:
     """All that a run works with.
 
     `stamp` changes with the files, the plan and the person's input (L10); `notes` hands out what the model should hear
-    at this boundary of what the person did; `mode` says which tools may be run.
+    at this boundary of what the person did; `spoken_to` tells whether the person's own words are among it; `mode` says
+    which tools may be run; `cost` prices a usage in US dollars, None where the price is not known; `proposals` says
+    what is proposed now; `clock` tells seconds.
     """
 
     model: Model
@@ -80,11 +96,20 @@ class Agent:
     emit: Callable[[Event], None]
     stamp: Callable[[], Hashable]
     notes: Callable[[], Sequence[str]]
+    spoken_to: Callable[[], bool]
+    cost: Callable[[Usage], float | None]
+    proposals: Callable[[], str]
+    window: Window
     mode: Mode = "agent"
     limits: Limits = field(default_factory=Limits)
+    clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self.specs = [tool.spec for tool in self.tools.values()]
+
+    def is_lasting(self, tool: str) -> bool:
+        """Whether the results of a tool are no mere look at the files, that it could take again."""
+        return tool in self.tools and self.tools[tool].kind in ("think", "other")
 
 
 async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
@@ -113,64 +138,116 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
 
 
 class _Run:
-    """The state of one run: what was used, what was cut off, and the text of an answer under way."""
+    """The state of one run: what was used, what was cut off, and the texts of an answer under way or `unfinished`."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self.usage = Usage()
         self.cut_offs = 0
         self.partial_text = ""
+        self.unfinished = ""
+        self.began = agent.clock()
+        self.room = Room(
+            history=agent.history,
+            window=agent.window,
+            lasting=agent.is_lasting,
+            summarise=self.summary,
+            plan=agent.plan.render,
+            proposals=agent.proposals,
+            emit=agent.emit,
+        )
+        self.idle = IdleGuard(agent.stamp, agent.limits.max_repeats, agent.limits.max_idle_rounds)
         self.dispatcher = Dispatcher(
             tools=agent.tools,
             guard=RepeatGuard(agent.stamp, agent.limits.max_repeats),
             max_repeats=agent.limits.max_repeats,
             emit=agent.emit,
             current_item=self._current_item,
+            told=agent.history.tells,
             mode=agent.mode,
         )
 
     async def rounds(self) -> Outcome:
         """The loop itself (L1)."""
         for number in range(1, self.agent.limits.max_rounds + 1):
+            reached = self.agent.limits.budget.reached(self.usage, self.cost, self.agent.clock() - self.began)
+            if reached is not None:
+                return self.ended("budget", f"Paused: {reached}. {ASKS_TO_GO_ON}")
             self.agent.emit(RoundStarted(number))
-            reply = await self.ask()
+            reply = await self.answer()
             reply = replace(reply, calls=self.agent.history.add_reply(reply.content, reply.calls))
+            if reply.stop_reason == "model_context_window_exceeded":
+                self.agent.window.overflowed(self.agent.history.messages)
             if not reply.calls:
+                if reply.stop_reason in DONE and self.agent.spoken_to():
+                    self.agent.history.add_prompt(map(text_block, self.news()))
+                    continue
+                if self.goes_on(reply):
+                    continue
                 return self.finished(reply)
             results = await self.answer_calls(reply)
             if self.dispatcher.looping:
                 return self.ended("loop", f"Stopped: the model made the same call again and again. {results[-1].text}")
+            nowhere = self.idle.round(reply.calls, results, self.dispatcher.fresh)
+            if nowhere is not None:
+                return self.ended("loop", f"Paused: {nowhere}. Say what it should do instead, or continue to go on.")
             if self.cut_offs >= MAX_CUT_OFFS:
                 return self.finished(reply)
         limit = self.agent.limits.max_rounds
-        return self.ended("max_turn_requests", f"Stopped after {limit} rounds without an end. Follow up to go on.")
+        done = f"Paused: {limit} rounds were made, the most of one run (setting loop.maxRounds)."
+        return self.ended("max_turn_requests", f"{done} {ASKS_TO_GO_ON}")
 
-    async def ask(self) -> Reply:
-        """One request; deltas go out as they come."""
-        request = Request(self.agent.system, self.agent.specs, self.agent.history.messages)
-        async with aclosing(self.agent.model.stream(request)) as stream:
+    async def answer(self) -> Reply:
+        """The next answer. Where the conversation is too long for the model, room is made and it is asked again."""
+        history, window = self.agent.history, self.agent.window
+        if window.is_full(history.messages):
+            await self.room.make()
+        try:
+            return await self.ask(history.messages)
+        except ModelError as error:
+            if error.kind != "context_overflow":
+                raise
+            window.overflowed(history.messages)
+            if not await self.room.make():
+                raise
+        return await self.ask(history.messages)
+
+    async def ask(self, messages: Sequence[Message], shown: bool = True) -> Reply:
+        """One request; deltas go out as they come, where they are `shown`."""
+        agent = self.agent
+        async with aclosing(agent.model.stream(Request(agent.system, agent.specs, messages))) as stream:
             async for event in stream:
                 match event:
-                    case TextDelta(text):
+                    case TextDelta(text) if shown:
                         self.partial_text += text
-                        self.agent.emit(Text(text))
-                    case ThinkingDelta(text):
-                        self.agent.emit(Thinking(text))
+                        agent.emit(Text(text))
+                    case ThinkingDelta(text) if shown:
+                        agent.emit(Thinking(text))
                     case Retrying(attempt, delay, reason):
-                        self.agent.emit(Retry(attempt, delay, reason))
+                        agent.emit(Retry(attempt, delay, reason))
                     case Reply():
                         self.partial_text = ""
                         self.usage += event.usage
-                        self.agent.emit(UsageReported(self.usage))
+                        agent.window.used = event.usage.tokens
+                        agent.emit(UsageReported(self.usage, self.cost, agent.window.used, agent.window.limit))
                         return event
+                    case _:
+                        pass
         raise ModelError("internal", "The model's stream ended without an answer.")
+
+    @property
+    def cost(self) -> float | None:
+        return self.agent.cost(self.usage)
+
+    async def summary(self, messages: Sequence[Message]) -> str:
+        return (await self.ask(summary_request(messages), shown=False)).text
 
     async def answer_calls(self, reply: Reply) -> Sequence[ToolResult]:
         """One user message with a result for each call, and what else the model should hear, behind them (L6)."""
         results: list[ToolResult] = []
         try:
             if reply.stop_reason == "tool_use":
-                self.cut_offs = 0
+                self.cut_offs, self.unfinished = 0, ""
                 await self.dispatcher.run_all(reply.calls, results)
             else:
                 results += self.refused(reply)
@@ -204,25 +281,37 @@ class _Run:
         self.agent.emit(ReminderSent(reminder))
         return [reminder]
 
+    def goes_on(self, reply: Reply) -> bool:
+        """Whether an answer without calls that is not at its end is worth another request: two in a row at most."""
+        words = {"max_tokens": GO_ON, "model_context_window_exceeded": GO_ON, "pause_turn": PAUSED_TURN}
+        if reply.stop_reason not in words or self.cut_offs:
+            return False
+        self.cut_offs += 1
+        self.unfinished += reply.text
+        self.agent.history.add_prompt([text_block(words[reply.stop_reason]), *map(text_block, self.news())])
+        return True
+
     def finished(self, reply: Reply) -> Outcome:
         """What an answer that ends the run means (L13: cut off is never finished)."""
+        text = self.unfinished + reply.text
         match reply.stop_reason:
-            case "end_turn" | "stop_sequence" if not reply.calls:
-                return self.ended("end_turn", reply.text)
+            case reason if reason in DONE and not reply.calls:
+                return self.ended("end_turn", text)
             case "max_tokens":
                 hint = "The answer was cut off by the output limit (setting maxTokens). Follow up to let it go on."
-                return self.ended("max_tokens", f"{reply.text}\n\n{hint}".strip())
+                return self.ended("max_tokens", f"{text}\n\n{hint}".strip())
             case "refusal":
-                return self.ended("refusal", reply.text or "The model refused this task.")
+                hint = "The model refused to go on. Put the task in other words, or start a new one."
+                return self.ended("refusal", f"{text}\n\n{hint}".strip())
             case "model_context_window_exceeded":
-                full = ModelError("context_overflow", "The conversation no longer fits the model. Start a new task.")
+                full = ModelError("context_overflow", TOO_LONG)
                 return self.ended("error", full.message, full)
             case reason:
                 odd = ModelError("internal", f"The model stopped in a way that Fairlead cannot go on from: {reason}.")
                 return self.ended("error", odd.message, odd)
 
     def ended(self, stop_reason: StopReason, message: str, error: ModelError | None = None) -> Outcome:
-        return Outcome(stop_reason, message, self.usage, error)
+        return Outcome(stop_reason, message, self.usage, error, self.cost)
 
     def _current_item(self) -> str | None:
         current = self.agent.plan.snapshot().current

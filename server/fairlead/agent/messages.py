@@ -1,11 +1,12 @@
-"""The conversation as the Messages API wants it: plain dicts, appended and never changed.
+"""The conversation as the Messages API wants it: plain dicts, appended and never changed but to make room.
 
 Two invariants hold whatever happens in a run, so that the next request is always valid:
 every tool_use has exactly one tool_result in the next message, and between runs the last message is the assistant's.
 """
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -57,21 +58,39 @@ def clean_text(text: str) -> str:
 
 
 class History:
-    """The messages of a session. Only appends: a sent prefix never changes, so the provider's cache keeps it."""
+    """The messages of a session.
+
+    A sent prefix stays as it is, so the provider's cache keeps it; only `restore` puts other messages in its place.
+    """
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._call_ids: set[str] = set()
+        self._asked: dict[str, str] = {}  # name and input of the calls, by id
+        self._told: dict[str, str] = {}  # the last result of a name and input, as long as it is to be read here
 
     @property
     def messages(self) -> Sequence[Message]:
         return self._messages
 
     def restore(self, messages: Iterable[Message]) -> None:
-        """Goes on with a conversation that another process began."""
+        """Goes on with other messages: those that another process left, or the own ones with room made in them."""
         self._messages = list(messages)
-        blocks = (block for message in self._messages for block in message["content"])
-        self._call_ids = {block["id"] for block in blocks if block["type"] == "tool_use"}
+        self._call_ids, self._asked, self._told = set(), {}, {}
+        for message in self._messages:
+            self._note(message["content"])
+
+    def tells(self, name: str, given: Mapping[str, Any], text: str) -> bool:
+        """Whether the last result of such a call said this, and can still be read in the conversation."""
+        return self._told.get(call_key(name, given)) == text
+
+    def _note(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            if block["type"] == "tool_use":
+                self._call_ids.add(block["id"])
+                self._asked[block["id"]] = call_key(block["name"], block["input"])
+            elif block["type"] == "tool_result" and block["tool_use_id"] in self._asked:
+                self._told[self._asked[block["tool_use_id"]]] = block["content"]
 
     def add_prompt(self, blocks: Iterable[Block]) -> None:
         self._messages.append({"role": "user", "content": list(blocks)})
@@ -92,6 +111,7 @@ class History:
             blocks.append(block)
         if not any(block["type"] in ("text", "tool_use") for block in blocks):
             blocks.append(text_block("(The answer was empty.)"))
+        self._note(blocks)
         self._messages.append({"role": "assistant", "content": blocks})
         return fitted
 
@@ -104,9 +124,15 @@ class History:
     def add_results(self, results: Iterable[ToolResult], notes: Iterable[str] = ()) -> None:
         """One user message: all results first, then notes such as a reminder (L6)."""
         blocks = [result.block() for result in results]
+        self._note(blocks)
         self._messages.append({"role": "user", "content": blocks + [text_block(note) for note in notes]})
 
     def close(self, note: str) -> None:
         """Ends a run that stopped half-way: the note stands where the assistant's answer would be."""
         if self._messages and self._messages[-1]["role"] == "user":
             self._messages.append({"role": "assistant", "content": [text_block(note)]})
+
+
+def call_key(name: str, given: Mapping[str, Any]) -> str:
+    """The same for calls that are the same."""
+    return name + json.dumps(given, sort_keys=True)

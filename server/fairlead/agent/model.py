@@ -35,6 +35,11 @@ class Usage:
     cache_write_tokens: int = 0
     output_tokens: int = 0
 
+    @property
+    def tokens(self) -> int:
+        """All of them: of one request, how much of the model's window it and its answer took."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             self.requests + other.requests,

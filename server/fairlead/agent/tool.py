@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from fairlead.agent.model import ToolSpec
-from fairlead.plan.evidence import CommandRun
 
 Mode = Literal["agent", "plan", "ask"]
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
@@ -24,15 +23,17 @@ class RunningCall:
     """What a handler knows of its call.
 
     `output` streams text to the person while the tool runs; `progress` is what the model reads if the call is
-    cancelled, so a handler that takes long keeps it true. `command` is what a handler that runs one leaves for the
-    record.
+    cancelled, so a handler that takes long keeps it true. `fresh` says that the same call may tell something else the
+    next time, whatever else changes: it waited for what goes on by itself (L10). `told` says whether the same call had
+    this very text as its result, and it can still be read in the conversation.
     """
 
     id: str
     item_id: str | None
     output: Callable[[str], None] = field(repr=False)
     progress: str = "Cancelled before it had done anything."
-    command: CommandRun | None = None
+    fresh: bool = False
+    told: Callable[[str], bool] = field(default=lambda _: False, repr=False)
 
 
 class Tool(Protocol):

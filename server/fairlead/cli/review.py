@@ -115,8 +115,8 @@ class Review:
                 if file is None:
                     break
                 sides = await self._show(file)
-                options = [option for option in FILE_OPTIONS if option.key != "h" or file["kind"] == "modify"]
-                if file["state"] == "conflict" and file["kind"] != "modify":
+                options = [option for option in FILE_OPTIONS if option.key != "h" or _in_hunks(file)]
+                if file["state"] == "conflict" and not _in_hunks(file):
                     yes = await self._question(WHICH.format(what=self._name(uri)), CONFLICT_OPTIONS) == "y"
                     if await self._send(wire.ACCEPT if yes else wire.REJECT, {"uri": uri}, over_yours=yes):
                         break
@@ -198,6 +198,8 @@ class Review:
         sides = await self._sides(file["uri"])
         kind = KINDS[file["kind"]] + (f" to {self._name(file['newUri'])}" if file["newUri"] else "")
         risk = f"{file['risk']}  " if file["risk"] not in (None, "deletion") else ""
+        risk += "protected  " if file["protected"] else ""
+        risk += f"permissions {file['mode']}  " if file["mode"] is not None else ""
         heading = Text.assemble(
             (self._name(file["uri"]), "bold"),
             (f"  {kind}  ", "dim"),
@@ -206,8 +208,7 @@ class Review:
             " ",
             (f"-{file['deletions']}", "red"),
         )
-        nothing = "(an empty file)" if file["kind"] == "create" else "(its text stays the same)"
-        diff = self._diff(sides, file["hunks"]) or [Text(nothing, style="dim")]
+        diff = self._diff(sides, file["hunks"]) or [Text(_without_lines(file), style="dim")]
         yours = dict.fromkeys(hunk["conflict"]["current"] for hunk in file["hunks"] if hunk["conflict"] is not None)
         self._print([Text(), heading, *diff, *(line for text in yours for line in _yours(text)), Text()])
         return sides
@@ -251,7 +252,19 @@ def _path(uri: str) -> Path:
 
 def _size(file: wire.FileWire) -> int:
     """How many decisions a file is worth."""
-    return len(file["hunks"]) if file["kind"] == "modify" else 1
+    return len(file["hunks"]) if _in_hunks(file) else 1
+
+
+def _in_hunks(file: wire.FileWire) -> bool:
+    """Whether it is decided hunk by hunk; what is created, deleted, renamed, binary or executable is one decision."""
+    return file["kind"] == "modify" and not file["binary"] and file["mode"] is None
+
+
+def _without_lines(file: wire.FileWire) -> str:
+    """What to say of a file without a changed line."""
+    if file["binary"]:
+        return "(not text: accepted or rejected as a whole)"
+    return "(an empty file)" if file["kind"] == "create" else "(its text stays the same)"
 
 
 def _yours(current: str) -> list[Text]:

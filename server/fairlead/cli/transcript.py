@@ -29,6 +29,7 @@ class _Call:
     title: str
     kind: str
     flow: Flow
+    place: str = ""
     shown: int = 0
     left_out: int = 0
     tail: deque[Text] = field(default_factory=lambda: deque(maxlen=OUTPUT_TAIL))
@@ -51,10 +52,12 @@ class Transcript:
             "text": lambda event: self._speak("text", event["text"]),
             "thinking": lambda event: self._speak("thinking", event["text"]),
             "tool_started": self._tool_started,
+            "command": self._command_started,
             "tool_output": self._tool_output,
             "tool_finished": self._tool_finished,
             "reminder": self._reminder,
             "retry": self._retry,
+            "room_made": lambda event: self.note(event["text"], mark=self._display.marks.again),
             "run_finished": lambda _: self.end_text(),
         }
 
@@ -90,7 +93,6 @@ class Transcript:
 
     def _round_started(self, _: Json) -> None:
         self.end_text()
-        self.said = ""
         self._tell_steps()
         self._display.now("waiting for the model")
 
@@ -116,11 +118,17 @@ class Transcript:
 
     def _tool_started(self, event: Json) -> None:
         self.end_text()
+        self.said = ""
         title = revealed(event["title"]).strip() or event["name"]
         if event["toolKind"] == "execute":
             title = f"{self._display.marks.command} {title}"
         self._calls[event["toolCallId"]] = _Call(title, event["toolKind"], Flow(self._display.console, "dim", indent=6))
         self._display.now(_one_line(title))
+
+    def _command_started(self, event: Json) -> None:
+        call = self._calls.get(event["toolCallId"])
+        if call is not None and event["mode"] == "sandboxed":
+            call.place = ", in the sandbox with the network" if event["network"] else ", in the sandbox"
 
     def _tool_output(self, event: Json) -> None:
         call = self._calls.get(event["toolCallId"])
@@ -169,7 +177,7 @@ class Transcript:
             line.append(f"{gap}{first_line(event['text']).rstrip(':')}", style="red")
             return rows(line, self._display.console, self._display.width, indent=2)
         if ended is not None:
-            line.append(f"{gap}exit code {ended[1]}, {ended[2]}", style="dim" if good else "red")
+            line.append(f"{gap}exit code {ended[1]}, {ended[2]}{call.place}", style="dim" if good else "red")
         elif call.kind == "edit":
             line.append(f"{gap}{first_line(event['text'])}", style="dim")
         return [cropped(Text.assemble("  ", line), self._display.width)]

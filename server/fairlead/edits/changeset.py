@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from fairlead.edits.merge import Region
+from fairlead.edits.derived import derived
+from fairlead.edits.merge import Region, merged
 from fairlead.edits.origins import Origin, Origins
-from fairlead.edits.proposal import Kind, Proposal, untouched
+from fairlead.edits.proposal import PLAIN, Kind, Proposal, Raw, untouched
 
-__all__ = ["Changeset", "Kind", "Proposal"]
+__all__ = ["PLAIN", "Changeset", "Kind", "Proposal", "Raw"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,10 @@ class Changeset:
 
     files: Mapping[str, Proposal] = field(default_factory=lambda: MappingProxyType({}))
     order: int = 0
+
+    @derived
+    def _renamed(self) -> dict[str, Proposal]:
+        return {p.new_path: p for p in self if p.new_path is not None}
 
     def __iter__(self) -> Iterator[Proposal]:
         return iter(self.files.values())
@@ -33,7 +38,7 @@ class Changeset:
 
     def leading_to(self, path: str) -> Proposal | None:
         """The proposal whose text is for this path: the file's own, or a rename to it."""
-        renamed = next((p for p in self if p.new_path == path), None)
+        renamed = self._renamed.get(path)
         own = self.files.get(path)
         return renamed or (own if own is not None and own.new_path is None else None)
 
@@ -63,13 +68,20 @@ class _Author:
 
 
 def propose(
-    changes: Changeset, path: str, current: str | None, proposed: str, item_id: str | None, call_id: str | None
+    changes: Changeset,
+    path: str,
+    current: str | None,
+    proposed: str,
+    item_id: str | None,
+    call_id: str | None,
+    raw: Raw | None = None,
 ) -> Changeset:
     """Adds a proposed text for a file.
 
     Args:
         current: what the person's file says now, None where there is none; used where nothing is proposed for it yet.
         item_id, call_id: the plan item in progress and the tool call that proposes it.
+        raw: what the text does not say; None: what is proposed of that already stays.
     """
     changes, origin = _Author(item_id, call_id).signs(changes)
     old = changes.leading_to(path)
@@ -81,6 +93,8 @@ def propose(
         old = old if moved is None else replace(old, current=moved.current)
     made = origin if old.base is None and old.proposed is None else old.made
     new = replace(old, made=None if old.kind == "delete" else made).saying(proposed, origin)
+    if raw is not None:
+        new = replace(new, raw=raw, made=origin if raw != PLAIN and new.kind == "modify" else new.made)
     return changes.with_proposal(new)
 
 
@@ -95,7 +109,8 @@ def delete(changes: Changeset, path: str, current: str | None, item_id: str | No
     """Proposes that a file shall be no more; one that was only proposed is not proposed any more."""
     changes, origin = _Author(item_id, call_id).signs(changes)
     old = changes.leading_to(path) or untouched(path, current)
-    gone = replace(old, proposed=None, new_path=None, origins=Origins.untouched(""), made=origin)
+    made = origin.taking([old.made, *old.origins.lines, *old.origins.gaps])
+    gone = replace(old, proposed=None, new_path=None, origins=Origins.untouched(""), made=made, raw=PLAIN)
     return changes.with_proposal(gone)
 
 
@@ -111,12 +126,42 @@ def rename(
     return changes.with_proposal(moved)
 
 
+def capture(
+    changes: Changeset,
+    path: str,
+    before: str | None,
+    after: str | None,
+    raw: Raw,
+    item_id: str | None,
+    call_id: str | None,
+) -> Changeset:
+    """Adds what a command left in a file that said `before` when it began; None: no file.
+
+    What is proposed for the file by now is merged with it. All that is shown of the proposal is worked out.
+
+    Raises:
+        MergeConflict: both changed the same lines.
+    """
+    known = changes.leading_to(path)
+    now = before if known is None else known.proposed
+    if now != before and after is not None and raw.data is None:
+        after = merged(before or "", now or "", after)
+    if after is None:
+        left = delete(changes, path, before, item_id, call_id)
+    else:
+        left = propose(changes, path, before, after, item_id, call_id, raw)
+    proposal = left.leading_to(path)
+    if proposal is not None:
+        proposal.work_out()
+    return left
+
+
 def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
     """Notes what the person's file says now: the proposal moves along (`Proposal.rebased`)."""
     old = changes.get(path)
     if old is None or old.current == current:
         return changes
-    return changes.with_proposal(old.rebased(current))
+    return changes.with_proposal(replace(old, current=current))
 
 
 def acceptable(proposal: Proposal, hunk_ids: Collection[str] | None, over_mine: bool) -> list[Region]:
@@ -128,11 +173,11 @@ def acceptable(proposal: Proposal, hunk_ids: Collection[str] | None, over_mine: 
 
 def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
     """The proposal once some regions of it are in the person's file; one that is decided as a whole with all of it."""
-    if proposal.kind in ("create", "delete"):
-        return replace(proposal, base=proposal.proposed, current=proposal.proposed)
+    if proposal.in_one_piece:
+        return replace(proposal, base=proposal.proposed, current=proposal.proposed, new_path=None, raw=PLAIN)
     base, current = proposal.applied(regions)
-    if proposal.kind == "rename":
-        return replace(proposal, base=current, current=current, proposed=current, new_path=None)
+    if proposal.whole:
+        return replace(proposal, base=current, current=current, proposed=current, new_path=None, raw=PLAIN)
     return replace(proposal, base=base, current=current, decided=proposal.decided | proposal.ids_in(regions))
 
 
@@ -143,7 +188,8 @@ def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
         return changes
     if done.base is None:
         return changes.without(done.path)
-    new = replace(now, base=done.base, current=done.current, decided=done.decided)
+    raw = PLAIN if now.raw == before.raw else now.raw
+    new = replace(now, base=done.base, current=done.current, decided=done.decided, raw=raw)
     if before.new_path is not None:  # the file has another path now
         further = None if now.new_path == before.new_path else now.new_path
         return changes.without(done.path).with_proposal(replace(new, path=before.new_path, new_path=further))
@@ -153,7 +199,8 @@ def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
 def rejected(proposal: Proposal, hunk_ids: Collection[str] | None) -> Proposal:
     """The proposal without some hunks (None: without anything). In a conflict the person's text stays."""
     if hunk_ids is None or proposal.whole:
-        return replace(proposal, proposed=proposal.base, new_path=None, origins=Origins.untouched(proposal.base or ""))
+        origins = Origins.untouched(proposal.base or "")
+        return replace(proposal, proposed=proposal.base, new_path=None, origins=origins, raw=PLAIN)
     regions = proposal.chosen(hunk_ids)
     decided = proposal.decided | proposal.ids_in(regions)
     left = replace(proposal, decided=decided).saying(proposal.reverted(regions), None)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 from operator import lt
 
 from fairlead.edits.slide import Block, drawn_well
@@ -14,6 +15,8 @@ from fairlead.edits.text import split_lines
 # SequenceMatcher looks at each pair of equal lines; after so many pairs a stretch counts as changed as a whole
 _MAX_PAIRS = 100_000
 _MAX_DEPTH = 20
+_MAX_LINES = 300_000  # of a changed stretch, on both sides: a longer one counts as changed as a whole
+_MAX_BLOCKS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
     """The changed runs `(a_start, a_end, b_start, b_end)` between two lists of lines, in order, none touching another.
 
     Lines that stand once on both sides anchor the comparison, so that its time grows with the files' size and not
-    with its square.
+    with its square. More than 5,000 runs nobody decides one by one: those that lie nearest to each other become one.
     """
     if a == b:
         return []
@@ -52,6 +55,9 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
             if a0 < a1 or b0 < b1:
                 found.append((a0, a1, b0, b1))
             continue
+        if (a1 - a0 == 1 and b1 - b0 == 1) or a1 - a0 + b1 - b0 > _MAX_LINES:
+            found.append((a0, a1, b0, b1))
+            continue
         anchors = _anchors(a[a0:a1], b[b0:b1]) if depth < _MAX_DEPTH else []
         if not anchors:
             pairs_left -= _equal_pairs(a[a0:a1], b[b0:b1])
@@ -63,7 +69,23 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
         pairs = zip(starts, ends, strict=True)
         gaps = [(i, j, k, m, depth + 1) for (i, k), (j, m) in pairs if i < j or k < m]
         waiting += reversed(gaps)
-    return drawn_well(found, a, b)
+    return _joined(drawn_well(found, a, b))
+
+
+def _joined(blocks: list[Block]) -> list[Block]:
+    """The runs, no more than _MAX_BLOCKS: where there are more, over the smallest gaps between them."""
+    if len(blocks) <= _MAX_BLOCKS:
+        return blocks
+    gaps = sorted(later[0] - earlier[1] for earlier, later in pairwise(blocks))
+    widest = gaps[len(blocks) - _MAX_BLOCKS - 1]
+    joined = blocks[:1]
+    for block in blocks[1:]:
+        last = joined[-1]
+        if block[0] - last[1] <= widest:
+            joined[-1] = (last[0], block[1], last[2], block[3])
+        else:
+            joined.append(block)
+    return joined
 
 
 def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:

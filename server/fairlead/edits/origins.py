@@ -1,6 +1,7 @@
 """Which plan item and tool call made which lines of a proposed text, kept beside it as data."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.text import split_lines
@@ -8,11 +9,21 @@ from fairlead.edits.text import split_lines
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made a change. `order` grows with each change, so that the latest one can be told."""
+    """Who made a change. `order` grows with each change, so that the latest one can be told.
+
+    `over` are the other plan items whose changes it took the place of.
+    """
 
     order: int
     item_id: str | None
     call_id: str | None
+    over: tuple[str, ...] = ()
+
+    def taking(self, made: Iterable["Origin | None"]) -> "Origin":
+        """This origin, of a change that took the place of some others."""
+        items = [item for o in made if o is not None for item in (*o.over, o.item_id)]
+        over = tuple(dict.fromkeys(item for item in (*self.over, *items) if item not in (None, self.item_id)))
+        return replace(self, over=over) if over != self.over else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +45,19 @@ class Origins:
         """The origins of `new`, which came out of `old` by a change of `origin`."""
         lines: list[Origin | None] = []
         gaps: list[Origin | None] = []
-        touched: list[int] = []
+        touched: list[tuple[int, Origin | None]] = []
         kept = 0
         for a0, a1, b0, b1 in changed_blocks(split_lines(old), split_lines(new)):
-            lines += self.lines[kept:a0] + (origin,) * (b1 - b0)
+            taken = (*self.lines[a0:a1], *self.gaps[a0 : a1 + 1])
+            made = origin.taking(taken) if origin is not None else None
+            lines += self.lines[kept:a0] + (made,) * (b1 - b0)
             gaps += self.gaps[kept:a0] + (None,) * (b1 - b0)
-            touched += range(b0, b1 + 1)
+            touched += ((gap, made) for gap in range(b0, b1 + 1))
             kept = a1
         lines += self.lines[kept:]
         gaps += self.gaps[kept:]
-        for gap in touched:
-            gaps[gap] = origin
+        for gap, made in touched:
+            gaps[gap] = made
         return Origins(tuple(lines), tuple(gaps))
 
     def amended(self, old: str, new: str) -> "Origins":
@@ -63,10 +76,14 @@ class Origins:
         lines = tuple(mine or theirs for mine, theirs in zip(self.lines, other.lines, strict=True))
         return Origins(lines, tuple(mine or theirs for mine, theirs in zip(self.gaps, other.gaps, strict=True)))
 
+    def within(self, hunk: Hunk) -> list[Origin]:
+        """All that made a hunk."""
+        start, end = hunk.new_start, hunk.new_start + len(hunk.new)
+        return [o for o in (*self.lines[start:end], *self.gaps[start : end + 1]) if o is not None]
+
     def of(self, hunk: Hunk) -> Origin | None:
         """The latest origin within a hunk, else the nearest one: of equal lines a diff may show another as changed."""
-        start, end = hunk.new_start, hunk.new_start + len(hunk.new)
-        made = [o for o in (*self.lines[start:end], *self.gaps[start : end + 1]) if o is not None]
+        start, made = hunk.new_start, self.within(hunk)
         if made:
             return max(made, key=lambda o: o.order)
         known = [(abs(gap - start), o) for gap, o in enumerate(self.gaps) if o is not None]

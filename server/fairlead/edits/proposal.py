@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
+from fairlead.edits.derived import derived
 from fairlead.edits.diff import Hunk, changed_blocks, hunks_of_blocks
 from fairlead.edits.merge import Region, regions_of_blocks, replaced
 from fairlead.edits.origins import Origin, Origins
@@ -26,13 +26,25 @@ class Conflict:
     proposed: str
 
 
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """What no text says of a file: its bytes, where they are no text, and its permission bits; None: nothing."""
+
+    data: bytes | None = None
+    mode: int | None = None
+
+
+PLAIN = Raw()
+
+
 @dataclass(frozen=True)
 class Proposal:
     """What the agent proposes for one file, under the path that it has now.
 
     `base` and `current` are None where there is no file (a create), `proposed` is None where there shall be none (a
     delete). `new_path` is where a rename leads. `made` is who created, deleted or renamed the file; who made which
-    lines of it say `origins`. Everything else is derived from the three texts.
+    lines of it say `origins`. Of a binary file the texts are one line that tells its content from others, and the
+    proposed bytes are in `raw`, as are new permissions. Everything else is derived from the three texts.
     """
 
     path: str
@@ -43,6 +55,7 @@ class Proposal:
     new_path: str | None = None
     made: Origin | None = None
     decided: frozenset[str] = frozenset()
+    raw: Raw = PLAIN
 
     @property
     def kind(self) -> Kind:
@@ -55,7 +68,12 @@ class Proposal:
     @property
     def whole(self) -> bool:
         """It is decided as a whole, not hunk by hunk."""
-        return self.kind != "modify"
+        return self.kind != "modify" or self.raw != PLAIN
+
+    @property
+    def in_one_piece(self) -> bool:
+        """Nothing of the person's can be merged into it."""
+        return self.kind in ("create", "delete") or self.raw.data is not None
 
     @property
     def target(self) -> str:
@@ -65,24 +83,24 @@ class Proposal:
     @property
     def settled(self) -> bool:
         """Nothing is left to decide."""
-        return self.base == self.proposed and self.new_path is None
+        return self.base == self.proposed and self.new_path is None and self.raw.mode is None
 
-    @cached_property
+    @derived
     def _lines(self) -> tuple[list[str], list[str], list[str]]:
         """The lines of base, current and proposed text."""
         base = split_lines(self.base or "")
         current = base if self.current == self.base else split_lines(self.current or "")
         return base, current, split_lines(self.proposed or "")
 
-    @cached_property
+    @derived
     def _proposed_blocks(self) -> list[Block]:
         return changed_blocks(self._lines[0], self._lines[2])
 
-    @cached_property
+    @derived
     def hunks(self) -> tuple[Hunk, ...]:
         return hunks_of_blocks(self._proposed_blocks, self._lines[0], self._lines[2], self.decided)
 
-    @cached_property
+    @derived
     def regions(self) -> list[Region]:
         """Where the person's text (mine) and the proposed one (theirs) are not the base."""
         base, mine, theirs = self._lines
@@ -90,12 +108,12 @@ class Proposal:
             return [Region("conflict", (0, len(base)), (0, 0), (0, len(theirs)))]
         return regions_of_blocks(changed_blocks(base, mine), self._proposed_blocks, mine, theirs)
 
-    @cached_property
+    @derived
     def conflicts(self) -> dict[str, Conflict]:
         """The hunks that the person's own changes touch, by id."""
         if self.base == self.current:
             return {}
-        if self.current is None or self.kind in ("create", "delete"):
+        if self.current is None or self.in_one_piece:
             whole = Conflict(self.base or "", self.current or "", self.proposed or "")
             return {hunk.id: whole for hunk in self.hunks}
         base, mine, theirs = self._lines
@@ -109,7 +127,7 @@ class Proposal:
                 )
         return found
 
-    @cached_property
+    @derived
     def region_of(self) -> dict[str, Region]:
         """The region that each hunk lies in, by the hunk's id: a hunk is a change of the proposed text."""
         regions = iter(region for region in self.regions if region.side != "mine")
@@ -128,9 +146,9 @@ class Proposal:
         """Some of it cannot be accepted without a word on what the person wrote there."""
         if self.base == self.current:
             return False
-        return self.current is None or self.kind in ("create", "delete") or bool(self.conflicts)
+        return self.current is None or self.in_one_piece or bool(self.conflicts)
 
-    @cached_property
+    @derived
     def _made_by(self) -> dict[str, Origin | None]:
         return {hunk.id: self.origins.of(hunk) or self.made for hunk in self.hunks}
 
@@ -138,11 +156,21 @@ class Proposal:
         """Who made the latest change in one of the hunks."""
         return self._made_by[hunk.id]
 
-    @cached_property
+    @derived
     def item_ids(self) -> tuple[str, ...]:
         """The plan items that made it, in the order of the hunks."""
         found = [self.made, *(self.origin(hunk) for hunk in self.hunks)]
         return tuple(dict.fromkeys(o.item_id for o in found if o is not None and o.item_id is not None))
+
+    @derived
+    def overtaken(self) -> dict[str, str | None]:
+        """The plan items whose changes a later one changed again, each with the latest that did (None: no item)."""
+        found = [o for o in (self.made, *self.origins.lines, *self.origins.gaps) if o is not None and o.over]
+        for hunk in self.hunks:  # what stands side by side is decided as one, and belongs to the latest
+            latest = self.origin(hunk)
+            if latest is not None:
+                found.append(latest.taking(self.origins.within(hunk)))
+        return {item: o.item_id for o in sorted(found, key=lambda o: o.order) for item in o.over}
 
     def hunks_of(self, item_id: str) -> frozenset[str]:
         """The ids of the hunks whose latest change was made under a plan item."""
@@ -177,7 +205,11 @@ class Proposal:
         """Another proposed text. `origin` made the difference; made by hand, it stays with the step that it is in."""
         old = self.proposed or ""
         origins = self.origins.amended(old, proposed) if by_hand else self.origins.after(old, proposed, origin)
-        return replace(self, proposed=proposed, origins=origins)
+        return replace(self, proposed=proposed, origins=origins, raw=replace(self.raw, data=None))
+
+    def work_out(self) -> None:
+        """Works out what is shown of it, which takes long for long texts; for a thread of its own."""
+        _ = self.hunks, self.conflicts, self.item_ids, self.overtaken
 
     def rebased(self, current: str | None) -> "Proposal":
         """The proposal on what the person's file says now.
@@ -187,9 +219,9 @@ class Proposal:
         """
         moved = replace(self, current=current)
         moved.__dict__["_proposed_blocks"] = self._proposed_blocks  # of the same two texts
-        if current is None or self.base is None or self.proposed is None:
+        if current is None or self.base is None or self.proposed is None or self.raw.data is not None:
             settled = moved.current == moved.proposed
-            return replace(moved, base=current, new_path=None) if settled else moved
+            return replace(moved, base=current, new_path=None, raw=PLAIN) if settled else moved
         for _ in range(_MAX_PASSES):
             free = [region for region in moved.regions if region.side in ("mine", "same")]
             if not free:

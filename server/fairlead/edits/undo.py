@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fairlead.edits.merge import MergeConflict, merged
-from fairlead.edits.proposal import Proposal, untouched
+from fairlead.edits.proposal import PLAIN, Proposal, Raw, untouched
 
 
 class MovedOn(Exception):
@@ -20,20 +20,20 @@ class MovedOn(Exception):
 class FileStep:
     """One file before and behind a decision.
 
-    `in_file` tells that the person's file itself was changed; `data` and `mode` are its bytes and permissions before,
-    where it was deleted; `folders` are those that had to be made for it, the inmost first.
+    `in_file` tells that the person's file itself was changed; `had` and `got` are what its text did not say before and
+    behind it, where that matters; `folders` are those that had to be made for it, the inmost first.
     """
 
     before: Proposal
     after: Proposal
     in_file: bool
-    data: bytes | None = None
-    mode: int | None = None
+    had: Raw = PLAIN
+    got: Raw = PLAIN
     folders: tuple[str, ...] = ()
 
     @property
     def turned(self) -> "FileStep":
-        return replace(self, before=self.after, after=self.before)
+        return replace(self, before=self.after, after=self.before, had=self.got, got=self.had)
 
 
 @dataclass(frozen=True)
@@ -114,5 +114,5 @@ def taken_back(step: FileStep, now: Proposal | None, current: str | None, name: 
     )
 
 
-def _state(proposal: Proposal) -> tuple[str | None, ...]:
-    return proposal.base, proposal.current, proposal.proposed, proposal.new_path
+def _state(proposal: Proposal) -> tuple[object, ...]:
+    return proposal.base, proposal.current, proposal.proposed, proposal.new_path, proposal.raw.mode

@@ -14,7 +14,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp.errors import RequestError
 from fairlead.lsp.params import content_uri
 from fairlead.lsp.rpc import AgentProtocol
-from fairlead.session.host import WrongRequest
+from fairlead.session.host import RequestRefused, WrongRequest
 from fairlead.session.sessions import Sessions
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class ProposedContent:
             return f"Fairlead does not know this address: {uri}\n"
         try:
             files = self._sessions.get(parsed.session_id).files
-        except WrongRequest:
+        except (WrongRequest, RequestRefused):
             return "This session is no longer there, so its proposed changes cannot be shown.\n"
         try:
             path = files.root.resolve(str(parsed.path))

@@ -1,5 +1,7 @@
 """Core values to the wire and positions to offsets: pure functions, nothing else knows camelCase."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
@@ -14,10 +16,31 @@ from fairlead.lsp import protocol as wire
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, verification
 from fairlead.session.events import EditsChanged, PlanChanged
+from fairlead.session.listing import Line, Row
 from fairlead.session.risk import risk
 from fairlead.session.target import Decided
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
 from fairlead.workspace.paths import Root
+
+
+def sessions(rows: Sequence[Row]) -> wire.SessionsWire:
+    return {"sessions": [session_row(row) for row in rows]}
+
+
+def session_row(row: Row) -> wire.SessionRowWire:
+    return {
+        "sessionId": row.id,
+        "title": row.title,
+        "updatedAt": datetime.fromtimestamp(row.updated, UTC).isoformat(timespec="milliseconds"),
+        "state": row.state,
+        "completed": row.completed,
+        "total": row.total,
+        "pendingFiles": row.pending_files,
+    }
+
+
+def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
+    return [{"role": line.role, "text": line.text} for line in lines]
 
 
 def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:
@@ -61,6 +84,7 @@ def evidence(found: Evidence) -> wire.EvidenceWire:
                 "exitCode": run.exit_code,
                 "toolCallId": run.call_id,
                 "seconds": round(run.seconds, 1),
+                "stopped": run.stopped,
             }
             for run in found.commands
         ],
@@ -73,28 +97,31 @@ def evidence(found: Evidence) -> wire.EvidenceWire:
 
 def edits(session_id: str, root: Root, state: EditsChanged) -> wire.EditsWire:
     """The files that need a closer look come first."""
-    files = [file(root, proposal) for proposal in state.changes]
+    files = [file(root, proposal, proposal.path in state.protected) for proposal in state.changes]
     return {
         "sessionId": session_id,
         "version": state.version,
-        "files": sorted(files, key=lambda file: file["risk"] is None),
+        "files": sorted(files, key=lambda file: file["risk"] is None and not file["protected"]),
         "undoLabel": state.undo_label,
         "redoLabel": state.redo_label,
     }
 
 
-def file(root: Root, proposal: Proposal) -> wire.FileWire:
-    found = proposal.hunks
+def file(root: Root, proposal: Proposal, protected: bool) -> wire.FileWire:
+    found = proposal.hunks if proposal.raw.data is None else ()
     return {
         "uri": Path(proposal.path).as_uri(),
         "kind": proposal.kind,
         "newUri": Path(proposal.new_path).as_uri() if proposal.new_path is not None else None,
         "state": "conflict" if proposal.in_conflict else "pending",
-        "protected": False,
+        "protected": protected,
         "risk": risk(
             proposal.kind, *(PurePath(root.relative(Path(path))) for path in (proposal.path, proposal.target))
         ),
+        "binary": proposal.raw.data is not None,
+        "mode": f"{proposal.raw.mode:03o}" if proposal.raw.mode is not None else None,
         "itemIds": list(proposal.item_ids),
+        "overtaken": [{"itemId": item_id, "byItemId": by} for item_id, by in proposal.overtaken.items()],
         "additions": sum(len(hunk.new) for hunk in found),
         "deletions": sum(len(hunk.old) for hunk in found),
         "hunks": [_hunk(proposal, hunk) for hunk in found],
@@ -161,10 +188,6 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
             return {"kind": "run_started", "model": model}
         case events.RoundStarted(number):
             return {"kind": "round_started", "round": number}
-        case events.Text(text):
-            return {"kind": "text", "text": text}
-        case events.Thinking(text):
-            return {"kind": "thinking", "text": text}
         case events.ToolStarted():
             return {
                 "kind": "tool_started",
@@ -175,20 +198,48 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
                 "input": value.input,
                 "locations": [_location(root, place.path, place.line) for place in value.locations],
             }
+        case events.CommandStarted():
+            return {
+                "kind": "command",
+                "toolCallId": value.call_id,
+                "itemId": value.item_id,
+                "command": value.command,
+                "cwd": value.cwd,
+                "mode": value.where,
+                "network": value.network,
+                "handle": value.handle,
+            }
         case events.ToolOutput(call_id, text):
             return {"kind": "tool_output", "toolCallId": call_id, "text": text}
-        case events.ToolFinished(call_id, is_error, text, _):
+        case events.CommandEnded(handle, run, ended):
+            return {
+                "kind": "command_ended",
+                "toolCallId": run.call_id,
+                "handle": handle,
+                "exitCode": run.exit_code,
+                "seconds": round(run.seconds, 1),
+                "ended": ended,
+            }
+        case events.ToolFinished(call_id, is_error, text):
             return {"kind": "tool_finished", "toolCallId": call_id, "isError": is_error, "text": text}
-        case events.ReminderSent(text):
-            return {"kind": "reminder", "text": text}
-        case events.Told(text):
-            return {"kind": "feedback", "text": text}
         case events.Retry(attempt, delay, reason):
             return {"kind": "retry", "attempt": attempt, "delayMs": round(delay * 1000), "reason": reason}
-        case events.UsageReported(used, cost):
-            return {"kind": "usage", **usage(used, cost)}
+        case events.UsageReported(used, cost, context, limit):
+            return {"kind": "usage", **usage(used, cost), "contextTokens": context, "contextLimit": limit}
         case events.RunFinished(stop_reason):
             return {"kind": "run_finished", "stopReason": stop_reason}
+        case _:
+            return {"kind": _SPOKEN[type(value)], "text": value.text}
+
+
+_SPOKEN: dict[type[events.Event], str] = {
+    events.RoomMade: "room_made",
+    events.Text: "text",
+    events.Thinking: "thinking",
+    events.ReminderSent: "reminder",
+    events.Steered: "steered",
+    events.Told: "feedback",
+}
 
 
 def _location(root: Root, path: str, line: int | None) -> wire.LocationWire:
@@ -196,14 +247,15 @@ def _location(root: Root, path: str, line: int | None) -> wire.LocationWire:
 
 
 def approval(request: ApprovalRequest) -> wire.ApproveParams:
+    of_file = request.path is not None
     return {
         "sessionId": request.session_id,
         "toolCallId": request.call_id,
-        "kind": "command",
-        "mode": request.mode,
-        "command": request.command,
-        "cwd": str(request.cwd),
-        "uri": None,
+        "kind": "file" if of_file else "command",
+        "mode": None if of_file else request.mode,
+        "command": None if of_file else request.command,
+        "cwd": None if of_file else str(request.cwd),
+        "uri": request.path.as_uri() if request.path is not None else None,
         "reasons": list(request.reasons),
     }
 

@@ -42,7 +42,9 @@ class ClientAbilities:
         self.progress = bool(window and window.work_done_progress)
         self.text_content = bool(content and content.dynamic_registration)
         self.questions = isinstance(agent, dict) and agent.get("questions") is True
+        self.sessions = isinstance(agent, dict) and agent.get("sessions") is True
         self.approvals = isinstance(agent, dict) and agent.get("approvals") is True
+        self.editor = isinstance(agent, dict) and agent.get("editor") is True
 
 
 class LspEditor:
@@ -147,7 +149,10 @@ def _choice(question: str, options: Sequence[str]) -> dict[str, Any]:
 
 def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons = "\n".join(request.reasons)
-    message = f"{reasons}\n\nRun this command in {request.cwd}?\n\n{visible(request.command)}"
+    what = f"Run this command in {request.cwd}?\n\n{visible(request.command)}"
+    if request.path is not None:
+        what = f"Allow it for this file?\n\n{visible(str(request.path))}"
+    message = f"{reasons}\n\n{what}"
     return {
         "type": int(types.MessageType.Warning),
         "message": message.strip(),

@@ -14,13 +14,25 @@ from fairlead.agent.errors import ToolError
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.editor import ClientAbilities
+from fairlead.lsp.knowledge import EditorKnowledge
 from fairlead.lsp.params import Params, read_context, read_mode, read_ops, read_target
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer, Credentials
+from fairlead.lsp.session_features import (
+    cancel,
+    create_session,
+    delete_session,
+    list_sessions,
+    open_session,
+    shutdown,
+    steer,
+)
 from fairlead.plan.history import history_page
 from fairlead.session import review, undo
 from fairlead.session.host import RequestRefused, Stale, WrongRequest
-from fairlead.session.kept import KeptSessions
+from fairlead.session.journal import Journals
+from fairlead.session.layers import Layers
+from fairlead.session.rules_page import rules_page
 from fairlead.session.session import Session
 from fairlead.session.summary import record_page, short_record
 from fairlead.session.target import Decided, Target
@@ -40,8 +52,11 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
         raise rpc_error(INVALID_PARAMS, f"The workspace's address is no path: {error}") from error
     server.host.trusted = given.get("trusted") is not False
     server.editor.abilities = ClientAbilities(params.capabilities)
+    server.host.code = EditorKnowledge(server.protocol, server.documents) if server.editor.abilities.editor else None
     storage = given.get("storageDir")
-    server.host.kept = KeptSessions(Path(storage) if isinstance(storage, str) and storage else None)
+    folder = Path(storage) if isinstance(storage, str) and storage else None
+    server.host.journals = Journals(folder / "sessions" if folder is not None else None, server.warn)
+    server.host.layers = Layers(folder)
     server.lenses.refreshable = server.editor.abilities.lens_refresh
     server.use_settings(given.get("settings"))
     server.documents.encoding = str(
@@ -58,14 +73,12 @@ def _root(params: types.InitializeParams) -> Path | None:
 
 async def initialized(server: AgentServer, _: Any) -> None:
     server.warm_up()
-    if server.editor.abilities.text_content:
-        await server.content.register()
+    # before anything is waited for: the next request may name a session
     with contextlib.suppress(RequestRefused):  # no folder, or not trusted
         server.sessions.restore()
-
-
-async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
-    return {"sessionId": server.sessions.create(params.optional_text("title") or "").id}
+        server.host.layers.look(server.host.workspace())
+    if server.editor.abilities.text_content:
+        await server.content.register()
 
 
 async def run_task(server: AgentServer, params: Params) -> wire.RunResult:
@@ -84,13 +97,12 @@ def _session_for_run(server: AgentServer, params: Params) -> Session:
 async def _run(server: AgentServer, session: Session, params: Params) -> wire.RunResult:
     session.check(params.text("prompt"))
     context, token, mode = read_context(params), params.token("workDoneToken"), read_mode(params)
-    server.runs_progress.use(session.id, token, server.editor.abilities.progress)
-    outcome = await session.run(params.text("prompt"), context, mode)
+
+    def begins() -> None:
+        server.runs_progress.use(session.id, token, server.editor.abilities.progress)
+
+    outcome = await session.run(params.text("prompt"), context, mode, begins)
     return convert.run_result(session.id, outcome, short_record(session.plan_state()))
-
-
-async def cancel(server: AgentServer, params: Params) -> None:
-    server.sessions.get(params.text("sessionId")).cancel()
 
 
 async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
@@ -145,6 +157,10 @@ def _review_result(session: Session, decided: list[Decided]) -> wire.ReviewResul
     return {"outcomes": [convert.outcome(one) for one in decided], "edits": edits}
 
 
+async def stop_command(server: AgentServer, params: Params) -> None:
+    await server.sessions.get(params.text("sessionId")).stop_command(params.text("handle"))
+
+
 async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
     session = server.sessions.get(params.text("sessionId"))
     session.edit_plan(read_ops(params), params.integer("revision"))
@@ -154,6 +170,10 @@ async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
 async def record(server: AgentServer, params: Params) -> wire.PageResult:
     session = server.sessions.get(params.text("sessionId"))
     return {"markdown": record_page(session.title, session.plan_state(), session.root)}
+
+
+async def command_rules(server: AgentServer, params: Params) -> wire.PageResult:
+    return {"markdown": await rules_page(server.host)}
 
 
 async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
@@ -201,7 +221,12 @@ async def show_edits(server: AgentServer, params: Params) -> wire.EditsWire:
 
 REQUESTS: dict[str, Handler] = {
     wire.CREATE_SESSION: create_session,
+    wire.LIST_SESSIONS: list_sessions,
+    wire.OPEN_SESSION: open_session,
+    wire.DELETE_SESSION: delete_session,
     wire.RUN_TASK: run_task,
+    wire.STEER: steer,
+    wire.STOP_COMMAND: stop_command,
     wire.CANCEL: cancel,
     wire.ACCEPT: accept,
     wire.REJECT: reject,
@@ -211,6 +236,7 @@ REQUESTS: dict[str, Handler] = {
     wire.PLAN_EDIT: edit_plan,
     wire.PLAN_HISTORY: plan_history,
     wire.RECORD: record,
+    wire.COMMAND_RULES: command_rules,
     wire.CREDENTIALS: credentials,
 }
 
@@ -231,6 +257,7 @@ def _shown(handler: Handler) -> Handler:
 COMMANDS: dict[str, Handler] = {
     wire.COMMAND_RUN_TASK: run_in_background,
     wire.COMMAND_CANCEL: cancel,
+    wire.COMMAND_STEER: steer,
     wire.COMMAND_ACCEPT: _shown(accept),
     wire.COMMAND_REJECT: _shown(reject),
     wire.COMMAND_AMEND: amend,
@@ -238,6 +265,7 @@ COMMANDS: dict[str, Handler] = {
     wire.COMMAND_REDO: _shown(redo_review),
     wire.COMMAND_PLAN: show_plan,
     wire.COMMAND_EDITS: show_edits,
+    wire.COMMAND_SESSIONS: list_sessions,
 }
 
 
@@ -245,6 +273,7 @@ def trust(server: AgentServer, params: Any) -> None:
     server.host.trusted = Params(params).boolean("trusted")
     with contextlib.suppress(RequestRefused):
         server.sessions.restore()
+        server.host.layers.look(server.host.workspace())
 
 
 def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:
@@ -300,6 +329,7 @@ def register(server: AgentServer) -> None:
         server.command(name)(_command(server, handler))
     notifications: dict[str, Callable[[AgentServer, Any], Any]] = {
         types.INITIALIZE: initialize,
+        types.SHUTDOWN: shutdown,
         wire.TRUST: trust,
         types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration,
         types.TEXT_DOCUMENT_DID_OPEN: did_open,

@@ -63,8 +63,10 @@ class Progress:
             await self._protocol.request(types.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": token})
         except RequestError:
             return
-        if session_id in self._titles and session_id not in self._tokens:
-            self._tokens[session_id] = token
+        if session_id in self._tokens:
+            return
+        self._tokens[session_id] = token
+        if session_id in self._titles:  # else the run has not begun, or is over
             self._begin(session_id)
 
     def _begin(self, session_id: str) -> None:

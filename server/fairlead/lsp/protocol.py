@@ -5,7 +5,12 @@ from typing import Literal, NotRequired, TypedDict
 VERSION = 1
 
 CREATE_SESSION = "agent/sessions/create"
+LIST_SESSIONS = "agent/sessions/list"
+OPEN_SESSION = "agent/sessions/open"
+DELETE_SESSION = "agent/sessions/delete"
 RUN_TASK = "agent/runTask"
+STEER = "agent/steer"
+STOP_COMMAND = "agent/command/stop"
 CANCEL = "agent/cancel"
 ACCEPT = "agent/edits/accept"
 REJECT = "agent/edits/reject"
@@ -15,18 +20,22 @@ REDO = "agent/edits/redo"
 PLAN_EDIT = "agent/plan/edit"
 RECORD = "agent/record"
 PLAN_HISTORY = "agent/plan/history"
+COMMAND_RULES = "agent/command/rules"
 CREDENTIALS = "agent/credentials"
 TRUST = "agent/trust"
 
 PLAN = "agent/plan"
 EDITS = "agent/edits"
 EVENT = "agent/event"
+SESSIONS = "agent/sessions"
 
 APPROVE = "agent/approve"
 ASK = "agent/ask"
+DIAGNOSTICS = "agent/editor/diagnostics"
 
 COMMAND_RUN_TASK = "fairlead.server.runTask"
 COMMAND_CANCEL = "fairlead.server.cancel"
+COMMAND_STEER = "fairlead.server.steer"
 COMMAND_ACCEPT = "fairlead.server.accept"
 COMMAND_REJECT = "fairlead.server.reject"
 COMMAND_AMEND = "fairlead.server.amend"
@@ -34,6 +43,7 @@ COMMAND_UNDO = "fairlead.server.undo"
 COMMAND_REDO = "fairlead.server.redo"
 COMMAND_PLAN = "fairlead.server.plan"
 COMMAND_EDITS = "fairlead.server.edits"
+COMMAND_SESSIONS = "fairlead.server.sessions"
 
 BASE_SCHEME = "fairlead-base"
 PROPOSED_SCHEME = "fairlead-proposed"
@@ -70,11 +80,31 @@ class RunResult(TypedDict):
     record: str
 
 
+class SessionRowWire(TypedDict):
+    sessionId: str
+    title: str
+    updatedAt: str
+    state: Literal["idle", "running", "paused"]
+    completed: int
+    total: int
+    pendingFiles: int
+
+
+class SessionsWire(TypedDict):
+    sessions: list[SessionRowWire]
+
+
+class LineWire(TypedDict):
+    role: Literal["user", "assistant", "tool"]
+    text: str
+
+
 class EvidenceCommandWire(TypedDict):
     command: str
     exitCode: int | None
     toolCallId: str
     seconds: float
+    stopped: bool
 
 
 class EvidenceWire(TypedDict):
@@ -122,6 +152,10 @@ class PlanEditResult(TypedDict):
     plan: PlanWire
 
 
+class SteerResult(TypedDict):
+    queued: int
+
+
 class ConflictWire(TypedDict):
     base: str
     current: str
@@ -139,6 +173,11 @@ class HunkWire(TypedDict):
     conflict: ConflictWire | None
 
 
+class OvertakenWire(TypedDict):
+    itemId: str
+    byItemId: str | None
+
+
 class FileWire(TypedDict):
     uri: str
     kind: Literal["create", "modify", "delete", "rename"]
@@ -146,7 +185,10 @@ class FileWire(TypedDict):
     state: Literal["pending", "conflict"]
     protected: bool
     risk: Literal["deletion", "configuration", "ci"] | None
+    binary: bool
+    mode: str | None
     itemIds: list[str]
+    overtaken: list[OvertakenWire]
     additions: int
     deletions: int
     hunks: list[HunkWire]
@@ -158,6 +200,14 @@ class EditsWire(TypedDict):
     files: list[FileWire]
     undoLabel: str | None
     redoLabel: str | None
+
+
+class OpenResult(TypedDict):
+    sessionId: str
+    state: Literal["idle", "running", "paused"]
+    plan: PlanWire
+    edits: EditsWire
+    transcript: list[LineWire]
 
 
 class OutcomeWire(TypedDict):
@@ -201,6 +251,36 @@ class AskParams(TypedDict):
 
 class AskResult(TypedDict):
     answer: str | None
+
+
+class DiagnosticsParams(TypedDict):
+    uri: str | None
+
+
+class PositionWire(TypedDict):
+    line: int
+    character: int
+
+
+class RangeWire(TypedDict):
+    start: PositionWire
+    end: PositionWire
+
+
+class DiagnosticWire(TypedDict):
+    range: RangeWire
+    severity: int
+    message: str
+    source: str | None
+
+
+class FileDiagnosticsWire(TypedDict):
+    uri: str
+    diagnostics: list[DiagnosticWire]
+
+
+class DiagnosticsResult(TypedDict):
+    files: list[FileDiagnosticsWire]
 
 
 class ApproveResult(TypedDict):

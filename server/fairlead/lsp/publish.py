@@ -17,14 +17,19 @@ class Publisher:
     """One session's notifications. Buffered deltas are sent before anything else is, so nothing overtakes them."""
 
     def __init__(
-        self, session_id: str, root: Root, notify: Callable[[str, Any], None], token: Callable[[], int | str | None]
+        self,
+        session_id: str,
+        root: Root,
+        notify: Callable[[str, Any], None],
+        token: Callable[[], int | str | None],
+        told: int = 0,
     ) -> None:
-        """`token` tells the work-done token that the client gave to the run."""
+        """`token` tells the work-done token that the client gave to the run; `told` events went out before."""
         self._session_id = session_id
         self._token = token
         self._root = root
         self._notify = notify
-        self._seq = 0
+        self._seq = told
         self._delta: Text | Thinking | ToolOutput | None = None
         self._parts: list[str] = []
         self._timer: asyncio.TimerHandle | None = None

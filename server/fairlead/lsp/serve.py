@@ -38,7 +38,6 @@ async def serve() -> int:
     server.protocol.disconnected("The client is gone.")
     await server.watcher.close()
     await server.sessions.close()
-    server.host.kept.flush()
     await _settle()
     return code
 

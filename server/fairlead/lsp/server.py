@@ -16,6 +16,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from fairlead import __version__
+from fairlead.lsp import convert
+from fairlead.lsp import protocol as wire
 from fairlead.lsp.content import ProposedContent
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
@@ -28,6 +30,7 @@ from fairlead.models.anthropic import Endpoint, load_sdk
 from fairlead.models.choose import ModelChoice
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.host import Host
+from fairlead.session.listing import Row
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.workspace.watch import Watcher
@@ -65,7 +68,7 @@ class AgentServer(LanguageServer):
         self.credentials = Credentials()
         self.watcher = Watcher(self._changed_on_disk)
         self.host = Host(self.documents, self.editor, self.choose_model, Settings(), watch=self.watcher.watch)
-        self.sessions = Sessions(self.host, self._subscriber)
+        self.sessions = Sessions(self.host, self._subscriber, self._list)
         self.runs_progress = Progress(self.protocol)
         self.content = ProposedContent(self.protocol, self.sessions)
         self.lenses = Lenses(self.protocol, self.sessions)
@@ -89,6 +92,14 @@ class AgentServer(LanguageServer):
     def show(self, kind: types.MessageType, text: str) -> None:
         """A message for the person."""
         self.protocol.send_notification(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": text})
+
+    def warn(self, text: str) -> None:
+        """As `show`, of something that went wrong beside the way."""
+        self.show(types.MessageType.Warning, f"Fairlead: {text}")
+
+    def _list(self, rows: tuple[Row, ...]) -> None:
+        if self.editor.abilities.sessions:
+            self.protocol.send_notification(wire.SESSIONS, convert.sessions(rows))
 
     def choose_model(self) -> ModelChoice:
         """The model by precedence: agent/credentials, settings, environment."""
@@ -123,9 +134,9 @@ class AgentServer(LanguageServer):
         level = logging.ERROR if details or not isinstance(error, JsonRpcException) else logging.DEBUG
         log.log(level, "%s\n%s", error, details)
 
-    def _subscriber(self, session_id: str) -> Callable[[SessionEvent], None]:
+    def _subscriber(self, session_id: str, told: int) -> Callable[[SessionEvent], None]:
         notify, progress = self.protocol.send_notification, self.runs_progress
-        publisher = Publisher(session_id, self.host.workspace(), notify, lambda: progress.token(session_id))
+        publisher = Publisher(session_id, self.host.workspace(), notify, lambda: progress.token(session_id), told)
 
         def on_event(event: SessionEvent) -> None:
             publisher(event)

@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import fields, is_dataclass
+from math import isfinite
 from typing import Any, get_args, get_origin, get_type_hints
 
 from fairlead.session.settings import Settings
+from fairlead.shell.rules import BadRule, Rule
 
 # what a number may be at the least; below that the setting would make no sense
 MINIMUM = {
@@ -13,6 +15,7 @@ MINIMUM = {
     "reminderInterval": 1,
     "maxRepeats": 2,
     "maxRounds": 1,
+    "maxIdleRounds": 2,
     "timeoutSeconds": 1,
 }
 
@@ -42,12 +45,32 @@ def _read(kind: Any, given: Any, prefix: str, problems: list[str]) -> Any:
         if is_dataclass(wanted):
             values[attribute] = _read(wanted, value, f"{prefix}{name}.", problems)
             continue
+        if get_origin(wanted) is tuple:
+            values[attribute] = _rules(f"{prefix}{name}", value, problems)
+            continue
         problem = _problem(name, wanted, value)
         if problem is None:
             values[attribute] = value
         else:
             problems.append(f"{prefix}{name} {problem}")
     return kind(**values)
+
+
+def _rules(name: str, given: Any, problems: list[str]) -> tuple[str, ...]:
+    """The rules that can be read; each other one is named with what is wrong with it, and left out."""
+    if not isinstance(given, list):
+        problems.append(f"{name} must be a list of rules")
+        return ()
+    rules: list[str] = []
+    for text in given:
+        if not isinstance(text, str):
+            problems.append(f"{name}: {text!r} is no rule, which is a text")
+            continue
+        try:
+            rules.append(Rule.parse(text).text)
+        except BadRule as error:
+            problems.append(f"{name}: {text!r} was left out. {error}")
+    return tuple(rules)
 
 
 def _problem(name: str, wanted: Any, value: Any) -> str | None:
@@ -59,8 +82,17 @@ def _problem(name: str, wanted: Any, value: Any) -> str | None:
     if wanted is int:
         if not isinstance(value, int) or isinstance(value, bool):
             return "must be a whole number"
-        return None if value >= MINIMUM.get(name, 0) else f"must be at least {MINIMUM[name]}"
+        return _too_small(name, value)
+    if wanted is float:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+            return "must be a number"
+        return _too_small(name, value)
     return None if isinstance(value, str) else "must be text"
+
+
+def _too_small(name: str, value: float) -> str | None:
+    least = MINIMUM.get(name, 0)
+    return None if value >= least else f"must be at least {least}"
 
 
 def _camel(name: str) -> str:

@@ -255,7 +255,7 @@ _STATUSES: dict[int, str] = {
 }
 _ADVICE: dict[str, str] = {
     "authentication_error": "The API key was refused. Set another with “Agent: Set API Key” or ANTHROPIC_API_KEY.",
-    "permission_error": "The key may not use this model or service.",
+    "permission_error": "The key may not use this model or service. Choose another model (setting model) or key.",
     "billing_error": "The account has no credit left. Add some, or use another key.",
     "rate_limit_error": "The rate limit is reached.",
     "overloaded_error": "The model is overloaded.",
@@ -263,6 +263,10 @@ _ADVICE: dict[str, str] = {
     "api_error": "The model's server had a fault of its own.",
     "request_too_large": "The conversation is too large for one request. Start a new task.",
 }
+
+
+# the API, and servers of local models, each in its own words
+_TOO_LONG = re.compile(r"prompt is too long|(context|input) (length|limit|size|window)", re.IGNORECASE)
 
 
 def _status_error(error: Any, endpoint: Endpoint) -> ModelError:
@@ -276,7 +280,7 @@ def _status_error(error: Any, endpoint: Endpoint) -> ModelError:
     advice = _ADVICE.get(name, "The model's server refused the request.")
     if name == "not_found_error":
         advice = f"Not found: check the model's name (“{endpoint.model}”) and the base URL."
-    elif "prompt is too long" in said:
+    elif name == "invalid_request_error" and _TOO_LONG.search(said):
         kind, advice = "context_overflow", "The conversation no longer fits the model. Start a new task."
     return ModelError(
         kind,

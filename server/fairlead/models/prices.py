@@ -1,4 +1,4 @@
-"""What tokens cost, from the price list beside this file."""
+"""What tokens cost and how many a model takes at once, from the list beside this file."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -28,18 +28,25 @@ class Price:
 
 
 @cache
-def price_list() -> tuple[str, dict[str, Price]]:
-    """The list's date and its prices by the beginning of a model's name."""
+def price_list() -> tuple[str, dict[str, dict[str, float]]]:
+    """The list's date and its rows by the beginning of a model's name."""
     content = yaml.safe_load((files("fairlead.models") / "prices.yaml").read_text(encoding="utf-8"))
-    prices = {
-        name: Price(row["input"], row["cacheRead"], row["cacheWrite"], row["output"])
-        for name, row in content["models"].items()
-    }
-    return str(content["date"]), prices
+    return str(content["date"]), content["models"]
 
 
 def price_of(model: str) -> Price | None:
     """The price of a model, None for one that the list does not know."""
-    prices = price_list()[1]
-    known = max((name for name in prices if model.startswith(name)), key=len, default=None)
-    return prices[known] if known is not None else None
+    row = _row(model)
+    return Price(row["input"], row["cacheRead"], row["cacheWrite"], row["output"]) if row is not None else None
+
+
+def context_of(model: str) -> int | None:
+    """The window of a model in tokens, None for one that the list does not know."""
+    row = _row(model)
+    return int(row["context"]) if row is not None else None
+
+
+def _row(model: str) -> dict[str, float] | None:
+    rows = price_list()[1]
+    known = max((name for name in rows if model.startswith(name)), key=len, default=None)
+    return rows[known] if known is not None else None

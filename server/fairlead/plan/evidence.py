@@ -15,12 +15,17 @@ UNPLANNED: Literal["unplanned"] = "unplanned"
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """A command that ran. `exit_code` is None where it was killed."""
+    """A command that ran. `exit_code` is None where it was killed; `stopped`: on purpose, which is no failure."""
 
     call_id: str
     command: str
     exit_code: int | None
     seconds: float
+    stopped: bool = False
+
+    @property
+    def failed(self) -> bool:
+        return self.exit_code != 0 and not self.stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,6 @@ def verification(item: PlanItem, evidence: Evidence) -> Verification:
     """What stands behind a completed step: something, nothing but the word of the model, or a command that failed."""
     if item.status != "completed":
         return "none"
-    if evidence.commands and evidence.commands[-1].exit_code != 0:
+    if evidence.commands and evidence.commands[-1].failed:
         return "contradicted"
     return "shown" if item.marked or not evidence.empty else "claimed"

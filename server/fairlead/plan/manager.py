@@ -32,10 +32,16 @@ class TodoManager:
         """The state as it is now, frozen (docs/plan.md P2)."""
         return self._state
 
-    def restore(self, state: PlanningState) -> None:
+    @property
+    def wish(self) -> Wish:
+        """What the person wants of the plan beyond the plan itself (P14, P15)."""
+        return self._wish
+
+    def restore(self, state: PlanningState, history: tuple[PlanVersion, ...] = (), wish: Wish | None = None) -> None:
         """Goes on with a plan that another process made (P11)."""
-        self._state = state
-        self._used_ids = {item.id for item in state.items}
+        self._state, self.history, self._wish = state, history, wish or Wish()
+        versions = (state.items, *(version.items for version in history))
+        self._used_ids = {item.id for items in versions for item in items}
 
     def begin_run(self) -> None:
         """A new run: the counter starts at 0 (L5), the plan stays (P11)."""

@@ -15,7 +15,7 @@ from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.write import FileChange, write_files
 
 OWN_WRITE = "Written by Fairlead itself: an editor would not keep {what} as it is."
-RESTORED = "Put back by Fairlead itself, byte for byte."
+BYTES = "Written by Fairlead itself, byte for byte."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,14 @@ async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> 
             results[id(edit)] = Carried(done, "" if done else reason)
             if done:
                 _hold(session, edit)
+                results[id(edit)] = _permitted(edit)
     for edit in own:
         results[id(edit)] = Carried(False, reason) if reason else _write(session, edit)
     return [results[id(edit)] for edit in edits]
 
 
 def _is_own(session: Session, edit: FileEdit) -> bool:
-    if edit.data is not None:
+    if edit.data is not None or _only_permissions(edit):
         return True
     if edit.new is None or edit.old == edit.new:
         return False
@@ -58,6 +59,10 @@ def _is_own(session: Session, edit: FileEdit) -> bool:
         return session.files.person.needs_own_write(edit.path, edit.new)
     except ToolError:
         return False
+
+
+def _only_permissions(edit: FileEdit) -> bool:
+    return edit.mode is not None and edit.old == edit.new and edit.data is None and edit.new_path is None
 
 
 def _marked(session: Session, edit: FileEdit) -> FileEdit:
@@ -81,6 +86,16 @@ def _text(session: Session, path: Path) -> str | None:
         return f"({error})"
 
 
+def _permitted(edit: FileEdit) -> Carried:
+    """An editor knows no permissions."""
+    if edit.mode is not None and edit.new is not None:
+        try:
+            edit.target.chmod(edit.mode)
+        except OSError as error:
+            return Carried(True, f"The permissions could not be set: {error.strerror or error}.")
+    return Carried(True)
+
+
 def _hold(session: Session, edit: FileEdit) -> None:
     person = session.files.person
     if edit.new_path is not None:
@@ -93,14 +108,17 @@ def _hold(session: Session, edit: FileEdit) -> None:
 
 def _write(session: Session, edit: FileEdit) -> Carried:
     """Writes a closed file, if it says what it should."""
+    if _only_permissions(edit):
+        return _permitted(edit)
     try:
         if edit.data is not None:
             _clear(edit.path)
         session.files.person.forget(edit.path)
-        known, data = session.files.person.on_disk(edit.path), read_bytes(edit.path)
+        known, data = session.files.person.on_disk(edit.path), read_bytes(edit.path, session.root.path)
         disk = known or DiskText("", mark=BOM if edit.path in session.files.person.marked else b"")
         says = disk.text if known is not None else None
-        if says != edit.old or data != (disk.encode(disk.text) if known is not None else None):
+        same = known is None or known.encoding == "binary" or data == known.encode(known.text)
+        if says != edit.old or not same or (known is None) != (data is None):
             return Carried(False, f"{edit.path.name} changed at the same moment.")
         text = edit.new or ""
         what = disk.oddity or DiskText(text).oddity
@@ -109,7 +127,7 @@ def _write(session: Session, edit: FileEdit) -> Carried:
         changes = [FileChange(moved, data if moved == edit.path else None, after, _mode(edit))]
         if moved != edit.path:
             changes.append(FileChange(edit.path, data, None))
-        write_files(changes)
+        write_files(changes, session.root.path)
     except ToolError as error:
         return Carried(False, str(error))
     except OSError as error:
@@ -117,7 +135,7 @@ def _write(session: Session, edit: FileEdit) -> Carried:
     session.files.person.moved(edit.path, moved)
     if edit.data is None:
         session.files.person.wrote(moved, after, replace(disk, text=text))
-    return Carried(True, RESTORED if edit.data is not None else OWN_WRITE.format(what=what))
+    return Carried(True, BYTES if edit.data is not None else OWN_WRITE.format(what=what))
 
 
 def _clear(path: Path) -> None:

@@ -21,12 +21,16 @@ class PlanChanged:
 
 @dataclass(frozen=True, slots=True)
 class EditsChanged:
-    """`version` never goes back. The labels name what an undo or a redo would do, None where there is nothing."""
+    """`version` never goes back. The labels name what an undo or a redo would do, None where there is nothing.
+
+    `protected` are the paths of the proposals that are accepted only by a yes of their own.
+    """
 
     version: int
     changes: Changeset
     undo_label: str | None
     redo_label: str | None
+    protected: frozenset[str] = frozenset()
 
 
 SessionEvent = Event | PlanChanged | EditsChanged

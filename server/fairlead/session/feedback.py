@@ -1,6 +1,7 @@
 """What the person decided and changed, as the model reads it at the next boundary: between rounds, or with a task."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.messages import clean_text
@@ -12,6 +13,7 @@ from fairlead.workspace.seen import Changed
 MAX_LINES = 30
 MAX_WIDTH = 300
 
+SAID = "<user_message>\nThe user said while you worked:\n{text}\n</user_message>"
 REVIEW = "<review>\nThe user looked at your proposed edits:\n{items}\n</review>"
 AGAIN = "Do not propose rejected edits again unless the user asks for them."
 PLAN = "<plan_changed>\nThe user changed the plan:\n{edits}\nIt reads now:\n{plan}\nGo by it.\n</plan_changed>"
@@ -19,6 +21,18 @@ CHANGED = (
     "<files_changed>\nAnother hand changed files since you saw them (lines as they are now). "
     "Read again what you need:\n{items}\n</files_changed>"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Unheard:
+    """What the model has not heard yet, and which conflicts it was told of (the file's path, the person's lines)."""
+
+    said: tuple[str, ...] = ()
+    plan_edits: tuple[str, ...] = ()
+    accepted: tuple[tuple[str, str], ...] = ()
+    items: tuple[str, ...] = ()
+    rejected: bool = False
+    conflicts: tuple[tuple[str, str], ...] = ()
 
 
 class Feedback:
@@ -32,7 +46,18 @@ class Feedback:
         self._accepted: dict[str, str] = {}
         self._items: list[str] = []
         self._rejected = False
-        self._conflicts: set[tuple[str, str]] = set()
+        self._conflicts: dict[tuple[str, str], None] = {}
+        self._said: list[str] = []
+
+    def said(self, text: str) -> int:
+        """The person speaks to the run (docs/protocol.md, `agent/steer`). Returns how many such words wait."""
+        self._said.append(text)
+        return len(self._said)
+
+    @property
+    def spoken_to(self) -> bool:
+        """Whether words of the person's wait: they are not left for the next task."""
+        return bool(self._said)
 
     def accepted(self, name: str, part: str) -> None:
         self._accepted[name] = part
@@ -58,20 +83,36 @@ class Feedback:
         self._items.append(f"- {'done again' if again else 'taken back'}: {label}")
 
     @property
-    def waiting(self) -> tuple[str, ...]:
-        """What the model has not heard yet of the person's decisions."""
+    def unheard(self) -> Unheard:
+        """All that waits, as a value."""
+        return Unheard(
+            tuple(self._said),
+            tuple(self._plan_edits),
+            tuple(self._accepted.items()),
+            tuple(self._items),
+            self._rejected,
+            tuple(self._conflicts),
+        )
+
+    @property
+    def _decisions(self) -> tuple[str, ...]:
         accepted = (f"- accepted: {name}{part}" for name, part in self._accepted.items())
         return (*accepted, *self._items, *([AGAIN] if self._rejected else []))
 
-    def restore(self, waiting: Collection[str]) -> None:
+    def restore(self, unheard: Unheard) -> None:
         """Goes on with what another process had to tell."""
-        self._items = list(waiting)
+        self._said, self._plan_edits = list(unheard.said), list(unheard.plan_edits)
+        self._accepted, self._items = dict(unheard.accepted), list(unheard.items)
+        self._rejected, self._conflicts = unheard.rejected, dict.fromkeys(unheard.conflicts)
 
     def take(self) -> list[str]:
-        """The notes for the model; empty where there is no news."""
-        items = [*self.waiting, *self._new_conflicts()]
+        """The notes for the model, the person's own words first; empty where there is no news."""
+        items = [*self._decisions, *self._new_conflicts()]
         self._accepted, self._items, self._rejected = {}, [], False
-        notes = [REVIEW.format(items="\n".join(items))] if items else []
+        notes = [SAID.format(text=text) for text in self._said]
+        self._said = []
+        if items:
+            notes.append(REVIEW.format(items="\n".join(items)))
         if self._plan_edits:
             edits = "\n".join(f"- {edit}" for edit in self._plan_edits)
             notes.append(PLAN.format(edits=edits, plan=self._plan()))
@@ -87,7 +128,7 @@ class Feedback:
             for conflict in proposal.conflicts.values():
                 key = (proposal.path, conflict.current)
                 if key not in self._conflicts:
-                    self._conflicts.add(key)
+                    self._conflicts[key] = None
                     name = self._files.root.relative(Path(proposal.path))
                     theirs = _cut([f"  {line}" for line in conflict.current.splitlines()]) or "  (nothing)"
                     found.append(f"- in {name} the user wrote something else where you propose lines:\n{theirs}")

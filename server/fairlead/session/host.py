@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.models.choose import ModelChoice
-from fairlead.session.kept import KeptSessions
+from fairlead.session.journal import Journals
+from fairlead.session.layers import Layers
 from fairlead.session.settings import Settings
-from fairlead.workspace.editor import Buffers, Editor
+from fairlead.workspace.editor import Buffers, CodeKnowledge, Editor
 from fairlead.workspace.paths import Root
 
 
@@ -28,7 +29,8 @@ class Stale(RequestRefused):
 class Host:
     """Changed by the front end as the editor tells; read by sessions at each use.
 
-    `clock` tells seconds; `watch` is told of each file whose changes on disk matter.
+    `clock` tells seconds, `now` those since the epoch; `watch` is told of each file whose changes on disk matter;
+    `code` is the editor's language support, where the editor tells of it.
     """
 
     buffers: Buffers
@@ -36,10 +38,13 @@ class Host:
     choose_model: Callable[[], ModelChoice]
     settings: Settings
     clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
     watch: Callable[[Path], None] = lambda _: None
-    kept: KeptSessions = field(default_factory=lambda: KeptSessions(None))
+    journals: Journals = field(default_factory=Journals)
+    layers: Layers = field(default_factory=lambda: Layers(None))
     root: Root | None = None
     trusted: bool = True
+    code: CodeKnowledge | None = None
 
     def workspace(self) -> Root:
         """The workspace's root.

@@ -3,7 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fairlead.agent.events import Event, RunFinished, RunStarted, ToolFinished, ToolStarted, UsageReported
+from fairlead.agent.events import (
+    CommandEnded,
+    CommandStarted,
+    Event,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    UsageReported,
+)
 from fairlead.agent.model import Usage
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
@@ -36,6 +45,7 @@ class Recorder:
         self._clock = clock
         self._path_of = path_of
         self._calls: dict[str, tuple[ToolStarted, str]] = {}
+        self._places: dict[str, str] = {}  # of the commands that run, by call: one in the background outlives its call
         self._used = Usage()
         self._cost: float | None = 0.0
         self._since: float | None = None
@@ -53,6 +63,10 @@ class Recorder:
             case ToolStarted():
                 self._spend()
                 self._calls[event.call_id] = event, self._place
+            case CommandStarted(call_id):
+                self._began(call_id)
+            case CommandEnded(_, run):
+                self._settle(self.record.with_command(self._places.pop(run.call_id, BEFORE), run))
             case ToolFinished():
                 self._spend()
                 self._finished(event)
@@ -101,12 +115,9 @@ class Recorder:
             return
         if started.name == "todo" and not event.is_error:
             self._changes = self._commands = 0
-        if event.command is not None:
-            self._commands += 1
-            self._settle(self.record.with_command(place, event.command))
-        elif event.is_error:
+        if event.is_error:
             return
-        elif started.kind in CHANGING:
+        if started.kind in CHANGING:
             self._changes += 1
             record = self.record
             for location in started.locations:
@@ -114,26 +125,27 @@ class Recorder:
             self._settle(record)
         elif started.kind in LOOKING:
             self._settle(self.record.with_look(place))
+        if place == BEFORE and started.kind in (*CHANGING, *LOOKING):
+            self._infer(started)
+
+    def _began(self, call_id: str) -> None:
+        started, place = self._calls[call_id]
+        self._places[call_id] = place
+        self._commands += 1
         if place == BEFORE:
             self._infer(started)
 
     def _infer(self, started: ToolStarted) -> None:
         """What the agent does without a plan, as steps: looking around is one, however often it looks."""
-        if started.kind in LOOKING:
-            step = Inferred("look", "Look around")
-        elif started.kind in (*CHANGING, "execute"):
-            step = Inferred(started.kind, started.title)
-        else:
-            return
+        looked = started.kind in LOOKING
+        step = Inferred("look", "Look around") if looked else Inferred(started.kind, started.title)
         if not self.inferred or self.inferred[-1] != step:
             self.inferred = (*self.inferred, step)
 
     def _paid(self, usage: Usage, cost: float | None) -> None:
         """A round is paid by the step that was in progress when it was asked for."""
-        tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
-        before = self._used
-        known = before.input_tokens + before.cache_read_tokens + before.cache_write_tokens + before.output_tokens
+        tokens = usage.tokens - self._used.tokens
         share = None if cost is None or self._cost is None else cost - self._cost
-        if tokens > known:
-            self._settle(self.record.with_cost(self._place, tokens - known, share))
+        if tokens > 0:
+            self._settle(self.record.with_cost(self._place, tokens, share))
         self._used, self._cost = usage, cost

@@ -7,10 +7,12 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
 from fairlead.edits.dress import dressed_as
-from fairlead.edits.proposal import Proposal
+from fairlead.edits.proposal import PLAIN, Proposal, Raw
 from fairlead.edits.undo import FileStep, Step
 from fairlead.session.carry import Carried, carry_out
+from fairlead.session.confirm import confirmed
 from fairlead.session.host import RequestRefused, WrongRequest
+from fairlead.session.risk import protections
 from fairlead.session.session import Session
 from fairlead.session.target import Choice, Decided, Target, choose
 from fairlead.workspace.disk import read_bytes
@@ -40,6 +42,8 @@ class _Planned:
 async def accept(session: Session, target: Target, seen: int | None, over_mine: bool = False) -> list[Decided]:
     """Lets the editor make the chosen changes; only what it says it applied counts.
 
+    Protected files come last, each after a yes of its own; the others do not wait for that.
+
     Args:
         over_mine: where the person changed the same lines, the proposed ones take their place.
 
@@ -50,22 +54,35 @@ async def accept(session: Session, target: Target, seen: int | None, over_mine: 
         session.files.observe_all()
         session.publish()
         choices, decided = choose(session, target, seen)
-        steps: list[FileStep] = []
-        for attempt in range(APPLY_ATTEMPTS + 1):
-            planned = _plan(session, choices, over_mine, decided)
-            # the last time each file by itself, so that one bad file does not hold up the others
-            groups = [planned] if attempt < APPLY_ATTEMPTS or len(planned) == 1 else [[one] for one in planned]
-            last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(planned) == 1)
-            choices = []
-            for group in groups:
-                choices += await _apply(session, group, decided, steps, last)
-            if not choices:
-                break
-            session.files.observe_all()
-        _remember(session, Step("accept", _label("Accept", steps), tuple(steps)))
-        session.files.observe_all()
+        why = protections(session.root, session.files.changes)
+        guarded = [choice for choice in choices if choice.seen.path in why]
+        await _accept(session, [choice for choice in choices if choice not in guarded], over_mine, decided)
     session.publish()
+    allowed, refused = await confirmed(session, guarded, why)
+    decided += refused
+    if allowed:
+        async with session.reviewing:
+            session.files.observe_all()
+            await _accept(session, allowed, over_mine, decided)
+        session.publish()
     return decided
+
+
+async def _accept(session: Session, choices: Sequence[Choice], over_mine: bool, decided: list[Decided]) -> None:
+    steps: list[FileStep] = []
+    for attempt in range(APPLY_ATTEMPTS + 1):
+        planned = _plan(session, choices, over_mine, decided)
+        # the last time each file by itself, so that one bad file does not hold up the others
+        groups = [planned] if attempt < APPLY_ATTEMPTS or len(planned) == 1 else [[one] for one in planned]
+        last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(planned) == 1)
+        choices = []
+        for group in groups:
+            choices += await _apply(session, group, decided, steps, last)
+        if not choices:
+            break
+        session.files.observe_all()
+    _remember(session, Step("accept", _label("Accept", steps), tuple(steps)))
+    session.files.observe_all()
 
 
 def _plan(session: Session, choices: Sequence[Choice], over_mine: bool, decided: list[Decided]) -> list[_Planned]:
@@ -77,11 +94,15 @@ def _plan(session: Session, choices: Sequence[Choice], over_mine: bool, decided:
             decided += choice.decided("failed", GONE)
         elif not session.files.still_there(choice.path) or not session.files.still_there(Path(proposal.target)):
             decided += choice.decided("failed", MOVED_AWAY)
-        elif proposal.whole != (choice.hunk_ids is None) or (proposal.whole and proposal.proposed != choice.proposed):
+        elif proposal.whole != (choice.hunk_ids is None) or (proposal.whole and _what(proposal) != _what(choice.seen)):
             decided += choice.decided("failed", NEWER)
         else:
             planned += _planned(session, choice, proposal, over_mine, decided)
     return planned
+
+
+def _what(proposal: Proposal) -> tuple[object, ...]:
+    return proposal.proposed, proposal.target, proposal.raw
 
 
 def _planned(
@@ -105,7 +126,8 @@ def _planned(
     buffer = session.files.person.buffer(choice.path)
     new_path = Path(proposal.new_path) if proposal.new_path is not None else None
     version = buffer.version if buffer is not None else None
-    edit = FileEdit(choice.path, proposal.current, done.current, version, new_path)
+    raw = proposal.raw
+    edit = FileEdit(choice.path, proposal.current, done.current, version, new_path, raw.data, raw.mode)
     return [_Planned(choice, proposal, done, edit)]
 
 
@@ -115,15 +137,15 @@ async def _apply(
     """Asks the editor once. Returns the choices to try again."""
     if not planned:
         return []
-    kept = [_kept(one) for one in planned]
+    kept = [_kept(session, one) for one in planned]
     folders = [_missing_folders(Path(one.before.target)) for one in planned]
     label = _label("Accept", [FileStep(one.before, one.done, True) for one in planned])
     carried = await _carry(session, label, planned)
     again: list[Choice] = []
-    for one, (data, mode), made, result in zip(planned, kept, folders, carried, strict=True):
+    for one, had, made, result in zip(planned, kept, folders, carried, strict=True):
         if result.done:
             session.files.changes = cs.accept(session.files.changes, one.before, one.done)
-            steps.append(FileStep(one.before, one.done, True, data, mode, made))
+            steps.append(FileStep(one.before, one.done, True, had, one.before.raw, made))
             decided += one.choice.decided("applied", result.message)
         elif last:
             decided += one.choice.decided("failed", result.message)
@@ -137,8 +159,10 @@ async def _carry(session: Session, label: str, planned: Sequence[_Planned]) -> l
     refused: dict[int, Carried] = {}
     for index, one in enumerate(planned):
         try:
-            if one.edit.new is not None and one.before.base is not None and one.edit.old != one.edit.new:
-                session.files.person.check_carried(one.edit.path, one.edit.new)
+            edit = one.edit
+            changed = one.before.base is not None and edit.old != edit.new and edit.data is None
+            if edit.new is not None and changed:
+                session.files.person.check_carried(edit.path, edit.new)
         except ToolError as error:
             refused[index] = Carried(False, str(error))
     rest = [one.edit for index, one in enumerate(planned) if index not in refused]
@@ -146,14 +170,15 @@ async def _carry(session: Session, label: str, planned: Sequence[_Planned]) -> l
     return [refused[index] if index in refused else next(results) for index in range(len(planned))]
 
 
-def _kept(planned: _Planned) -> tuple[bytes | None, int | None]:
-    """The bytes and permissions of a file that is to be deleted, for an undo."""
-    if planned.done.current is not None:
-        return None, None
+def _kept(session: Session, planned: _Planned) -> Raw:
+    """The bytes and permissions of a file that is to go, or to get others, for an undo."""
+    path, raw = planned.choice.path, planned.before.raw
+    gone = planned.done.current is None
     try:
-        return read_bytes(planned.choice.path), planned.choice.path.stat().st_mode & 0o7777
+        mode = path.stat().st_mode & 0o7777 if gone or raw != PLAIN else None
+        return Raw(read_bytes(path, session.root.path) if gone or raw.data is not None else None, mode)
     except (ToolError, OSError):
-        return None, None
+        return PLAIN
 
 
 def _missing_folders(path: Path) -> tuple[str, ...]:
@@ -199,6 +224,8 @@ async def amend(session: Session, path: Path, text: str, seen: int | None) -> No
             raise RequestRefused(f"{GONE} Your text was not taken; keep a copy of it.")
         if before.proposed is None:
             raise RequestRefused("This file is to be deleted, so its text cannot be changed. Reject that first.")
+        if before.raw.data is not None:
+            raise RequestRefused("What is proposed here is no text, so it cannot be edited; accept or reject it.")
         if "\0" in text:
             raise WrongRequest("params.text holds a NUL character; only text files can be written")
         text = dressed_as(before.proposed, text)

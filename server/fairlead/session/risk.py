@@ -1,9 +1,12 @@
 """Which proposed files deserve the closest look: deletions, CI, and what configures tools that run by themselves."""
 
-from pathlib import PurePath
+from collections.abc import Iterable
+from pathlib import Path, PurePath
 from typing import Literal
 
-from fairlead.edits.proposal import Kind
+from fairlead.edits.proposal import Kind, Proposal
+from fairlead.workspace.paths import Root
+from fairlead.workspace.protected import is_protected, protected_links
 
 Risk = Literal["deletion", "configuration", "ci"]
 
@@ -28,6 +31,19 @@ def risk(kind: Kind, path: PurePath, target: PurePath) -> Risk | None:
         return "deletion"
     found: list[Risk] = [one for one in (_by_name(path), _by_name(target)) if one is not None]
     return "ci" if "ci" in found else next(iter(found), None)
+
+
+def protections(root: Root, proposals: Iterable[Proposal]) -> dict[str, str]:
+    """Why proposals are accepted only by a yes of their own, for people, by path; ordinary ones are left out."""
+    links = protected_links(root.path)
+
+    def reason(path: str) -> str | None:
+        name = root.relative(Path(path))
+        by_link = (why for end, why in links.items() if name == end or name.startswith(f"{end}/"))
+        return is_protected(name) or next(by_link, None)
+
+    found = {one.path: reason(one.path) or reason(one.target) for one in proposals}
+    return {path: why for path, why in found.items() if why is not None}
 
 
 def _by_name(path: PurePath) -> Risk | None:

@@ -6,23 +6,33 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.agent import loop
-from fairlead.agent.events import Event, RunFinished, UsageReported
+from fairlead.agent.budget import Budget
+from fairlead.agent.context import Window
+from fairlead.agent.errors import ToolError
+from fairlead.agent.events import Event, RunFinished, RunStarted, Steered
 from fairlead.agent.loop import Agent, Limits, Outcome
-from fairlead.agent.messages import History, Message
+from fairlead.agent.messages import Block, History
 from fairlead.agent.model import Usage
 from fairlead.agent.tool import Mode
+from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Steps
 from fairlead.models.choose import ModelChoice, OpenModel, open_model
-from fairlead.models.prices import price_of
+from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.plan.evidence import Record
+from fairlead.session.commands import SessionCommands
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.feedback import Feedback
 from fairlead.session.host import Host, RequestRefused, Stale, WrongRequest
-from fairlead.session.prompt import MAX_PROMPT, ContextItem, system_prompt, user_prompt
+from fairlead.session.journal import Journal
+from fairlead.session.keeper import Keeper
+from fairlead.session.prompt import MAX_PROMPT, ContextItem, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
-from fairlead.session.snapshot import Snapshot
+from fairlead.session.repair import repaired
+from fairlead.session.risk import protections
+from fairlead.session.state import Phase, SessionState
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.commands import Commands, to_its_end
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
@@ -48,10 +58,18 @@ class Session:
     """The owner of a task's state. All that changes goes out through `sink`, states before the event behind them."""
 
     def __init__(
-        self, session_id: str, title: str, root: Root, host: Host, sink: Callable[[SessionEvent], None]
+        self,
+        session_id: str,
+        title: str,
+        root: Root,
+        host: Host,
+        sink: Callable[[SessionEvent], None],
+        journal: Journal,
     ) -> None:
         self.id = session_id
         self.title = title
+        self.state: Phase = "idle"
+        self.updated = host.now()  # when the last run began or ended
         self._host = host
         self._sink = sink
         self.root = root
@@ -60,19 +78,23 @@ class Session:
         self.feedback = Feedback(self.files, self.plan.render)
         self.steps = Steps()
         self.history = History()
+        self.window = Window()
         self.editor = host.editor
         self.reviewing = asyncio.Lock()
-        self._approvals = Approvals(host.editor, session_id)
+        self.approvals = Approvals(host.editor, session_id)
+        self.commands = SessionCommands(self.files, host, self.publish)
         self._model: OpenModel | None = None
         self._choice: ModelChoice | None = None
         self._task: asyncio.Task[Outcome] | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._prompts = 0
+        self._stopping = False
+        self._leaving = False
         self.recorder = Recorder(self.plan.snapshot, host.clock, lambda path: str(self.root.path / path))
         self.plan.since = self.recorder.since
         self.plan_version = 0
         self._published = _Published(0, self.recorder.record, 0, self.steps)
-        self._whole: tuple[Message, ...] = ()  # the conversation as of the last run's end: valid for a next request
+        self.keeper = Keeper(journal, self._whole, host.now)
         self._system = system_prompt(root)
 
     @property
@@ -81,19 +103,21 @@ class Session:
 
     def check(self, prompt: str) -> None:
         """Raises what `run` would raise now."""
-        if not prompt.strip():
-            raise WrongRequest("The task is empty. Say what should be done.")
-        if len(prompt) > MAX_PROMPT:
-            raise WrongRequest(
-                f"The task is too long ({len(prompt):,} characters, the limit is {MAX_PROMPT:,}). "
-                "Put the text into a file of the workspace and name the file."
-            )
-        if self.running:
+        _check_words(prompt)
+        if self.running and not self._stopping:
             raise RequestRefused("This session is already running a task. Stop it first, or start a new task.")
         self._host.workspace()
 
-    async def run(self, prompt: str, context: Sequence[ContextItem] = (), mode: Mode = "agent") -> Outcome:
+    async def run(
+        self,
+        prompt: str,
+        context: Sequence[ContextItem] = (),
+        mode: Mode = "agent",
+        begins: Callable[[], None] = lambda: None,
+    ) -> Outcome:
         """Runs a task to its end, whatever the end is. Cancelling the caller cancels the run and still returns.
+
+        A run that was stopped and has not come to its end is waited for; `begins` is called behind that.
 
         Raises:
             WrongRequest: the prompt is empty or too long.
@@ -101,67 +125,149 @@ class Session:
         """
         self.check(prompt)
         self._title_from(prompt)
-        agent = self._agent(mode)
+        self.keeper.tidy()
         self._prompts += 1
-        self._task = asyncio.ensure_future(loop.run(agent, user_prompt(prompt, context, self.root, mode)))
+        blocks = user_prompt(prompt, context, self.root, mode)
+        task = asyncio.ensure_future(self._begun(self._task, blocks, mode, begins))
+        self._task, self._stopping = task, False
         try:
-            return self._paid(await asyncio.shield(self._task))
-        except asyncio.CancelledError:
-            self.cancel()
-            return self._paid(await self._task)
+            while not task.done():
+                try:
+                    await asyncio.wait({task})
+                except asyncio.CancelledError:  # however often
+                    self.cancel()
+            return task.result()
         finally:
-            self._task = None
+            if self._task is task:
+                self._task = None
+
+    async def _begun(
+        self, before: asyncio.Task[Outcome] | None, prompt: list[Block], mode: Mode, begins: Callable[[], None]
+    ) -> Outcome:
+        """The loop, once the run before is over and it is known how commands can run.
+
+        One that is stopped before that ends in good order too.
+        """
+        stopped = False
+        try:
+            await to_its_end(_end_of(before))
+        except asyncio.CancelledError:
+            stopped = True
+        begins()
+        try:
+            commands = await to_its_end(self.commands.ready())
+        except asyncio.CancelledError:
+            stopped, commands = True, await self.commands.ready()  # known by now, so this does not wait
+        agent, task = self._agent(mode, commands), asyncio.current_task()
+        if stopped and task is not None:
+            task.cancel()
+        return await loop.run(agent, prompt)
+
+    def steer(self, text: str) -> int:
+        """Says something to the run under way, which hears it at the next boundary. Returns how many words wait.
+
+        Raises:
+            WrongRequest: the text is empty or too long.
+            RequestRefused: nothing runs.
+        """
+        _check_words(text)
+        if self.state != "running":
+            raise RequestRefused("Nothing runs in this session, so nobody would hear it. Give it as a task instead.")
+        self._prompts += 1
+        queued = self.feedback.said(text.strip())
+        self.publish(Steered(text.strip()))
+        return queued
+
+    def clear(self) -> None:
+        """Lets go of all proposals; the person's files stay as they are."""
+        self.files.changes = Changeset()
+        self.steps = Steps()
+        self.publish()
 
     def cancel(self) -> None:
-        """Stops the run; nothing happens where none is on."""
-        if self._task is not None:
+        """Stops the run and what runs in the background; nothing happens where nothing is on."""
+        self.commands.stop()
+        if self._task is not None and not self._stopping:
+            self._stopping = True
             # behind its first step: a run that has not begun could not end in good order
             asyncio.get_running_loop().call_soon(self._task.cancel)
 
+    def leave(self) -> None:
+        """The process is about to end: a run that ends with it counts as interrupted."""
+        self._leaving = True
+
     async def close(self) -> None:
         """Stops the run and lets go of connections."""
+        self.leave()
         self.cancel()
+        await self.commands.aclose()
         if self._model is not None:
             await self._model.aclose()
 
+    async def stop_command(self, handle: str) -> None:
+        """The person ends a background command.
+
+        Raises:
+            WrongRequest: there is none of that name.
+        """
+        try:
+            command = self.commands.background.get(handle)
+        except ToolError as error:
+            raise WrongRequest(str(error)) from error
+        await command.stop()
+
     def publish(self, event: Event | None = None) -> None:
         """Sends what changed of plan and proposals, then the event."""
-        if isinstance(event, UsageReported):
-            event = replace(event, cost=self._cost(event.usage))
         if event is not None:
             self.recorder.on_event(event)
+        if isinstance(event, RunStarted | RunFinished):
+            self.state = "running" if isinstance(event, RunStarted) else "paused" if self._leaving else "idle"
+            self.updated = self._host.now()
         plan, edits = self.plan.snapshot(), self.files.version
         now = _Published(plan.version, self.recorder.record, edits, self.steps)
-        if not now.same_plan(self._published):
+        before, self._published = self._published, now
+        if not now.same_plan(before):
             self.plan_version += 1
+        self.keeper.keep(event)
+        if not now.same_plan(before):
             self._sink(self.plan_state())
-        if not now.same_edits(self._published):
+        if not now.same_edits(before):
             self._sink(self.edits())
-        if isinstance(event, RunFinished):
-            self._whole = tuple(self.history.messages)
-            self._keep()
-        elif not (now.same_plan(self._published) and now.same_edits(self._published)):
-            self._keep()
-        self._published = now
         if event is not None:
             self._sink(event)
 
-    def _keep(self) -> None:
-        plan = replace(self.plan.snapshot(), version=self.plan_version)
-        record, files = self.recorder.record, self.files
-        heard, root = self.feedback.waiting, str(self.root.path)
-        kept = Snapshot(self.id, self.title, root, plan, record, files.changes, files.version, self._whole, heard)
-        self._host.kept.keep(kept)
+    def _whole(self) -> SessionState:
+        """All that is kept of it, but for what the keeper knows."""
+        return SessionState(
+            title=self.title,
+            phase=self.state,
+            updated=self.updated,
+            plan=replace(self.plan.snapshot(), version=self.plan_version),
+            versions=self.plan.history,
+            wish=self.plan.wish,
+            record=self.recorder.record,
+            inferred=self.recorder.inferred,
+            changes=self.files.changes,
+            edits_version=self.files.version,
+            steps=self.steps,
+            rejected=self.files.rejections.all,
+            unheard=self.feedback.unheard,
+            messages=tuple(self.history.messages),
+        )
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Goes on where another process was."""
-        self._whole = snapshot.messages
-        self.history.restore(snapshot.messages)
-        self.feedback.restore(snapshot.feedback)
-        self.plan.restore(snapshot.plan)
-        self.plan_version = snapshot.plan.version
-        self.recorder.record = snapshot.record
-        self.files.restore(snapshot.changes, snapshot.version)
+    def restore(self, kept: SessionState) -> None:
+        """Goes on where another process was; nothing runs by itself."""
+        self.state = "idle" if kept.phase == "idle" else "paused"
+        self.updated = kept.updated
+        self.history.restore(repaired(kept.messages, kept.calls, kept.at))
+        self.feedback.restore(kept.unheard)
+        self.plan.restore(kept.plan, kept.versions, kept.wish)
+        self.plan_version = kept.plan.version
+        self.recorder.record, self.recorder.inferred = kept.record, kept.inferred
+        self.steps = kept.steps
+        self.files.rejections.restore(kept.rejected)
+        self.files.restore(kept.changes, kept.edits_version)
+        self.keeper.restore(kept.told)
         self.publish()
 
     def edit_plan(self, ops: Sequence[PlanOp], revision: int) -> None:
@@ -195,7 +301,8 @@ class Session:
         """The proposals as they are now."""
         done, undone = self.steps.done, self.steps.undone
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
-        return EditsChanged(self.files.version, self.files.changes, *labels)
+        protected = frozenset(protections(self.root, self.files.changes))
+        return EditsChanged(self.files.version, self.files.changes, *labels, protected)
 
     def observe(self, path: Path) -> None:
         """A file may say something else by now."""
@@ -209,14 +316,11 @@ class Session:
             self.observe(Path(proposal.path))
         return self.feedback.take()
 
-    def _paid(self, outcome: Outcome) -> Outcome:
-        return replace(outcome, cost=self._cost(outcome.usage))
-
     def _cost(self, usage: Usage) -> float | None:
         price = price_of(self._model.name) if self._model is not None else None
         return price.of(usage) if price is not None else None
 
-    def _agent(self, mode: Mode) -> Agent:
+    def _agent(self, mode: Mode, commands: Commands) -> Agent:
         settings = self._host.settings
         self._set_up_plan()
         choice = self._host.choose_model()
@@ -225,20 +329,43 @@ class Session:
                 closing = asyncio.ensure_future(self._model.aclose())
                 self._closing.add(closing)
                 closing.add_done_callback(self._closing.discard)
-            self._model, self._choice = open_model(choice), choice
+            self._model, self._choice, self.window = open_model(choice), choice, Window()
+        if choice.replay is None:
+            self.window.limit = settings.context_tokens or context_of(self._model.name) or self.window.limit
+        budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
             model=self._model,
             system=self._system,
-            tools=tool_table(self.files, self.plan, self._approvals, settings.bash.timeout_seconds),
+            tools=tool_table(self.files, self.plan, self.approvals, commands, self._host.code),
             plan=self.plan,
             history=self.history,
             emit=self.publish,
             stamp=lambda: (self.files.stamp, self.plan.snapshot().revision, self._prompts),
             notes=self._news,
+            spoken_to=lambda: self.feedback.spoken_to,
+            cost=self._cost,
+            proposals=lambda: proposals_note(self.files.changes, self.root),
+            window=self.window,
             mode=mode,
-            limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds),
+            limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),
+            clock=self._host.clock,
         )
 
     def _title_from(self, prompt: str) -> None:
         if not self.title:
             self.title = prompt.strip().splitlines()[0][:80]
+
+
+async def _end_of(task: asyncio.Task[Outcome] | None) -> None:
+    if task is not None:
+        await asyncio.wait({task})
+
+
+def _check_words(text: str) -> None:
+    if not text.strip():
+        raise WrongRequest("The task is empty. Say what should be done.")
+    if len(text) > MAX_PROMPT:
+        raise WrongRequest(
+            f"The task is too long ({len(text):,} characters, the limit is {MAX_PROMPT:,}). "
+            "Put the text into a file of the workspace and name the file."
+        )

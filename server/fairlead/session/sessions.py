@@ -2,24 +2,50 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from fairlead.session.events import SessionEvent
-from fairlead.session.host import Host, WrongRequest
+from fairlead.agent.events import RunFinished, RunStarted
+from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.session.host import Host, RequestRefused, WrongRequest
+from fairlead.session.journal import Found, Journal
+from fairlead.session.listing import Row, rows
+from fairlead.session.lock import Taken
 from fairlead.session.session import Session
+from fairlead.workspace.paths import Root
 
 TYPING = 0.03  # seconds
+LISTING = 0.05  # seconds in which changes of the list are one
+LOOK_AGAIN = 1.0  # seconds between looks at the sessions that another process has
+MAX_RESTING = 200  # sessions with nothing left to decide that are kept
+
+ELSEWHERE = "This task is open in another window. Go on with it there, or close that window first."
 
 
 class Sessions:
-    """Makes and finds sessions. `subscribe(session_id)` gives the sink for a new session's events."""
+    """Makes, finds and drops sessions.
 
-    def __init__(self, host: Host, subscribe: Callable[[str], Callable[[SessionEvent], None]]) -> None:
+    Args:
+        subscribe: gives the sink for the events of the session with this id, of which at most so many were told before.
+        listed: is told the whole list a moment after it changed.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        subscribe: Callable[[str, int], Callable[[SessionEvent], None]],
+        listed: Callable[[tuple[Row, ...]], None],
+    ) -> None:
         self._host = host
         self._subscribe = subscribe
+        self._listed = listed
         self._sessions: dict[str, Session] = {}
+        self._resting: dict[str, Found] = {}  # known by their journals only, until somebody asks for them
+        self._elsewhere: dict[str, Found] = {}  # another process has them now
+        self._look_due: asyncio.TimerHandle | None = None
         self._due: dict[Path, asyncio.TimerHandle] = {}
+        self._list_due: asyncio.TimerHandle | None = None
+        self._list: tuple[Row, ...] = ()
 
     def __iter__(self) -> Iterator[Session]:
         return iter(self._sessions.values())
@@ -32,22 +58,134 @@ class Sessions:
         """
         root = self._host.workspace()
         # lower case and digits only: the id is the authority of URIs, and those are lower-cased
-        session_id = secrets.token_hex(6)
-        session = Session(session_id, title, root, self._host, self._subscribe(session_id))
-        self._sessions[session_id] = session
-        return session
+        session_id, journals = secrets.token_hex(6), self._host.journals
+        kept = self._host.settings.sessions.keep_days > 0
+        journal = journals.new(session_id, str(root.path)) if kept else journals.unkept()
+        return self._add(session_id, title, root, journal, 0)
+
+    def _add(self, session_id: str, title: str, root: Root, journal: Journal, told: int) -> Session:
+        sink = self._subscribe(session_id, told)
+
+        def on_event(event: SessionEvent) -> None:
+            sink(event)
+            if isinstance(event, PlanChanged | EditsChanged | RunStarted | RunFinished):
+                self._list_soon()
+
+        self._sessions[session_id] = Session(session_id, title, root, self._host, on_event, journal)
+        self._list_soon()
+        return self._sessions[session_id]
 
     def restore(self) -> None:
-        """Brings back the sessions of this workspace that were kept."""
+        """Brings back the sessions of this workspace that were kept.
+
+        Those with something left to decide, or in the middle of a run, come back whole; the others are listed, and come
+        back when somebody asks for them. What another process has comes when that has ended.
+
+        Raises:
+            RequestRefused: as `create`.
+        """
         root = self._host.workspace()
-        for snapshot in self._host.kept.load():
-            if Path(snapshot.root) == root.path and snapshot.id not in self._sessions:
-                session = Session(snapshot.id, snapshot.title, root, self._host, self._subscribe(snapshot.id))
-                self._sessions[snapshot.id] = session
-                session.restore(snapshot)
+        known = {*self._sessions, *self._resting, *self._elsewhere}
+        mine = [one for one in self._host.journals.found() if Path(one.root) == root.path and one.id not in known]
+        resting = self._pruned([one for one in mine if one.at_rest is not None])
+        self._resting |= {one.id: one for one in resting}
+        self._elsewhere |= {one.id: one for one in mine if one.at_rest is None}
+        self._look_elsewhere()
+        self._list_soon()
+
+    def _look_elsewhere(self) -> None:
+        """Brings back what no other process has, and looks again later for the rest."""
+        if self._look_due is not None:
+            self._look_due.cancel()
+        for found in list(self._elsewhere.values()):
+            try:
+                self._wake(found)
+            except (Taken, RequestRefused):  # the workspace may not be trusted any more
+                continue
+            except (OSError, ValueError) as error:
+                if not isinstance(error, FileNotFoundError):
+                    self._host.journals.unreadable(found.id, error)
+            del self._elsewhere[found.id]
+        if self._elsewhere:
+            self._look_due = asyncio.get_running_loop().call_later(LOOK_AGAIN, self._look_elsewhere)
+
+    def _wake(self, found: Found) -> None:
+        """Brings back a session whole.
+
+        Raises:
+            Taken: another process has it.
+            OSError, ValueError: its journal is gone, or cannot be read.
+        """
+        journal, state = self._host.journals.open(found)
+        self._add(found.id, state.title, self._host.workspace(), journal, state.told).restore(state)
+
+    def _pruned(self, resting: Sequence[Found]) -> list[Found]:
+        """Those that are not too old and not too many; the others are gone for good."""
+        days = self._host.settings.sessions.keep_days
+        latest = sorted(resting, key=lambda one: one.at_rest.updated if one.at_rest else 0.0, reverse=True)
+        oldest = self._host.now() - days * 86_400
+        kept = [one for one in latest[:MAX_RESTING] if days and one.at_rest and one.at_rest.updated >= oldest]
+        for one in latest:
+            if one not in kept:
+                self._host.journals.remove(one)
+        return kept
+
+    async def delete(self, session_id: str) -> None:
+        """Drops a session with its proposals and its journal. The person's files stay as they are.
+
+        Raises:
+            WrongRequest: there is no such session.
+            RequestRefused: it runs, here or elsewhere; or its journal cannot be removed, and would bring it back.
+        """
+        session = self.get(session_id)
+        if session.running:
+            raise RequestRefused("The agent is at work in this session. Stop it first, then delete it.")
+        del self._sessions[session_id]
+        self._list_soon()
+        async with session.reviewing:
+            session.clear()
+        await session.close()
+        try:
+            session.keeper.journal.delete()
+        except OSError as error:
+            reason = error.strerror or error
+            raise RequestRefused(f"The session is gone until the next start, but its file stays: {reason}") from error
+
+    def rows(self) -> tuple[Row, ...]:
+        """The list, the newest first."""
+        return rows(self, self._resting.values())
+
+    def _list_soon(self) -> None:
+        if self._list_due is None:
+            self._list_due = asyncio.get_running_loop().call_later(LISTING, self._tell_list)
+
+    def _tell_list(self) -> None:
+        self._list_due = None
+        now = self.rows()
+        if now != self._list:
+            self._list = now
+            self._listed(now)
 
     def get(self, session_id: str) -> Session:
-        """Raises WrongRequest for an id that is not there."""
+        """The session with this id; one at rest comes back for it.
+
+        Raises:
+            WrongRequest: there is none.
+            RequestRefused: another process has it, or its journal cannot be read.
+        """
+        if session_id in self._elsewhere:
+            raise RequestRefused(ELSEWHERE)
+        found = self._resting.get(session_id)
+        if found is not None:
+            try:
+                self._wake(found)
+            except Taken as error:
+                raise RequestRefused(ELSEWHERE) from error
+            except FileNotFoundError:
+                self._list_soon()  # another process has deleted it
+            except (OSError, ValueError) as error:
+                raise RequestRefused(f"This task cannot be read any more: {error}") from error
+            del self._resting[session_id]
         session = self._sessions.get(session_id)
         if session is None:
             raise WrongRequest(f"Unknown session: {session_id}")

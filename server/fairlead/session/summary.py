@@ -33,7 +33,7 @@ def short_record(changed: PlanChanged) -> str:
     evidence = [part.evidence for part in parts]
     files = {path for one in evidence for path in one.files}
     commands = [run for one in evidence for run in one.commands]
-    failed = sum(run.exit_code != 0 for run in commands)
+    failed = sum(run.failed for run in commands)
     steps = [part for part in parts if part.state is not None]
     done = sum(part.state != "none" for part in steps)
     facts = [
@@ -58,7 +58,7 @@ def record_page(title: str, changed: PlanChanged, root: Root) -> str:
         names = [f"`{root.relative(Path(path))}`" for path in part.evidence.files]
         lines += [f"  - Changed: {', '.join(names)}"] if names else []
         for run in part.evidence.commands:
-            ended = "killed" if run.exit_code is None else f"exit code {run.exit_code}"
+            ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
             command = run.command.strip().splitlines()[0].replace("`", "'")
             lines.append(f"  - Ran `{command}`: {ended}, {run.seconds:.1f} s")
     cost = _money([part.evidence for part in _parts(changed)])

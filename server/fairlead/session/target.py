@@ -33,11 +33,11 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A file's chosen hunks; None where the file is decided as a whole. `proposed` is the text that was looked at."""
+    """A file's chosen hunks; None where the file is decided as a whole. `seen` is the proposal that was looked at."""
 
     path: Path
     hunk_ids: frozenset[str] | None
-    proposed: str | None
+    seen: Proposal
 
     def decided(self, outcome: Result, message: str = "", ids: Collection[str] | None = None) -> list[Decided]:
         """One entry for each hunk (`ids`: of these only), or one for the whole file."""
@@ -66,7 +66,7 @@ def choose(session: Session, target: Target, seen: int | None) -> tuple[list[Cho
                 missing = "There is no such change (any more)."
                 return [], [Decided(Path(proposal.path), target.hunk_id, "failed", missing)]
             ids = frozenset([target.hunk_id])
-        choices.append(Choice(Path(proposal.path), None if proposal.whole else ids, proposal.proposed))
+        choices.append(Choice(Path(proposal.path), None if proposal.whole else ids, proposal))
     return choices, []
 
 

@@ -129,9 +129,7 @@ def edit_back(session: Session, step: FileStep) -> FileEdit:
         if text_of(session, to) is not None:
             raise MovedOn(f"{session.root.relative(to)} exists again.")
         edit = replace(edit, new_path=to)
-    if step.before.kind == "delete" and step.data is not None:
-        edit = replace(edit, data=step.data, mode=step.mode)
-    return edit
+    return replace(edit, data=step.had.data, mode=step.had.mode)
 
 
 def _remove_empty(folders: Sequence[str]) -> None:

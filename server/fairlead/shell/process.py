@@ -1,34 +1,31 @@
 """One command as a process of its own group: no input, a time limit, and nothing of it stays behind."""
 
 import asyncio
-import codecs
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from fairlead.agent.errors import ToolError
-from fairlead.shell.output import BoundedOutput, plain
+from fairlead.shell.layer import Launch
+from fairlead.shell.output import BoundedOutput, Stream
 
-GRACE = 1.0
+# a launcher that gives its command a second to end gently has some more to end the rest
+GRACE = 1.5
 # how long what is left in the pipe may take once nobody of the group can write to it any more
 REST = 0.2
-# what a command streams to the person is bounded too, the head only; the result holds head and tail
-STREAMED = 200_000
 # the agent's own credentials are none of a command's business (docs/faults.md 40)
 SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_")
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. `exit_code` is None where it was killed; `seconds` is how long it ran."""
+    """How a command ended. `exit_code` is 128 and the number of a signal, None where we killed it; `seconds` it ran."""
 
     output: str
     exit_code: int | None
@@ -67,29 +64,39 @@ _Process = tuple[asyncio.SubprocessTransport, _Pipe]
 
 
 class Command:
-    """A running command; `seconds` and `output` are readable at any moment."""
+    """A running command; `seconds` and `output` are readable at any moment.
 
-    def __init__(self, command: str, cwd: Path, timeout: float, on_output: Callable[[str], None]) -> None:
-        self._command, self._cwd, self._timeout = command, cwd, timeout
-        self._on_output = on_output
+    `timeout` is in seconds, None sets no limit. `on_output` gets what the person sees, with its colours.
+    """
+
+    def __init__(self, launch: Launch, timeout: float | None, on_output: Callable[[str], None]) -> None:
+        self._launch, self.timeout = launch, timeout
         self._output = BoundedOutput()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._streamed = 0
+        self._stream = Stream(on_output)
         self._started: float | None = None
+        self._ran: float | None = None
 
     @property
     def seconds(self) -> float:
+        if self._ran is not None:
+            return self._ran
         return 0.0 if self._started is None else time.monotonic() - self._started
 
     @property
     def output(self) -> str:
+        """What it has written, or what came since it was last taken."""
         return self._output.text()
+
+    def take(self) -> str:
+        """What came since the last time, and forgets it."""
+        text, self._output = self._output.text(), BoundedOutput()
+        return text
 
     async def run(self) -> CommandResult:
         """Runs to the end, the time limit, or cancellation; then its process group is gone.
 
         Raises:
-            ToolError: no shell, or the folder is gone.
+            ToolError: it cannot be started.
         """
         self._started = time.monotonic()
         spawning = asyncio.ensure_future(self._spawn())
@@ -101,46 +108,39 @@ class Command:
             raise
         in_time = False
         try:
-            in_time = await _within(self._timeout, pipe.exited)
+            in_time = await _within(self.timeout, pipe.exited)
         finally:
-            seconds = self.seconds
+            self._ran = self.seconds
             await asyncio.shield(_end(transport, pipe))
+            self._stream.end()
         code = transport.get_returncode() if in_time else None
-        return CommandResult(self.output, code, seconds, "exited" if in_time else "timeout")
+        if code is not None and code < 0:
+            code = 128 - code
+        return CommandResult(self.output, code, self.seconds, "exited" if in_time else "timeout")
 
     async def _spawn(self) -> _Process:
-        shell = shutil.which("bash") or (shutil.which("sh") if os.name == "posix" else None)
-        if shell is None:
-            raise ToolError(
-                "There is no bash on this system; install it (on Windows: Git for Windows) to run commands."
-            )
+        launch = self._launch
         # a group of its own, so that all of it can be ended: a session on POSIX, a flag on Windows
         windows_flags: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         try:
             return await asyncio.get_running_loop().subprocess_exec(
                 lambda: _Pipe(self._take),
-                shell,
-                "-c",
-                "--",
-                self._command,
-                cwd=self._cwd,
-                env=command_environment(),
+                *launch.argv,
+                cwd=launch.cwd,
+                env=launch.env,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=sys.platform != "win32",
                 creationflags=windows_flags,
+                pass_fds=tuple(launch.pass_fds),
             )
         except (OSError, ValueError) as error:
             raise ToolError(f"The command could not be started: {error}.") from error
 
     def _take(self, data: bytes) -> None:
         self._output.add(data)
-        shown = data[: STREAMED - self._streamed]
-        self._streamed += len(shown)
-        text = plain(self._decoder.decode(shown))
-        if text:
-            self._on_output(text)
+        self._stream.add(data)
 
 
 async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
@@ -157,7 +157,7 @@ async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
     transport.close()
 
 
-async def _within(seconds: float, event: asyncio.Event) -> bool:
+async def _within(seconds: float | None, event: asyncio.Event) -> bool:
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

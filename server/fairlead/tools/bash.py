@@ -1,67 +1,159 @@
-"""`bash`: runs a command in the workspace, after the person allowed it."""
+"""`bash`: runs a command, in a sandbox where there is one, after the person allowed it where that is needed."""
 
 import asyncio
+from collections.abc import Collection
+from pathlib import PurePath
 from typing import Any
 
 from fairlead.agent.errors import PlainToolError, ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
-from fairlead.plan.evidence import CommandRun
-from fairlead.shell.output import visible
+from fairlead.shell.background import BackgroundCommand
+from fairlead.shell.layer import Layer, View
+from fairlead.shell.output import one_line, visible
 from fairlead.shell.process import Command
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.commands import Commands, Job, open_box
 from fairlead.workspace.files import Files
 
-SPEC = ToolSpec(
-    "bash",
-    "Run a shell command in the workspace. The user is asked first; there is no input and a time limit. It runs on "
-    "the files on disk and does not see proposed edits. To look around use search, list_files and read_file.",
-    {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
+LONGEST = 3600
+SANDBOXED = (
+    "Run a shell command in a sandbox, on the files as you propose them. What it changes is proposed too. There is no "
+    "input, no network and a time limit. To look around use search, list_files and read_file."
 )
+IN_WORKSPACE = (
+    "Run a shell command in the workspace. The user is asked first; there is no input and a time limit. It runs on "
+    "the files on disk and does not see proposed edits. To look around use search, list_files and read_file."
+)
+PROPERTIES: dict[str, Any] = {
+    "command": {"type": "string"},
+    "timeout_seconds": {"type": "integer", "description": f"{LONGEST} at most"},
+    "background": {"type": "boolean", "description": "For servers and watchers: goes on, see bash_output"},
+}
+WIDER: dict[str, Any] = {
+    "network": {"type": "boolean", "description": "With the network; the user is asked"},
+    "unsandboxed": {"type": "boolean", "description": "On the files on disk, without proposals; the user is asked"},
+}
 NOT_VISIBLE = "Runs on the files on disk; {count} proposed edits are not visible to it."
+ACCEPT_FIRST = "Accept them first to have them seen."
+TOO_LONG = f"(The time limit was set to {LONGEST} s, which is the most.)"
+IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output, end it with bash_kill."
+
+MAX_BYTES = 100_000  # Linux passes on no argument over 128 KiB
+MAX_NAMED = 5
+REFUSALS = ("Permission denied", "Device or resource busy")
 
 
 class Bash:
-    spec = SPEC
     kind: ToolKind = "execute"
     read_only = False
 
-    def __init__(self, files: Files, approvals: Approvals, timeout: float) -> None:
-        self._files, self._approvals, self._timeout = files, approvals, timeout
+    def __init__(self, files: Files, approvals: Approvals, commands: Commands) -> None:
+        self._files, self._approvals, self._commands = files, approvals, commands
+        description, more = (IN_WORKSPACE, {}) if commands.unavailable else (SANDBOXED, WIDER)
+        schema = {"type": "object", "properties": {**PROPERTIES, **more}, "required": ["command"]}
+        self.spec = ToolSpec("bash", description, schema)
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return visible(input["command"]), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        command = input["command"]
-        if not command.strip():
-            raise ToolError("The command is empty.")
-        hidden = self._hidden_edits()
-        reasons = [*hidden, "Commands run in the workspace itself, with your rights."]
+        command, background = input["command"], bool(input.get("background"))
+        _check(command)
+        if background:
+            self._commands.background.check()
+        job = await self._ready(input, call, background=background)
+        told = [*self._hidden_edits(job.where), *([TOO_LONG] if (input.get("timeout_seconds") or 0) > LONGEST else [])]
+        job.begin()
+        if background:
+            return _lines(*told, self._in_background(job))
+        return await self._to_its_end(job, told)
+
+    async def _ready(self, input: dict[str, Any], call: RunningCall, *, background: bool) -> Job:
+        """Decides on the place, asks where it is to be asked, and opens the box."""
+        commands, command = self._commands, input["command"]
+        network, unsandboxed = bool(input.get("network")), bool(input.get("unsandboxed"))
+        call.progress = "Cancelled before the command was run."
+        layer = commands.direct if unsandboxed else await commands.layer()
+        await self._allow(call, command, layer, network=network, unsandboxed=unsandboxed)
+        call.progress = "Cancelled before the command was run."
+        view = await commands.view() if layer.where == "sandboxed" else View()
+        box = await open_box(layer, command, view, network=network, background=background)
+        timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
+        running = Command(box.launch, timeout and min(max(timeout, 0.1), LONGEST), call.output)
+        handle = commands.background.next_handle() if background else None
+        return Job(commands, call, command, layer.where, network, box, running, view.hidden, handle)
+
+    async def _allow(self, call: RunningCall, command: str, layer: Layer, *, network: bool, unsandboxed: bool) -> None:
+        verdict = self._commands.decide(command, where=layer.where, network=network, unsandboxed=unsandboxed)
+        if verdict.action == "deny":
+            raise ToolError(_lines("Not run: the user's settings do not allow this command.", *verdict.reasons))
+        if verdict.action == "run":
+            return
+        hidden = [f"{line} {ACCEPT_FIRST}" for line in self._hidden_edits(layer.where)]
+        no_sandbox = [self._commands.unavailable] if layer.where == "workspace" and not unsandboxed else []
+        reasons = [*hidden, *verdict.reasons, *filter(None, no_sandbox)]
         call.progress = "Cancelled while the user was asked; the command was not run."
-        cwd = self._files.root.path
-        await self._approvals.ask(call.id, command, cwd, reasons)
-        running = Command(command, cwd, self._timeout, call.output)
+        await self._approvals.ask(call.id, command, self._files.root.path, reasons, layer.where, network=network)
+
+    async def _to_its_end(self, job: Job, told: list[str]) -> str:
+        running, call = job.running, job.call
         try:
             result = await running.run()
         except asyncio.CancelledError:
-            call.command = CommandRun(call.id, command, None, running.seconds)
-            call.progress = _lines(
-                *hidden,
-                f"Cancelled: started, ran {running.seconds:.1f} s, killed. Output so far:",
-                running.output,
-            )
+            dropped = await job.end("stopped", None, keep=False)
+            cancelled = f"Cancelled: started, ran {running.seconds:.1f} s, killed. Output so far:"
+            call.progress = _lines(*told, dropped, cancelled, running.output)
             raise
-        killed = result.ended == "timeout"
-        call.command = CommandRun(call.id, command, None if killed else result.exit_code, result.seconds)
-        if killed:
-            limit = f"Ended after the time limit of {self._timeout:g} s. Output so far:"
-            raise PlainToolError(_lines(*hidden, limit, result.output))
-        return _lines(*hidden, result.output, f"(exit code {result.exit_code}, {result.seconds:.1f} s)")
+        except ToolError:
+            await job.end("failed", None, keep=False)
+            raise
+        call.progress = _lines(*told, "Cancelled when the command had ended. Its output:", result.output)
+        changed = await job.end(result.ended, result.exit_code)
+        if result.ended == "timeout":
+            limit = f"Ended after the time limit of {running.timeout:g} s. Output so far:"
+            raise PlainToolError(_lines(*told, changed, limit, result.output))
+        hidden = _hidden_files(job.hidden, result.exit_code, result.output)
+        return _lines(*told, result.output, changed, hidden, f"(exit code {result.exit_code}, {result.seconds:.1f} s)")
 
-    def _hidden_edits(self) -> list[str]:
+    def _in_background(self, job: Job) -> str:
+        assert job.handle is not None
+
+        async def after(command: BackgroundCommand) -> str:
+            assert command.ended is not None
+            return await job.end(command.ended, command.exit_code)
+
+        self._commands.background.start(job.handle, job.command, job.running, after)
+        return IN_BACKGROUND.format(handle=job.handle)
+
+    def _hidden_edits(self, where: str) -> list[str]:
+        if where == "sandboxed":
+            return []
         count = sum(max(1, len(proposal.hunks)) for proposal in self._files.changes)
         return [NOT_VISIBLE.format(count=count)] if count else []
+
+
+def _check(command: str) -> None:
+    if not command.strip():
+        raise ToolError("The command is empty.")
+    if "\0" in command:
+        raise ToolError("The command holds a NUL character, which no command line can hold. Write it as an escape.")
+    try:
+        size = len(command.encode())
+    except UnicodeEncodeError as error:
+        raise ToolError("The command holds characters that are no valid Unicode (half a surrogate pair).") from error
+    if size > MAX_BYTES:
+        raise ToolError(f"The command has {size:,} bytes, the limit is {MAX_BYTES:,}. Write a script and run it.")
+
+
+def _hidden_files(names: Collection[str], exit_code: int | None, output: str) -> str:
+    """What the model should know of hidden files, where a command may have failed for them."""
+    refused = any(words in output for words in REFUSALS) and any(PurePath(name).name in output for name in names)
+    if not names or not (exit_code or refused):
+        return ""
+    some = ", ".join([*map(one_line, sorted(names)[:MAX_NAMED]), *(["..."] if len(names) > MAX_NAMED else [])])
+    what = "1 file that looks like a secret is" if len(names) == 1 else f"{len(names)} files that look like secrets are"
+    return f"({what} hidden from commands: {some}. `unsandboxed` shows what is hidden, if the user allows it.)"
 
 
 def _lines(*parts: str) -> str:

@@ -4,6 +4,8 @@ from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 
 SPEC = ToolSpec(
@@ -18,13 +20,14 @@ class DeleteFile:
     kind: ToolKind = "delete"
     read_only = False
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, approvals: Approvals) -> None:
+        self._files, self._approvals = files, approvals
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"Delete {input['path']}", (Location(input["path"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        await ask_for_secret(self._files, self._approvals, call, "delete", input["path"])
         path = self._files.root.resolve(input["path"])
         self._files.root.check_no_link(input["path"])
         self._files.delete(path, call.item_id, call.id)

@@ -7,6 +7,8 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.edits.diff import hunks
 from fairlead.edits.match import MatchError, replace_once
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 
 SPEC = ToolSpec(
@@ -30,13 +32,14 @@ class EditFile:
     kind: ToolKind = "edit"
     read_only = False
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, approvals: Approvals) -> None:
+        self._files, self._approvals = files, approvals
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"Edit {input['path']}", (Location(input["path"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        await ask_for_secret(self._files, self._approvals, call, "edit", input["path"])
         path = self._files.root.resolve(input["path"])
         old = self._files.read(path)
         if old is None:

@@ -6,8 +6,9 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.ripgrep import file_names
+from fairlead.tools.secret_files import left_out
 from fairlead.workspace.files import Files
+from fairlead.workspace.ripgrep import file_names
 
 MAX_FILES = 500
 MAX_COLLECTED = 1_000_000
@@ -49,9 +50,11 @@ class ListFiles:
         # an open file that is on the disk but not in the list is an ignored one
         names |= {root.relative(path) for path in unsaved if self._files.proposed_at(path) or not path.exists()}
         names -= {root.relative(path) for path, text in own.items() if text is None}
-        ordered = sorted(filter(fits, names))
+        fitting = set(filter(fits, names))
+        secrets = set(filter(self._files.secrets(), fitting))
+        ordered = sorted(fitting - secrets)
         if not ordered:
-            return "No files."
+            return "No files." + left_out(len(secrets))
         left = len(ordered) - MAX_FILES
         more = f"\n({at_least}{left:,} more files were left out; narrow it with path or glob.)" if left > 0 else ""
-        return "\n".join(ordered[:MAX_FILES]) + more
+        return "\n".join(ordered[:MAX_FILES]) + more + left_out(len(secrets))

@@ -8,10 +8,14 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.edits.text import split_lines, with_line_end
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 
 MAX_LINES = 2000
 MAX_CHARS = 60_000
+WORTH_A_NOTE = 1000  # characters: what is shorter is told again
+UNCHANGED = "(Unchanged: {path} says what your same call of read_file told before, further up in this conversation.)"
 
 SPEC = ToolSpec(
     "read_file",
@@ -34,22 +38,26 @@ class ReadFile:
     kind: ToolKind = "read"
     read_only = True
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, approvals: Approvals) -> None:
+        self._files, self._approvals = files, approvals
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"Read {input['path']}", (Location(input["path"], input.get("offset")),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        await ask_for_secret(self._files, self._approvals, call, "read", input["path"])
         path = self._files.root.resolve(input["path"])
         text = self._files.read_for_agent(path)
         if text is None:
             raise ToolError(f"No such file: {input['path']}{self._similar(input['path'])}")
-        return excerpt(text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
+        shown = excerpt(text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
+        return UNCHANGED.format(path=input["path"]) if len(shown) > WORTH_A_NOTE and call.told(shown) else shown
 
     def _similar(self, given: str) -> str:
         folder = self._files.root.resolve(given).parent
-        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        is_secret = self._files.secrets()
+        found = folder.iterdir() if folder.is_dir() else ()
+        names = [entry.name for entry in found if not is_secret(self._files.root.relative(entry))]
         close = difflib.get_close_matches(given.rsplit("/", 1)[-1], names[:5000], n=3, cutoff=0.6)
         return f". Similar names there: {', '.join(close)}" if close else ""
 

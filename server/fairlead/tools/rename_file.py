@@ -5,6 +5,8 @@ from typing import Any
 from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 
 SPEC = ToolSpec(
@@ -24,14 +26,15 @@ class RenameFile:
     kind: ToolKind = "move"
     read_only = False
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, approvals: Approvals) -> None:
+        self._files, self._approvals = files, approvals
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         title = f"Rename {input['path']} to {input['new_path']}"
         return title, (Location(input["path"]), Location(input["new_path"]))
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        await ask_for_secret(self._files, self._approvals, call, "rename", input["path"])
         root = self._files.root
         path, new_path = root.resolve(input["path"]), root.resolve(input["new_path"])
         root.check_no_link(input["path"])

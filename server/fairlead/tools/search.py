@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,9 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.ripgrep import file_names, plain_name, records
+from fairlead.tools.secret_files import left_out
 from fairlead.workspace.files import Files
+from fairlead.workspace.ripgrep import file_names, plain_name, records
 
 MAX_LINES = 200
 MAX_COLLECTED = 5000
@@ -63,7 +64,7 @@ class Search:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         root = self._files.root
         folder = root.resolve(input.get("path") or ".")
-        fits = glob_filter(input.get("glob"))
+        fits, is_secret = glob_filter(input.get("glob")), self._files.secrets()
         unsaved = await self._unsaved(folder)
         if not folder.exists() and not any(text is not None for text in unsaved.values()):
             raise ToolError(f"No such file or folder: {input['path']}")
@@ -71,15 +72,21 @@ class Search:
         options += ["--ignore-case"] if input.get("ignoreCase") else []
         options += ["--regexp", input["pattern"], "--"]
         found: list[Found] = []
+        names = {name for name, text in unsaved.items() if text is not None}
         if folder.exists():
             on_disk = _hits(
-                [*options, root.relative(folder)], root.path, lambda name: fits(name) and name not in unsaved
+                [*options, root.relative(folder)],
+                root.path,
+                lambda name: fits(name) and name not in unsaved and not is_secret(name),
             )
             found += await _first(on_disk)
+            names |= await file_names(root.relative(folder), root.path, MAX_FILES) - unsaved.keys()
         for name, text in unsaved.items():
-            if text is not None and fits(name):
+            if text is not None and fits(name) and not is_secret(name):
                 found += await _first(_hits([*options, "-"], root.path, lambda _: True, name, text))
-        return _show(sorted(found))
+        # how many there are, not in how many the pattern is: that would tell what they say
+        secrets = sum(fits(name) and is_secret(name) for name in names)
+        return _show(sorted(found)) + left_out(secrets)
 
     async def _unsaved(self, folder: Path) -> dict[str, str | None]:
         """Texts that may not be what the disk says, by name: proposals (None: none there), open buffers not ignored."""
@@ -91,10 +98,10 @@ class Search:
         return {root.relative(path): text for path, text in texts.items() if path not in ignored}
 
 
-async def _first(hits: AsyncIterator[Found]) -> list[Found]:
+async def _first(hits: AsyncGenerator[Found, None]) -> list[Found]:
     """The first MAX_COLLECTED hits; the search is ended then."""
     found: list[Found] = []
-    async with aclosing(hits):  # type: ignore[type-var]
+    async with aclosing(hits):
         async for hit in hits:
             found.append(hit)
             if len(found) >= MAX_COLLECTED:
@@ -104,10 +111,10 @@ async def _first(hits: AsyncIterator[Found]) -> list[Found]:
 
 async def _hits(
     arguments: Sequence[str], cwd: Path, wanted: Callable[[str], bool], name: str = "", stdin: str | None = None
-) -> AsyncIterator[Found]:
+) -> AsyncGenerator[Found, None]:
     """The lines that `rg` finds, or, of a text that is handed over, those under the name that it is given."""
     path, take = name, False
-    async with aclosing(records(arguments, cwd, stdin)) as output:  # type: ignore[type-var]
+    async with aclosing(records(arguments, cwd, stdin)) as output:
         async for record in output:
             if record is None:
                 if take:

@@ -5,7 +5,11 @@ from fairlead.plan import TodoManager
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.ask_user import AskUser
 from fairlead.tools.bash import Bash
+from fairlead.tools.bash_kill import BashKill
+from fairlead.tools.bash_output import BashOutput
+from fairlead.tools.commands import Commands
 from fairlead.tools.delete_file import DeleteFile
+from fairlead.tools.diagnostics import Diagnostics
 from fairlead.tools.edit_file import EditFile
 from fairlead.tools.list_files import ListFiles
 from fairlead.tools.read_file import ReadFile
@@ -13,21 +17,27 @@ from fairlead.tools.rename_file import RenameFile
 from fairlead.tools.search import Search
 from fairlead.tools.todo import Todo
 from fairlead.tools.write_file import WriteFile
+from fairlead.workspace.editor import CodeKnowledge
 from fairlead.workspace.files import Files
 
 
-def tool_table(files: Files, plan: TodoManager, approvals: Approvals, bash_timeout: float) -> dict[str, Tool]:
+def tool_table(
+    files: Files, plan: TodoManager, approvals: Approvals, commands: Commands, code: CodeKnowledge | None = None
+) -> dict[str, Tool]:
     """The tools of a session, by name. Their order is part of the cached prefix of every request."""
     tools: list[Tool] = [
         Todo(plan),
-        ReadFile(files),
-        EditFile(files),
-        WriteFile(files),
-        DeleteFile(files),
-        RenameFile(files),
+        ReadFile(files, approvals),
+        EditFile(files, approvals),
+        WriteFile(files, approvals),
+        DeleteFile(files, approvals),
+        RenameFile(files, approvals),
         Search(files),
         ListFiles(files),
-        Bash(files, approvals, bash_timeout),
+        Bash(files, approvals, commands),
         AskUser(approvals.editor, approvals.session_id),
+        BashOutput(commands.background),
+        BashKill(commands.background),
+        *([Diagnostics(files, code)] if code is not None else []),
     ]
     return {tool.spec.name: tool for tool in tools}

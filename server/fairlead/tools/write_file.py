@@ -6,6 +6,8 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.edits.dress import dressed_as
 from fairlead.edits.text import split_lines
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 
 SPEC = ToolSpec(
@@ -25,13 +27,14 @@ class WriteFile:
     kind: ToolKind = "edit"
     read_only = False
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, approvals: Approvals) -> None:
+        self._files, self._approvals = files, approvals
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"Write {input['path']}", (Location(input["path"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        await ask_for_secret(self._files, self._approvals, call, "rewrite", input["path"])
         path = self._files.root.resolve(input["path"])
         old = self._files.read(path)
         content = input["content"]

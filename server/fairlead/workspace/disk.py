@@ -10,6 +10,7 @@ from typing import Literal
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits.text import line_ends
+from fairlead.workspace.beneath import open_beneath
 
 MAX_BYTES = 20_000_000
 BOM = codecs.BOM_UTF8
@@ -74,40 +75,23 @@ def odd_line_ends(text: str) -> str:
     return "its line ends (CR alone)" if ends == {"\r"} else ""
 
 
-def read_text(path: Path) -> DiskText | None:
-    """The text of a file, None where there is none.
-
-    Raises:
-        BinaryFile: its bytes are no text.
-        ToolError: it is no regular file, or too large; the message says which.
-    """
-    data = read_bytes(path)
-    return None if data is None else decode(data, path.name)
-
-
-def read_content(path: Path) -> DiskText | None:
-    """As `read_text`, and of a binary file one line that says which it is: enough to delete or to move it."""
-    data = read_bytes(path)
-    return None if data is None else content_of(data, path.name)
-
-
 def content_of(data: bytes, name: str) -> DiskText:
-    """As `decode`, and of what is no text one line that says which it is."""
+    """As `decode`; of a binary file one line that says which it is: enough to delete or to move it."""
     try:
         return decode(data, name)
     except BinaryFile:
         return DiskText(f"(binary file, {len(data):,} bytes, SHA-256 {hashlib.sha256(data).hexdigest()})", "binary")
 
 
-def read_bytes(path: Path) -> bytes | None:
-    """The bytes of a file, None where there is none.
+def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
+    """The bytes of a file, None where there is none. With a `root` no link is followed, on the way or at its end.
 
     Raises:
-        ToolError: it is no regular file, or too large.
+        ToolError: it is no regular file, too large, or a link.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = open_beneath(path, root, flags)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

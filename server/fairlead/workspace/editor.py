@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Buffers(Protocol):
 class FileEdit:
     """A change of one file: `old` None creates it, `new` None deletes it, `new_path` moves it.
 
-    `version` is that of the open document, None where the file is closed. `data` and `mode` are for a file that is put
-    back just as it was.
+    `version` is that of the open document, None where the file is closed. `data` are the bytes, where `new` does not
+    say them all, `mode` the permission bits, where they shall be others.
     """
 
     path: Path
@@ -64,14 +64,18 @@ ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A command that wants to run. `reasons` say why the person is asked, the most important first."""
+    """A command that wants to run, or a file (`path`) that is not read or written without asking.
+
+    `reasons` say why the person is asked, the most important first. `call_id` is None where no tool call asks.
+    """
 
     session_id: str
-    call_id: str
-    command: str
-    cwd: Path
+    call_id: str | None
+    command: str = ""
+    cwd: Path | None = None
     mode: Literal["sandboxed", "workspace"] = "workspace"
     reasons: Sequence[str] = field(default_factory=tuple)
+    path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,30 @@ class Decision:
 
     option: ApprovalOption
     reason: str = ""
+
+
+Severity = Literal["error", "warning", "info", "hint"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A problem that the editor shows in a file. `line` and `column` count from 1, the column in the editor's units."""
+
+    path: Path
+    line: int
+    column: int
+    severity: Severity
+    message: str
+    source: str = ""
+
+
+class CodeKnowledge(Protocol):
+    """What the editor's own language support knows of the person's files, without what is only proposed."""
+
+    async def diagnostics(self, path: Path | None) -> Sequence[Diagnostic] | None:
+        """The problems of a file (None: of all files that the editor has looked at). None: no answer."""
+        ...
 
 
 class Editor(Protocol):

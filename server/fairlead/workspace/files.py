@@ -1,16 +1,26 @@
 """What a file says to the agent: the proposal first, then what the person has. The owner of the changeset."""
 
+import asyncio
+import os
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
-from fairlead.edits.changeset import Changeset, Proposal
+from fairlead.edits.changeset import Changeset, Proposal, Raw
+from fairlead.edits.merge import MergeConflict
+from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import Buffers
+from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Root
 from fairlead.workspace.person import PersonsFiles
+from fairlead.workspace.protected import is_repository
 from fairlead.workspace.rejections import Rejections
+from fairlead.workspace.repositories import in_git_folder
+from fairlead.workspace.secrets import secret_rules
 from fairlead.workspace.seen import Seen
+
+_LONG = 200_000  # characters that take some ten milliseconds to compare
 
 
 class Files:
@@ -21,7 +31,7 @@ class Files:
 
     def __init__(self, root: Root, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
         self.root = root
-        self.person = PersonsFiles(buffers)
+        self.person = PersonsFiles(root.path, buffers)
         self.seen = Seen(self.read)
         self.rejections = Rejections()
         self._on_interest = on_interest
@@ -40,9 +50,8 @@ class Files:
             return
         self._changes = changes
         self.version += 1
-        for path in {*old.files, *changes.files}:
-            if old.get(path) is not changes.get(path):
-                self._changed_at[path] = self.version
+        for path in _different(old, changes):
+            self._changed_at[path] = self.version
 
     def restore(self, changes: Changeset, version: int) -> None:
         """Goes on with proposals that another process made, on the files as they are now."""
@@ -70,6 +79,30 @@ class Files:
         """Whether the agent proposes something that a path says."""
         return self._changes.leading_to(str(path)) is not None
 
+    def secrets(self) -> Callable[[str], bool]:
+        """Tells of a path relative to the root whether its file looks like a secret, by the name that it has now."""
+        rules = secret_rules(self.root.path)
+        moved = [proposal for proposal in self._changes if proposal.new_path is not None]
+        renamed = {self.root.relative(Path(one.target)): self.root.relative(Path(one.path)) for one in moved}
+        return lambda name: rules(name) or (name in renamed and rules(renamed[name]))
+
+    def secret_at(self, given: str) -> Path | None:
+        """The path that a given one means, if the person has a file there that looks like a secret.
+
+        By the name that it was given, the one that links lead to, and other spellings of both.
+
+        Raises:
+            ToolError: as `Root.resolve`.
+        """
+        path = self.root.resolve(given)
+        proposal = self._changes.leading_to(str(path))
+        there = os.path.lexists(path) or self.person.buffer(path) is not None
+        if not (there if proposal is None else proposal.base is not None):
+            return None
+        names = {self.root.relative(one) for one in (path, Path(os.path.normpath(self.root.path / given)))}
+        names |= {"/".join(plain_parts(name)) for name in names}
+        return path if any(map(self.secrets(), names)) else None
+
     def read(self, path: Path) -> str | None:
         """What the agent sees in a file, None where there is none.
 
@@ -78,6 +111,8 @@ class Files:
         """
         proposal = self._changes.leading_to(str(path))
         if proposal is not None:
+            if proposal.raw.data is not None:
+                raise BinaryFile(f"{path.name} is proposed with bytes that are no text.")
             if proposal.kind == "rename" and proposal.base == proposal.proposed:
                 self.current(Path(proposal.path))  # a binary file can be moved, and is not read for that
             return proposal.proposed
@@ -113,7 +148,8 @@ class Files:
                 seen.add(Path(proposal.path))
                 yield Path(proposal.path), None
             seen.add(Path(proposal.target))
-            yield Path(proposal.target), proposal.proposed
+            if proposal.raw.data is None:
+                yield Path(proposal.target), proposal.proposed
         for path in self.person.open_paths():
             if path not in seen and path.is_relative_to(self.root.path):
                 text = self.current(path)
@@ -128,6 +164,7 @@ class Files:
         """
         if "\0" in text:
             raise ToolError("The content holds a NUL character; only text files can be written.")
+        self._check_no_repository(path)
         self._check_place(path)
         known = self._changes.leading_to(str(path))
         text = self._without_mark(Path(known.path) if known else path, text)
@@ -136,12 +173,42 @@ class Files:
         current = self.current(path) if known is None and not self.proposal(path) else None
         self._take(path, cs.propose(self._changes, str(path), current, text, item_id, call_id))
 
+    async def capture(
+        self, path: Path, before: str | None, after: str | None, raw: Raw, item_id: str | None, call_id: str | None
+    ) -> None:
+        """Proposes what a command left in a file that said `before` when the command began; None: no file.
+
+        What the person or the agent did to the file in the meantime is kept. Long texts are compared in a thread.
+
+        Raises:
+            ToolError: both changed the same lines of a proposal, or the person rejected this.
+        """
+        self._check_no_repository(path)
+        given = (str(path), before, after, raw, item_id, call_id)
+        is_long = len(before or "") + len(after or "") > _LONG
+        try:
+            changes = self._changes
+            left = await asyncio.to_thread(cs.capture, changes, *given) if is_long else cs.capture(changes, *given)
+            if changes is not self._changes:  # not in a thread again: who types all the time would never let it end
+                left = cs.capture(self._changes, *given)
+        except MergeConflict as error:
+            raise ToolError("the same lines were changed otherwise while the command ran") from error
+        if after is not None:
+            self._check_place(path)
+        known = self._changes.leading_to(str(path))
+        self._check_rejections(left)
+        self.changes = left
+        self.seen.retell(path, before)
+        self._on_interest(path)
+        self.observe(Path(known.path) if known is not None else path)
+
     def delete(self, path: Path, item_id: str | None, call_id: str | None) -> None:
         """Proposes that a file shall be no more.
 
         Raises:
             ToolError: there is no such file, or the person rejected this.
         """
+        self._check_no_repository(path)
         current = self._existing(path)
         self._take(path, cs.delete(self._changes, str(path), current, item_id, call_id))
 
@@ -151,6 +218,8 @@ class Files:
         Raises:
             ToolError: there is no such file, the new path is taken, or the person rejected this.
         """
+        for one in (path, new_path):
+            self._check_no_repository(one)
         current = self._existing(path)
         self._check_place(new_path)
         own = self._changes.leading_to(str(path))
@@ -178,13 +247,16 @@ class Files:
 
     def _take(self, path: Path, changes: Changeset) -> None:
         """Takes over what a tool proposed, unless the person said no to it before."""
-        for proposal in changes:
-            old = self._changes.get(proposal.path)
-            if proposal is not old:
-                self.rejections.check(old, proposal)
+        self._check_rejections(changes)
         self.changes = changes
         self.seen.note(path, self._known(path))
         self._on_interest(path)
+
+    def _check_rejections(self, changes: Changeset) -> None:
+        for path in _different(self._changes, changes):
+            proposal = changes.get(path)
+            if proposal is not None:
+                self.rejections.check(self._changes.get(path), proposal)
 
     def _known(self, path: Path) -> str | None:
         try:
@@ -203,6 +275,13 @@ class Files:
             raise ToolError("The content begins with a byte order mark (U+FEFF), which the file has not. Leave it out.")
         return text[1:]
 
+    def _check_no_repository(self, path: Path) -> None:
+        if is_repository(self.root.relative(path)) or in_git_folder(self.root.path, path):
+            raise ToolError(
+                f"{self.root.relative(path)} belongs to the repository itself (.git) and is not edited. "
+                "If it must change, tell the user how."
+            )
+
     def _check_place(self, path: Path) -> None:
         """A file cannot be below a file, on the disk or among the proposals."""
         for folder in path.parents:
@@ -212,10 +291,11 @@ class Files:
                 raise ToolError(f"{self.root.relative(folder)} is a file, so nothing can be put below it.")
             if folder.is_dir():
                 break
-        below = (Path(proposal.target) for proposal in self._changes if proposal.proposed is not None)
-        inside = next((other for other in below if path in other.parents), None)
+        below = (proposal.target for proposal in self._changes if proposal.proposed is not None)
+        inside = next((target for target in below if target.startswith(f"{path}{os.sep}")), None)
         if inside is not None:
-            raise ToolError(f"{self.root.relative(path)} is a folder: {self.root.relative(inside)} is proposed in it.")
+            name = self.root.relative(Path(inside))
+            raise ToolError(f"{self.root.relative(path)} is a folder: {name} is proposed in it.")
 
     def observe(self, path: Path) -> None:
         """Looks at the person's file again: a proposal for it moves along with what they changed."""
@@ -231,3 +311,10 @@ class Files:
         for proposal in list(self._changes):
             self.person.forget(Path(proposal.path))
             self.observe(Path(proposal.path))
+
+
+def _different(old: Changeset, new: Changeset) -> list[str]:
+    """The paths for which two changesets do not propose the same."""
+    before, after = old.files, new.files
+    made = [path for path, proposal in after.items() if before.get(path) is not proposal]
+    return [*made, *(path for path in before if path not in after)]

@@ -23,7 +23,8 @@ class _Held:
 class PersonsFiles:
     """Reads. An open document is the truth about its file, dirty or not; the disk is, where it is closed."""
 
-    def __init__(self, buffers: Buffers) -> None:
+    def __init__(self, root: Path, buffers: Buffers) -> None:
+        self.root = root
         self._buffers = buffers
         self._held: dict[Path, _Held] = {}
         self._read: dict[Path, tuple[Signature, DiskText]] = {}
@@ -66,7 +67,7 @@ class PersonsFiles:
         known = self._read.get(path)
         if known is not None and known[0] == signature:
             return known[1]
-        data = read_bytes(path)
+        data = read_bytes(path, self.root)
         if data is None:
             return None
         disk = self._as_it_was(path, data)

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def executable() -> str:
 
 async def records(
     arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
-) -> AsyncIterator[bytes | None]:
+) -> AsyncGenerator[bytes | None, None]:
     """What `rg` prints, cut at `end`; None for a record beyond MAX_RECORD bytes. Closing it ends the process.
 
     Raises:
@@ -70,7 +70,7 @@ async def records(
 async def file_names(folder: str, cwd: Path, most: int) -> set[str]:
     """The files below a folder (or the file itself) that no rule ignores, relative to `cwd`, at most so many."""
     names: set[str] = set()
-    async with aclosing(records(["--files", "--null", "--", folder], cwd, end=b"\0")) as output:  # type: ignore[type-var]
+    async with aclosing(records(["--files", "--null", "--", folder], cwd, end=b"\0")) as output:
         async for name in output:
             if name:
                 names.add(plain_name(name.decode("utf-8", "replace")))

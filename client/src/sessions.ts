@@ -1,0 +1,113 @@
+// What a person does with sessions: show another one, go on with one, say something to one that runs, delete one.
+
+import * as vscode from "vscode";
+import type { Conversation } from "./conversation";
+import { plural } from "./figures";
+import { method, type OpenedSession } from "./protocol";
+import type { Runs } from "./runs";
+import { NotStarted, type AgentServer } from "./server";
+import { sessionNodes, type SessionNode } from "./sessionRows";
+import type { Session, Store } from "./state";
+
+const MOMENT = 5000;
+
+export class Sessions implements vscode.Disposable {
+  private readonly asked = new Set<string>();
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly runs: Runs,
+    private readonly conversation: Conversation,
+  ) {
+    this.unsubscribe = store.onChange((_, session) => {
+      if (session === store.active) void this.fill(session);
+    });
+  }
+
+  dispose(): void {
+    this.unsubscribe();
+  }
+
+  /** The plan, the proposals and the conversation are those of this session from now on; runs of others go on. */
+  async show(sessionId: string): Promise<void> {
+    this.store.show(sessionId);
+    await this.conversation.follow();
+  }
+
+  /** A further task in a session, the one of the row or one that the person picks. */
+  async goOn(node?: Partial<SessionNode>): Promise<void> {
+    const session = node?.sessionId === undefined ? await this.pick() : this.store.get(node.sessionId);
+    if (!session) return;
+    await this.show(session.id);
+    await this.runs.followUp("Agent: Continue");
+  }
+
+  /** A word to the run under way: the one that is shown, or else the only one. */
+  async tell(): Promise<void> {
+    const session = this.listener();
+    if (!session) {
+      void vscode.window.showInformationMessage("The agent of this task is not working, so it would not hear you. “Agent: Follow Up” goes on with it.");
+      return;
+    }
+    const text = await vscode.window.showInputBox({
+      title: `Agent: Tell the Agent (“${session.title}”)`,
+      prompt: "It hears you after the step that it is at, and goes on with that in mind.",
+      placeHolder: "What should it know?",
+      ignoreFocusOut: true,
+    });
+    if (text === undefined || text.trim() === "") return;
+    const told = await this.ask<{ queued: number }>(method.steer, { sessionId: session.id, text });
+    if (told) vscode.window.setStatusBarMessage("The agent will hear you after this step.", MOMENT);
+  }
+
+  /** Forgets a session. What would be lost with it is said before. */
+  async delete({ sessionId }: SessionNode): Promise<void> {
+    const session = this.store.get(sessionId);
+    const files = session?.row?.pendingFiles ?? 0;
+    if (session && files > 0) {
+      const detail = `${plural(files, "file")} with proposed changes that you have not decided on ${files === 1 ? "goes" : "go"} with it. Your files stay as they are.`;
+      const sure = await vscode.window.showWarningMessage(`Delete “${session.title}”?`, { modal: true, detail }, "Delete");
+      if (sure === undefined) return;
+    }
+    if ((await this.ask<null>(method.deleteSession, { sessionId })) === undefined) return;
+    this.store.remove(sessionId);
+    const shown = this.store.active;
+    if (shown) await this.show(shown.id);
+  }
+
+  private listener(): Session | undefined {
+    const running = this.store.sessions.filter((session) => session.running);
+    return running.find((session) => session === this.store.active) ?? (running.length === 1 ? running[0] : undefined);
+  }
+
+  private async pick(): Promise<Session | undefined> {
+    const idle = this.store.listed.filter(({ running }) => !running);
+    if (idle.length === 0) {
+      void vscode.window.showInformationMessage("There is no task to go on with.");
+      return undefined;
+    }
+    const choices = sessionNodes(idle, this.store.active, Date.now()).map(({ icon, label, description, sessionId }) => ({ label: `$(${icon}) ${label}`, description, sessionId }));
+    const chosen = await vscode.window.showQuickPick(choices, { title: "Agent: Continue Session", placeHolder: "Which task should go on?" });
+    return chosen && this.store.get(chosen.sessionId);
+  }
+
+  /** The conversation of a session that an earlier window left, which this one has not seen. */
+  private async fill({ id, row, entries }: Session): Promise<void> {
+    // one without a title has not run yet
+    if (!row?.title || entries.length > 0 || this.asked.has(id)) return;
+    this.asked.add(id);
+    const opened = await this.ask<OpenedSession>(method.openSession, { sessionId: id });
+    if (opened) this.store.fill(opened);
+  }
+
+  private async ask<Result>(name: string, params: object): Promise<Result | undefined> {
+    try {
+      return await this.server.request<Result>(name, params);
+    } catch (error) {
+      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CommandOutput } from "../src/commandOutput";
+import { hasBelow, nodesBelow, planNodes, type PlanNode } from "../src/planNodes";
+import type { AgentEvent, CommandEnded, CommandStarted, Plan } from "../src/protocol";
+import { Store } from "../src/state";
+import { plainOutput } from "../src/text";
+import { params } from "./goldens";
+
+const started = params<CommandStarted>("event.command");
+const ended = params<CommandEnded>("event.command_ended");
+const shown = (nodes: readonly PlanNode[]): string[] => nodes.map((node) => ("row" in node ? `${node.row.label} | ${node.row.description}` : node.kind));
+
+function begun(): Store {
+  const store = new Store();
+  store.begin(started.sessionId, "Task");
+  store.setPlan(params<Plan>("plan"));
+  return store;
+}
+
+test("a command that runs has a row below its step until it has ended", () => {
+  const store = begun();
+  const session = store.active;
+  assert.ok(session);
+  const below = (): string[] => planNodes(session).flatMap((node) => shown(nodesBelow(session, node, (uri) => uri)));
+  const before = below();
+  store.addEvent(started);
+  assert.deepEqual(below(), [...before, "cmd-1: npm run dev | running"]);
+  const step = planNodes(session).find((node) => node.kind === "item" && node.item.id === "2");
+  assert.ok(step?.kind === "item" && hasBelow(step));
+  store.addEvent(ended);
+  assert.deepEqual(below(), before);
+});
+
+test("a command of no step has its row above the steps", () => {
+  const store = begun();
+  store.addEvent({ ...started, itemId: null, handle: null });
+  assert.ok(store.active);
+  assert.equal(shown(planNodes(store.active))[0], "npm run dev | running");
+});
+
+test("events are told one by one, and no longer after the end", () => {
+  const store = begun();
+  const heard: AgentEvent[] = [];
+  const leave = store.onEvent((event) => heard.push(event));
+  store.addEvent(started);
+  leave();
+  store.addEvent(ended);
+  assert.deepEqual(heard, [started]);
+});
+
+test("a terminal shows the command, where it runs, its colours, and how it ended", () => {
+  const output = new CommandOutput(started);
+  assert.equal(output.name, "cmd-1: npm run dev");
+  assert.equal(output.add("\x1b[31mred\n10%\r20%"), "\x1b[31mred\r\n10%\r20%");
+  assert.equal(output.end(ended), "\x1b[0m\r\n\x1b[2m[stopped · 1 min 2 s · in the sandbox]\x1b[0m\r\n");
+  assert.equal(
+    output.text,
+    "\x1b[1m$ npm run dev\x1b[0m\r\n\x1b[2min the sandbox · /project\x1b[0m\r\n\x1b[31mred\r\n10%\r20%\x1b[0m\r\n\x1b[2m[stopped · 1 min 2 s · in the sandbox]\x1b[0m\r\n",
+  );
+});
+
+test("in the line above nothing hides", () => {
+  const output = new CommandOutput({ ...started, command: "echo \x1b[8m\u202e; rm x", handle: null });
+  assert.ok(output.text.startsWith("\x1b[1m$ echo \\u{1b}[8m\\u{202e}; rm x\x1b[0m\r\n"));
+});
+
+test("of a long output the newest is kept, and it is said that something is left out", () => {
+  const output = new CommandOutput(started);
+  for (let n = 0; n < 30_000; n++) output.add(`a line of forty characters, number ${n}\n`);
+  assert.ok(output.text.length < 1_100_000);
+  assert.match(output.text, /left out \.\.\.\]\S+\r\na line of forty characters, number \d+\r\n/);
+  assert.ok(output.text.endsWith("number 29999\r\n"));
+});
+
+test("in the conversation there are no colours, and of a progress bar there is the last state", () => {
+  assert.equal(plainOutput("\x1b[1;31mred\x1b[0m\r\n10%\r100%\ndone\r"), "red\r\n100%\ndone\r");
+});

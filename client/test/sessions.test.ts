@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { conversationMarkdown } from "../src/markdown";
+import type { AgentEvent, Edits, OpenedSession, Plan, SessionList } from "../src/protocol";
+import { ago, sessionNodes } from "../src/sessionRows";
+import { Store } from "../src/state";
+import { golden, params } from "./goldens";
+
+const list = params<SessionList>("sessions").sessions;
+const [first, second] = list.map(({ sessionId }) => sessionId) as [string, string];
+const now = Date.parse(list[0]?.updatedAt ?? "") + 5 * 60_000;
+
+function listed(): Store {
+  const store = new Store();
+  store.setRows(list);
+  return store;
+}
+
+test("a session's row says how it stands, what is left to review, when it was, and whether it is shown", () => {
+  const store = listed();
+  store.show(first);
+  const [one, two] = sessionNodes(store.listed, store.active, now);
+  assert.deepEqual([one?.label, one?.description, one?.icon, one?.shown], ["翻譯問候語", "1/3 · 2 files · 5 min ago", "sync~spin", true]);
+  assert.equal(one?.spoken, "翻譯問候語, shown, running, 1 of 3 steps, 2 files to review, 5 min ago");
+  assert.deepEqual([two?.label, two?.description, two?.icon, two?.shown], ["New task", "interrupted · 6 min ago", "debug-pause", false]);
+});
+
+test("a session that waits for the person says so before all else, and one with its plan done is marked", () => {
+  const store = listed();
+  store.question({ sessionId: first, toolCallId: "1", question: "Which?", options: [] });
+  assert.deepEqual(sessionNodes(store.listed, undefined, now)[0]?.description.split(" · ")[0], "waits for you");
+  store.setRows(list.map((row) => ({ ...row, state: "idle", completed: row.total })));
+  assert.deepEqual(sessionNodes(store.listed, undefined, now).map(({ icon }) => icon), ["question", "circle-outline"]);
+  store.end(first, { stopReason: "end_turn", message: "", record: "" });
+  assert.deepEqual(sessionNodes(store.listed, undefined, now).map(({ icon }) => icon), ["pass", "circle-outline"]);
+});
+
+test("how long ago", () => {
+  const minute = 60_000;
+  assert.deepEqual([-1, 59_000, minute, 59 * minute, 60 * minute, 47 * 60 * minute, 48 * 60 * minute].map(ago), [
+    "just now", "just now", "1 min ago", "59 min ago", "1 h ago", "1 day ago", "2 days ago",
+  ]);
+});
+
+test("what is told of one session leaves what is shown of another as it is", () => {
+  const store = new Store();
+  store.begin(first, "One");
+  store.setPlan({ ...params<Plan>("plan"), sessionId: second });
+  store.setEdits({ ...params<Edits>("edits"), sessionId: second });
+  store.addEvent({ ...params<AgentEvent>("event.text"), sessionId: second });
+  assert.deepEqual([store.active?.id, store.active?.plan, store.active?.edits, store.active?.entries.length], [first, undefined, undefined, 1]);
+  store.show(second);
+  assert.equal(store.active?.plan?.sessionId, second);
+});
+
+test("the newest of the others is shown instead of a deleted one", () => {
+  const store = listed();
+  store.show(first);
+  store.remove(first);
+  assert.deepEqual([store.active?.id, store.listed.map(({ id }) => id)], [second, [second]]);
+  store.remove(second);
+  assert.equal(store.active, undefined);
+});
+
+test("without its server no session is listed, and the one that is shown stays readable", () => {
+  const store = listed();
+  store.begin(first, "One");
+  store.lost();
+  assert.deepEqual([store.listed, store.active?.id, store.active?.entries.at(-1)?.kind], [[], first, "end"]);
+});
+
+test("an earlier conversation can be read, and what was said to the run stands in it", () => {
+  const store = listed();
+  const opened = golden<OpenedSession>("sessions.open.result").result;
+  assert.ok(opened);
+  store.fill(opened);
+  store.addEvent(params<AgentEvent>("event.steered"));
+  const session = store.get(first);
+  assert.ok(session);
+  const text = conversationMarkdown(session, (uri) => uri);
+  for (const part of ["翻譯問候語 👋", "✓ read\\_file src/問候.py", "It greets in Chinese now.", "**You**, while it works\n\n> 用您好 (say it politely)"]) {
+    assert.ok(text.includes(part), `${part} in ${text}`);
+  }
+});

@@ -1,0 +1,164 @@
+"""How full the model's window is, and how room is made in it (docs/plan.md L15). Pure: values in, values out.
+
+Old results of tools give way to a note, many at once, so that the provider's cache of the conversation's beginning is
+lost once and not in each round. Where that is not enough, a summary stands for all but the last answer and its
+results. Both keep the pairs of calls and results whole.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairlead.agent.messages import Block, Message, text_block
+
+FULL = 0.8  # of the window: time to make room
+ROOM = 0.5  # so full it may be afterwards
+ENOUGH = 0.65  # where clearing leaves more than this, only a summary helps
+WORTH = 0.1  # a summary that stands for less is not asked for
+CHARS_PER_TOKEN = 4  # a rough guess, for what no answer has told the size of
+LAST_ROUND = 2  # messages: an answer and what came of it
+SHORT = 400  # characters: a result of this length is not worth a note
+
+CLEARED = "[Cleared to make room: {what}, {lines}. Make the call again if you need it, for a part if it is long.]"
+SUMMARISE = (
+    "<summarise>This conversation no longer fits. Write the summary that you go on from: what is not in it is lost. "
+    "The user's words, the plan and the proposals are kept beside it. Say what was found out (files, names, lines that "
+    "matter), what was done and why, what failed, what is under way, and what comes next. Answer with text only, call "
+    "no tool.</summarise>"
+)
+SUMMARY = """<summary>
+What went before was too long and gave way to this summary.
+
+{summary}
+
+The plan now:
+{plan}
+
+The proposals now:
+{proposals}
+</summary>"""
+NO_SUMMARY = "(No summary could be made of it. Look around again before you go on.)"
+_OURS = re.compile(r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode)>")
+
+
+@dataclass
+class Window:
+    """The model's window, in tokens.
+
+    `limit` is None while it is not known; `used` is what the last request and its answer took, 0 before the first.
+    """
+
+    limit: int | None = None
+    used: int = 0
+
+    def expected(self, messages: Sequence[Message]) -> int:
+        """About how many tokens a request with these messages takes; the last one is new since the last answer."""
+        if not self.used:
+            return size(messages) // CHARS_PER_TOKEN
+        return self.used + size(messages[-1:]) // CHARS_PER_TOKEN
+
+    def is_full(self, messages: Sequence[Message]) -> bool:
+        return self.limit is not None and self.expected(messages) >= FULL * self.limit
+
+    def overflowed(self, messages: Sequence[Message]) -> None:
+        """A request with these messages was refused for its length: the limit is below what was thought."""
+        known = max(self.used, self.expected(messages) // 2)
+        self.limit = min(known, self.limit or known)
+
+
+def is_ours(text: str) -> bool:
+    """Whether a text of a user message is Fairlead's own, neither the person's words nor what they decided."""
+    return _OURS.match(text) is not None
+
+
+def size(messages: Sequence[Message]) -> int:
+    """Characters, near enough."""
+    return sum(_length(block) for message in messages for block in message["content"])
+
+
+def _length(block: Block) -> int:
+    match block:
+        case {"type": "tool_use", "input": given}:
+            return len(json.dumps(given, ensure_ascii=False))
+        case {"type": "tool_result", "content": str(text)} | {"type": "text", "text": str(text)}:
+            return len(text)
+        case _:
+            return sum(len(value) for value in block.values() if isinstance(value, str))
+
+
+def cleared(
+    messages: Sequence[Message], free: int, lasting: Callable[[str], bool], last_round: int = LAST_ROUND
+) -> list[Message]:
+    """The messages with results replaced by notes, the oldest first, until about `free` characters are free.
+
+    The last round (so many messages) stays whole, and so do results of tools that are `lasting`. Messages without a
+    change are the same objects.
+    """
+    calls = _calls(messages)
+    new = list(messages)
+    for index, message in enumerate(messages[: len(messages) - last_round]):
+        if free <= 0:
+            break
+        content = list[Block](message["content"])
+        for place, block in enumerate(content):
+            call = calls.get(block.get("tool_use_id", ""))
+            if free <= 0 or call is None or lasting(call["name"]) or len(block["content"]) <= SHORT:
+                continue
+            content[place] = {**block, "content": _note(call, block["content"])}
+            free -= len(block["content"]) - len(content[place]["content"])
+        if content != message["content"]:
+            new[index] = {**message, "content": content}
+    return new
+
+
+def _calls(messages: Sequence[Message]) -> Mapping[str, Block]:
+    blocks = (block for message in messages for block in message["content"])
+    return {block["id"]: block for block in blocks if block["type"] == "tool_use"}
+
+
+def _note(call: Block, text: str) -> str:
+    given: dict[str, Any] = call["input"]
+    about = next((value for value in given.values() if isinstance(value, str)), "")
+    what = f"{call['name']} {' '.join(about.split())[:80]}".strip()
+    count = text.count("\n") + 1
+    return CLEARED.format(what=what, lines=f"{count} line{'' if count == 1 else 's'}")
+
+
+def summary_request(messages: Sequence[Message]) -> list[Message]:
+    """The messages of the request that asks for a summary: the conversation, with the question at its end."""
+    last = messages[-1]
+    return [*messages[:-1], {**last, "content": [*last["content"], text_block(SUMMARISE)]}]
+
+
+def gained(messages: Sequence[Message], lasting: Callable[[str], bool]) -> int:
+    """For how many characters a summary would stand: all before the last round but the person's words."""
+    old = messages[:-LAST_ROUND]
+    return size(old) - sum(map(len, _words(old, lasting)))
+
+
+def summarised(
+    messages: Sequence[Message], summary: str, plan: str, proposals: str, lasting: Callable[[str], bool]
+) -> list[Message]:
+    """The conversation with a summary for all but its last round.
+
+    The person's words stay verbatim, answers to questions that they were asked too.
+    """
+    old, rest = messages[:-LAST_ROUND], messages[-LAST_ROUND:]
+    text = SUMMARY.format(summary=summary or NO_SUMMARY, plan=plan, proposals=proposals or "None.")
+    blocks = [text_block(words) for words in _words(old, lasting)]
+    return [{"role": "user", "content": [*blocks, text_block(text)]}, *rest]
+
+
+def _words(messages: Sequence[Message], lasting: Callable[[str], bool]) -> Iterator[str]:
+    calls = _calls(messages)
+    for message in messages:
+        if message["role"] != "user":
+            continue
+        for block in message["content"]:
+            call = calls.get(block.get("tool_use_id", ""))
+            if block["type"] == "text" and not is_ours(block["text"]):
+                yield block["text"]
+            elif call is not None and call["name"] != "todo" and lasting(call["name"]):
+                yield f"{json.dumps(call['input'], ensure_ascii=False)}: {block['content']}"

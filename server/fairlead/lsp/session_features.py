@@ -1,0 +1,48 @@
+"""The handlers about sessions as such: make, list, open and delete one; speak to one that runs, and stop it."""
+
+from typing import Any
+
+from fairlead.lsp import convert
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.params import Params
+from fairlead.lsp.server import AgentServer
+from fairlead.session.listing import transcript
+
+
+async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
+    return {"sessionId": server.sessions.create(params.optional_text("title") or "").id}
+
+
+async def list_sessions(server: AgentServer, _: Params) -> wire.SessionsWire:
+    return convert.sessions(server.sessions.rows())
+
+
+async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
+    """The session as it is now, its proposals on the files as they are now."""
+    session = server.sessions.get(params.text("sessionId"))
+    session.files.observe_all()
+    session.publish()
+    return {
+        "sessionId": session.id,
+        "state": session.state,
+        "plan": convert.plan(session.id, session.plan_state()),
+        "edits": convert.edits(session.id, session.root, session.edits()),
+        "transcript": convert.transcript(transcript(session.history.messages)),
+    }
+
+
+async def delete_session(server: AgentServer, params: Params) -> None:
+    await server.sessions.delete(params.text("sessionId"))
+
+
+async def steer(server: AgentServer, params: Params) -> wire.SteerResult:
+    return {"queued": server.sessions.get(params.text("sessionId")).steer(params.text("text"))}
+
+
+async def cancel(server: AgentServer, params: Params) -> None:
+    server.sessions.get(params.text("sessionId")).cancel()
+
+
+def shutdown(server: AgentServer, _: Any) -> None:
+    for session in server.sessions:
+        session.leave()

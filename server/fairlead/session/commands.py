@@ -1,0 +1,89 @@
+"""How a session's commands run: in which place, who decides, what they see and what becomes of their changes."""
+
+import asyncio
+from collections.abc import Callable
+from functools import lru_cache
+
+from fairlead.agent.events import Event
+from fairlead.agent.tool import RunningCall
+from fairlead.session.host import Host
+from fairlead.shell.background import BackgroundCommands
+from fairlead.shell.direct import DirectLayer
+from fairlead.shell.layer import Changes, Layer, View, Where
+from fairlead.shell.policy import Verdict, decide
+from fairlead.shell.rules import Rule
+from fairlead.tools.captured import capture, proposed_entries
+from fairlead.tools.commands import Commands
+from fairlead.workspace.files import Files
+from fairlead.workspace.protected import is_repository, protected_files
+from fairlead.workspace.secrets import find_secrets
+
+
+class SessionCommands:
+    """One session's. Its layer is made for the first command, and kept for the next ones."""
+
+    def __init__(self, files: Files, host: Host, emit: Callable[[Event | None], None]) -> None:
+        self._files, self._host, self._emit = files, host, emit
+        self.background = BackgroundCommands()
+        self._direct = DirectLayer(files.root.path)
+        self._layer: asyncio.Task[Layer] | None = None
+
+    async def ready(self) -> Commands:
+        """What the tools of a run work with."""
+        found = await self._host.layers.capability(self._files.root)
+        return Commands(
+            layer=self._opened,
+            direct=self._direct,
+            view=self._view,
+            captured=self._captured,
+            decide=self._decide,
+            emit=self._emit,
+            timeout=self._host.settings.bash.timeout_seconds,
+            background=self.background,
+            unavailable=found.reason,
+        )
+
+    def stop(self) -> None:
+        """The person stops what is going on: with the run go the commands in the background."""
+        self.background.stop()
+
+    async def aclose(self) -> None:
+        await self.background.aclose()
+        if self._layer is not None:
+            await (await self._layer).aclose()
+
+    async def _opened(self) -> Layer:
+        if self._layer is None or (self._layer.done() and self._layer.exception() is not None):
+            self._layer = asyncio.create_task(self._host.layers.open(self._files.root))
+        return await asyncio.shield(self._layer)
+
+    async def _view(self) -> View:
+        """Made right before the command runs: a question may have stood open, and secrets may have come meanwhile."""
+        root = self._files.root.path
+        secrets, protected = await asyncio.gather(find_secrets(root), asyncio.to_thread(protected_files, root))
+        closed = [name for name in protected if not is_repository(name)]
+        # what a link leads to outside cannot be hidden in the workspace, so the link is
+        proposed = {**proposed_entries(self._files), **dict.fromkeys(secrets.outside)}
+        return View(proposed, hidden=secrets.names, read_only=closed)
+
+    async def _captured(self, changes: Changes, call: RunningCall) -> str:
+        lines = await capture(self._files, changes, call.item_id, call.id)
+        self._emit(None)
+        return "\n".join(lines)
+
+    def _decide(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Verdict:
+        settings = self._host.settings
+        return decide(
+            command,
+            where=where,
+            network=network,
+            unsandboxed=unsandboxed,
+            approvals=settings.approvals,
+            allow=_rules(settings.bash.allow),
+            deny=_rules(settings.bash.deny),
+        )
+
+
+@lru_cache(maxsize=4)
+def _rules(texts: tuple[str, ...]) -> tuple[Rule, ...]:
+    return tuple(map(Rule.parse, texts))

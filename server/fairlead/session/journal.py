@@ -1,0 +1,345 @@
+"""The journals of the sessions: a file each, to which a line is added for each change, so that a kill loses nothing.
+
+`sessions/ID.jsonl` begins with a line that says what it is (format, session, workspace). Each further line is an entry
+(entries.py) or, behind the entries of a session at rest, its row in the list. Beside it, `ID.lock` is held by the
+process that has the session. No key and no environment is in any of it, but for what commands wrote.
+"""
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fairlead.session.entries import Written, fold
+from fairlead.session.lock import Lock, Taken
+from fairlead.session.state import SessionState
+from fairlead.session.values import Json
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+AGAIN = 5.0  # seconds from a failed write to the next try
+GROWN = 4  # how many times its size after the last rewriting a journal may have
+SMALL = 1_000_000  # bytes: below that a journal is not rewritten
+TAIL = 4096  # bytes in which the last line of a session at rest is looked for
+
+CANNOT = "This task cannot be kept for the next start: {reason}. It goes on, and keeping it is tried again."
+UNREADABLE = "The kept task {name} cannot be read ({reason}). It is left as it is."
+
+
+@dataclass(frozen=True, slots=True)
+class AtRest:
+    """A session with nothing left to decide, as the list shows it."""
+
+    title: str
+    updated: float
+    completed: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A journal that is there: of which workspace, and the session's row if it is at rest."""
+
+    id: str
+    root: str
+    at_rest: AtRest | None
+
+
+class Journal:
+    """One session's. Writing never raises: what cannot be written is said once, and tried again as a whole."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        head: Json,
+        warn: Callable[[str], None],
+        clock: Callable[[], float],
+        lock: Lock | None = None,
+    ) -> None:
+        """`path` None: nothing is kept. `lock` is given where the file is there already."""
+        self._path, self._head, self._warn, self._clock, self._lock = path, head, warn, clock, lock
+        self._written = Written()
+        self._file: int | None = None
+        self._size = self._least = 0
+        self._again_at: float | None = None
+        self._warned = False
+
+    def load(self) -> SessionState:
+        """What the file says, but for a last line that was not written whole.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: it is no journal, or one of another format.
+        """
+        assert self._path is not None
+        data = self._path.read_bytes()
+        whole, newline, _ = data.rpartition(b"\n")
+        folded = fold(entry for entry in _lines(whole) if "row" not in entry)
+        self._written, self._size = Written(folded), len(whole) + len(newline)
+        try:
+            self._file = _opened(self._path)
+            os.ftruncate(self._file, self._size)
+        except OSError as error:
+            self._failed(error)
+        return folded.state
+
+    def write(self, state: SessionState) -> None:
+        """Adds what has changed."""
+        if self._path is None or (self._again_at is not None and self._clock() < self._again_at):
+            return
+        if self._file is None:
+            self._write_whole(state)
+            return
+        entry = self._written.entry(state)
+        if entry is None:
+            return
+        data = _encoded(entry) + _row(state)
+        try:
+            done = os.write(self._file, data)
+            if done < len(data):
+                os.ftruncate(self._file, self._size)
+                raise OSError("only a part could be written; the disk may be full")
+        except OSError as error:
+            self._failed(error)
+            return
+        self._size += len(data)
+
+    def tidy(self, state: SessionState) -> None:
+        """Writes the file anew where it has grown far beyond what it says."""
+        if self._file is not None and self._size > max(SMALL, GROWN * self._least):
+            self._write_whole(state)
+
+    def delete(self) -> None:
+        """Takes the file away; nothing is written from now on.
+
+        Raises:
+            OSError: it cannot be removed.
+        """
+        path, self._path = self._path, None
+        self._close_file()
+        if path is not None:
+            _remove(path)
+        if self._lock is not None:
+            self._lock.remove()
+            self._lock = None
+
+    def close(self) -> None:
+        """Lets another process have the session."""
+        self._path = None
+        self._close_file()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _write_whole(self, state: SessionState) -> None:
+        """Makes the file, or puts another one with the same meaning in its place."""
+        assert self._path is not None
+        written = Written()
+        entry = written.entry(state)
+        if entry is None:
+            return
+        data = _encoded(self._head) + _encoded(entry) + _row(state)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = self._lock or Lock(self._path.with_suffix(".lock"))
+            fresh = _write_beside(self._path, data)
+            self._close_file()
+            os.replace(fresh, self._path)
+            self._file = _opened(self._path)
+        except (OSError, Taken) as error:
+            if self._file is None:
+                self._failed(error)
+            else:  # the old file still says all
+                self._least = self._size
+            return
+        self._written, self._again_at = written, None
+        self._size = self._least = len(data)
+
+    def _failed(self, error: OSError | Taken) -> None:
+        """The file stays a while behind; the next time all of it is written, as entries are missing."""
+        self._close_file()
+        self._again_at = self._clock() + AGAIN
+        reason = "it is open elsewhere" if isinstance(error, Taken) else error.strerror or str(error)
+        log.warning("a journal cannot be written: %s", error)
+        if not self._warned:
+            self._warned = True
+            self._warn(CANNOT.format(reason=reason))
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+@dataclass
+class Journals:
+    """The folder of journals. Without a folder nothing is kept.
+
+    `warn` tells the person, `clock` seconds.
+    """
+
+    folder: Path | None = None
+    warn: Callable[[str], None] = log.warning
+    clock: Callable[[], float] = time.monotonic
+    _said: set[str] = field(default_factory=set[str])
+
+    def new(self, session_id: str, root: str) -> Journal:
+        """The journal of a new session; its file is made with the first entry."""
+        return Journal(self._path(session_id), _head(session_id, root), self.warn, self.clock)
+
+    def unkept(self) -> Journal:
+        """One that keeps nothing."""
+        return Journal(None, {}, self.warn, self.clock)
+
+    def found(self) -> Iterator[Found]:
+        """The journals that are there, the one that was written last first."""
+        if self.folder is None or not self.folder.is_dir():
+            return
+        for path in sorted(self.folder.glob("*.jsonl"), key=_written_at, reverse=True):
+            try:
+                yield _look(path)
+            except (OSError, ValueError) as error:
+                self.unreadable(path.stem, error)
+
+    def open(self, found: Found) -> tuple[Journal, SessionState]:
+        """A journal that is there, and what it says.
+
+        Raises:
+            Taken: another process has the session.
+            OSError: the file is gone or cannot be read.
+            ValueError: it cannot be understood.
+        """
+        path = self._path(found.id)
+        assert path is not None
+        try:
+            lock = Lock(path.with_suffix(".lock"))
+        except OSError:
+            lock = None  # nothing can be written here, so nobody's journal can be mixed up; it is tried again then
+        journal = Journal(path, _head(found.id, found.root), self.warn, self.clock, lock)
+        try:
+            return journal, journal.load()
+        except (OSError, ValueError):
+            journal.close()
+            raise
+
+    def remove(self, found: Found) -> None:
+        """Takes away a session at rest, if no process has it and it can be."""
+        path = self._path(found.id)
+        assert path is not None
+        try:
+            lock = Lock(path.with_suffix(".lock"))
+            _remove(path)
+            lock.remove()
+        except (OSError, Taken) as error:
+            log.warning("an old session stays: %s", error)
+
+    def unreadable(self, session_id: str, error: Exception) -> None:
+        """Says once of a file that it cannot be read."""
+        if session_id not in self._said:
+            self._said.add(session_id)
+            self.warn(UNREADABLE.format(name=session_id, reason=error))
+
+    def _path(self, session_id: str) -> Path | None:
+        return self.folder / f"{session_id}.jsonl" if self.folder is not None else None
+
+
+def _head(session_id: str, root: str) -> Json:
+    return {"format": FORMAT, "id": session_id, "root": root}
+
+
+def _encoded(value: Json) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+def _row(state: SessionState) -> bytes:
+    """The line that spares the next start the rest of the file."""
+    if state.phase != "idle" or len(state.changes):
+        return b""
+    return _encoded({"row": [state.title, state.updated, state.plan.completed, len(state.plan.items)]})
+
+
+def _lines(data: bytes) -> Iterator[Json]:
+    """The lines behind the first, which is checked.
+
+    Raises:
+        ValueError: this is no journal of this format.
+    """
+    head, *lines = data.split(b"\n")
+    _root(json.loads(head))
+    for line in lines:
+        entry = json.loads(line)
+        if not isinstance(entry, dict):
+            raise ValueError("a line is no entry")
+        yield entry
+
+
+def _root(head: object) -> str:
+    if not isinstance(head, dict) or head.get("format") != FORMAT or not isinstance(head.get("root"), str):
+        raise ValueError(f"its format is not {FORMAT}")
+    return head["root"]
+
+
+def _look(path: Path) -> Found:
+    """What the first and the last line say.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is no journal.
+    """
+    with path.open("rb") as file:
+        root = _root(json.loads(file.readline()))
+        file.seek(max(0, path.stat().st_size - TAIL))
+        last, _, torn = file.read().rpartition(b"\n")
+    return Found(path.stem, root, _at_rest(last.rpartition(b"\n")[2]) if not torn else None)
+
+
+def _at_rest(line: bytes) -> AtRest | None:
+    try:
+        title, updated, completed, total = json.loads(line)["row"]
+    except (ValueError, KeyError, TypeError):  # another entry, or the end of a long one
+        return None
+    return AtRest(title, updated, completed, total)
+
+
+def _written_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _remove(path: Path) -> None:
+    """Takes a journal away, with what a kill left of writing it anew.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    path.unlink(missing_ok=True)
+    path.with_suffix(".new").unlink(missing_ok=True)
+
+
+def _write_beside(path: Path, data: bytes) -> Path:
+    """Writes a file beside another one.
+
+    Raises:
+        OSError: it cannot be written; nothing of it stays.
+    """
+    fresh = path.with_suffix(".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
+    return fresh
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_APPEND)

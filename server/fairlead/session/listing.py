@@ -1,0 +1,85 @@
+"""The sessions as a list, and a conversation as lines to read. Pure: values in, values out."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fairlead.agent.context import is_ours
+from fairlead.agent.messages import Block, Message
+from fairlead.session.feedback import SAID
+from fairlead.session.journal import Found
+from fairlead.session.session import Session
+from fairlead.session.state import Phase
+
+_SAID = re.compile(re.escape(SAID).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A session in the list. `updated` is when its last run began or ended, in seconds since the epoch."""
+
+    id: str
+    title: str
+    updated: float
+    state: Phase
+    completed: int
+    total: int
+    pending_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What was said in a conversation; of a tool's call its name and what it was about."""
+
+    role: Literal["user", "assistant", "tool"]
+    text: str
+
+
+def rows(sessions: Iterable[Session], resting: Iterable[Found]) -> tuple[Row, ...]:
+    """The newest first. Those at rest are known by their journals alone."""
+    found = (*map(_row, sessions), *(_resting(one) for one in resting))
+    return tuple(sorted(found, key=lambda row: row.updated, reverse=True))
+
+
+def _resting(found: Found) -> Row:
+    rest = found.at_rest
+    assert rest is not None
+    return Row(found.id, rest.title, rest.updated, "idle", rest.completed, rest.total, 0)
+
+
+def _row(session: Session) -> Row:
+    plan = session.plan.snapshot()
+    return Row(
+        id=session.id,
+        title=session.title,
+        updated=session.updated,
+        state=session.state,
+        completed=plan.completed,
+        total=len(plan.items),
+        pending_files=len(session.files.changes),
+    )
+
+
+def transcript(messages: Sequence[Message]) -> list[Line]:
+    """The person's words, the model's and its calls. What the host adds for the model alone is left out."""
+    return [line for message in messages for line in _lines(message)]
+
+
+def _lines(message: Message) -> Iterator[Line]:
+    summed = message["content"][-1].get("text", "").startswith("<summary>")
+    for index, block in enumerate(message["content"]):
+        if block["type"] == "tool_use":
+            yield Line("tool", _call(block))
+        elif block["type"] == "text" and message["role"] == "assistant":
+            yield Line("assistant", block["text"])
+        elif block["type"] == "text":
+            said = _SAID.fullmatch(block["text"])
+            # behind a prompt and behind results stand the host's notes; before a summary all that the person said
+            if said or (not is_ours(block["text"]) and (index == 0 or summed)):
+                yield Line("user", said[1] if said else block["text"])
+
+
+def _call(block: Block) -> str:
+    about = next((value for value in block["input"].values() if isinstance(value, str)), "")
+    return f"{block['name']} {about}".strip()

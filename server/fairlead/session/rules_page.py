@@ -1,0 +1,59 @@
+"""How commands run here, as a page: in which place, when the person is asked, and what each of their rules means."""
+
+from collections.abc import Sequence
+
+from fairlead.session.host import Host
+from fairlead.shell.rules import Rule, denied_examples
+
+ASKED = {
+    "sandboxed": "You are asked for what goes beyond the sandbox: the network, or the workspace itself.",
+    "ask": "You are asked for every command that no rule of yours allows.",
+}
+
+
+async def rules_page(host: Host) -> str:
+    """Markdown.
+
+    Raises:
+        RequestRefused: no folder is open, or it is not trusted.
+    """
+    found = await host.layers.capability(host.workspace())
+    settings = host.settings
+    if found.place is None:
+        place = f"In the workspace itself, after a question: {found.reason}"
+        asked = "You are asked for every command that no rule of yours allows."
+    else:
+        maker = "bubblewrap" if found.bubblewrap else "Fairlead itself"
+        place = f"In a sandbox (made by {maker}), on the proposed files; what they change is proposed."
+        asked = ASKED[settings.approvals]
+    allow = [Rule.parse(text) for text in settings.bash.allow]
+    deny = [Rule.parse(text) for text in settings.bash.deny]
+    parts = ["# How commands run here", place, asked, *_allowed(allow), *_denied(deny)]
+    if not allow and not deny:
+        parts.append("You have no rules. `fairlead.bash.allow` and `fairlead.bash.deny` in your settings take them.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _allowed(rules: Sequence[Rule]) -> list[str]:
+    if not rules:
+        return []
+    rows = [_row(rule.text, rule.examples().matches, rule.examples().misses) for rule in rules]
+    return [
+        "## Run without a question",
+        "\n".join(["| rule | allows, for example | still asks |", "|---|---|---|", *rows]),
+    ]
+
+
+def _denied(rules: Sequence[Rule]) -> list[str]:
+    if not rules:
+        return []
+    rows = [_row(rule.text, denied_examples(rule)) for rule in rules]
+    return ["## Never run", "\n".join(["| rule | denies, for example |", "|---|---|", *rows])]
+
+
+def _row(rule: str, *cells: Sequence[str]) -> str:
+    return f"| {' | '.join([_code(rule), *(', '.join(map(_code, cell)) for cell in cells)])} |"
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('|', chr(92) + '|')}`"

@@ -1,0 +1,172 @@
+"""The values of a session's state as JSON, and back. Texts and steps have numbers; entries.py keeps the tables."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, astuple
+from itertools import groupby
+from typing import Any
+
+from fairlead.edits.origins import Origin, Origins
+from fairlead.edits.proposal import Proposal, Raw
+from fairlead.edits.undo import FileStep, Step
+from fairlead.plan import PlanItem
+from fairlead.plan.evidence import CommandRun, Evidence
+from fairlead.plan.history import PlanVersion
+from fairlead.plan.items import Wish
+from fairlead.session.feedback import Unheard
+from fairlead.workspace.rejections import Rejected
+
+Json = dict[str, Any]
+NumberOf = Callable[[str | None], int | None]
+Texts = Mapping[int, str]
+
+
+def items_json(items: tuple[PlanItem, ...]) -> list[Any]:
+    return [astuple(item) for item in items]
+
+
+def read_items(value: list[Any]) -> tuple[PlanItem, ...]:
+    return tuple(PlanItem(*item) for item in value)
+
+
+def version_json(version: PlanVersion) -> list[Any]:
+    return [version.revision, version.by, version.summary, version.reason, items_json(version.items)]
+
+
+def read_version(value: list[Any]) -> PlanVersion:
+    revision, by, summary, reason, items = value
+    return PlanVersion(revision, by, summary, reason, read_items(items))
+
+
+def wish_json(wish: Wish) -> Json:
+    return {"dropped": items_json(wish.dropped), "reworded": wish.reworded}
+
+
+def read_wish(value: Json) -> Wish:
+    return Wish(read_items(value["dropped"]), _pairs(value["reworded"]))
+
+
+def evidence_json(evidence: Evidence) -> Json:
+    return asdict(evidence)
+
+
+def read_evidence(value: Json) -> Evidence:
+    commands = tuple(CommandRun(**run) for run in value["commands"])
+    return Evidence(**{**value, "files": tuple(value["files"]), "commands": commands})
+
+
+def unheard_json(unheard: Unheard) -> Json:
+    return asdict(unheard)
+
+
+def read_unheard(value: Json) -> Unheard:
+    return Unheard(
+        said=tuple(value["said"]),
+        plan_edits=tuple(value["plan_edits"]),
+        accepted=_pairs(value["accepted"]),
+        items=tuple(value["items"]),
+        rejected=value["rejected"],
+        conflicts=_pairs(value["conflicts"]),
+    )
+
+
+def rejected_json(rejected: Rejected) -> list[Any]:
+    return [rejected.path, rejected.says.hex(), rejected.reason, rejected.warned]
+
+
+def read_rejected(value: list[Any]) -> Rejected:
+    path, says, reason, warned = value
+    return Rejected(path, bytes.fromhex(says), reason, warned)
+
+
+def proposal_json(proposal: Proposal, number: NumberOf) -> Json:
+    """`number` names a text."""
+    return {
+        "path": proposal.path,
+        "base": number(proposal.base),
+        "current": number(proposal.current),
+        "proposed": number(proposal.proposed),
+        "newPath": proposal.new_path,
+        "made": _origin_json(proposal.made),
+        "decided": sorted(proposal.decided),
+        "raw": _raw_json(proposal.raw),
+        "lines": _runs(proposal.origins.lines),
+        "gaps": _runs(proposal.origins.gaps),
+    }
+
+
+def read_proposal(value: Json, texts: Texts) -> Proposal:
+    base, current, proposed = (
+        texts[value[name]] if value[name] is not None else None for name in ("base", "current", "proposed")
+    )
+    return Proposal(
+        path=value["path"],
+        base=base,
+        current=current,
+        proposed=proposed,
+        origins=Origins(_of_runs(value["lines"]), _of_runs(value["gaps"])),
+        new_path=value["newPath"],
+        made=_origin(value["made"]),
+        decided=frozenset(value["decided"]),
+        raw=_raw(value["raw"]),
+    )
+
+
+def step_json(step: Step, number: NumberOf) -> Json:
+    files = [
+        {
+            "before": proposal_json(one.before, number),
+            "after": proposal_json(one.after, number),
+            "inFile": one.in_file,
+            "had": _raw_json(one.had),
+            "got": _raw_json(one.got),
+            "folders": one.folders,
+        }
+        for one in step.files
+    ]
+    return {"kind": step.kind, "label": step.label, "reason": step.reason, "files": files}
+
+
+def read_step(value: Json, texts: Texts) -> Step:
+    files = tuple(
+        FileStep(
+            read_proposal(one["before"], texts),
+            read_proposal(one["after"], texts),
+            one["inFile"],
+            _raw(one["had"]),
+            _raw(one["got"]),
+            tuple(one["folders"]),
+        )
+        for one in value["files"]
+    )
+    return Step(value["kind"], value["label"], files, value["reason"])
+
+
+def _pairs(value: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((one, other) for one, other in value)
+
+
+def _raw_json(raw: Raw) -> list[Any]:
+    return [b64encode(raw.data).decode() if raw.data is not None else None, raw.mode]
+
+
+def _raw(value: list[Any]) -> Raw:
+    data, mode = value
+    return Raw(b64decode(data) if data is not None else None, mode)
+
+
+def _origin_json(origin: Origin | None) -> list[Any] | None:
+    return [origin.order, origin.item_id, origin.call_id, *origin.over] if origin is not None else None
+
+
+def _origin(value: list[Any] | None) -> Origin | None:
+    return Origin(*value[:3], over=tuple(value[3:])) if value is not None else None
+
+
+def _runs(origins: tuple[Origin | None, ...]) -> list[list[Any]]:
+    """Equal neighbours as `[how many, which]`: most lines of a file are nobody's."""
+    return [[len(list(group)), _origin_json(origin)] for origin, group in groupby(origins)]
+
+
+def _of_runs(runs: list[list[Any]]) -> tuple[Origin | None, ...]:
+    return tuple(origin for count, value in runs for origin in [_origin(value)] * count)

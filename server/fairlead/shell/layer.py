@@ -1,0 +1,99 @@
+"""Where a command runs, what it sees there and what it leaves: the port that a system fills (docs/sandbox.md)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+Where = Literal["sandboxed", "workspace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file: its bytes, and its permission bits (None: those of the file that is there, else the usual ones)."""
+
+    data: bytes
+    mode: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a command shall see besides the files on the disk. Paths are relative to the workspace, with `/`.
+
+    `proposed` says what a file holds instead, None: it is not there. `hidden` are files that the command must not read,
+    `read_only` files and folders that it must not write; names that do not exist are passed over.
+    """
+
+    proposed: Mapping[str, Entry | None] = field(default_factory=dict[str, Entry | None])
+    hidden: Collection[str] = ()
+    read_only: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a command did to one file. `before` is what it found (of the view), `after` what it left; None: no file.
+
+    `unfit` says, for people, why this cannot be proposed (a link, a device, too large); `after` is None then.
+    """
+
+    path: str
+    before: Entry | None
+    after: Entry | None
+    unfit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a command left in the workspace's layer.
+
+    `files` are not ignored by git's rules. `kept` counts what is (caches, builds), which stays for the next command.
+    `dropped` names what is neither, one line each, for people (changes of `.git`, say).
+    """
+
+    files: Sequence[Change] = ()
+    kept: int = 0
+    dropped: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How the process of a command is started; `pass_fds` are inherited."""
+
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    pass_fds: Sequence[int] = ()
+
+
+class Box(Protocol):
+    """A place made for one command."""
+
+    @property
+    def launch(self) -> Launch: ...
+
+    async def close(self) -> Changes:
+        """After the process has ended, or was never started: takes the place down and says what was changed there.
+
+        Raises:
+            ToolError: it cannot be read back; the message says what is lost.
+        """
+        ...
+
+
+class Layer(Protocol):
+    """How commands run on this system. One per session; `aclose` removes what it kept on the disk."""
+
+    @property
+    def where(self) -> Where:
+        """`sandboxed`: on the proposed files, and nothing else can be written. `workspace`: on the person's files."""
+        ...
+
+    async def open(self, command: str, view: View, *, network: bool = False, background: bool = False) -> Box:
+        """Makes the place for a command line of bash. Several may be open at once when all but one are `background`.
+
+        Raises:
+            ToolError: it cannot be made. Nothing ever runs in a weaker place than `where` says.
+        """
+        ...
+
+    async def aclose(self) -> None: ...

@@ -1,0 +1,348 @@
+"""The launcher: a process of its own that makes the box of one command and ends with it (docs/sandbox.md).
+
+The server starts it with the descriptor of an `Order`. Three processes come of it:
+
+    the launcher    waits, and hands on the exit code and a SIGTERM; its death is the box's
+    the init        first of the box's pid namespace: mounts the layers and waits; with it dies whatever the box holds
+    the command     bash, in the view that bubblewrap or `_view` makes
+
+On SIGTERM whatever runs in the box is told, and has a second until it is ended; a second SIGTERM cuts that short.
+What goes wrong before bash is written to the order's status pipe, and bash is not started. Isolated (`python -I -S`)
+and small, because every command waits for its start. Never here: a decision; the order says it all.
+"""
+
+import marshal
+import os
+import resource
+import sys
+import time
+
+from fairlead.shell.sandbox import kernel
+
+TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
+if TYPE_CHECKING:
+    from fairlead.shell.sandbox.order import Layered, Order
+
+FAILED = 125
+# for what is asked to end, in seconds
+GRACE = 1.0
+# pids of the box, threads included; a fork loop is there in an instant (docs/faults.md 30)
+PROCESSES = 4096
+_OVERLAY = "userxattr,volatile,index=off,xino=off,lowerdir={},upperdir={},workdir={}"
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_DEVICE_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+}
+# of /proc: what belongs to the machine and not to a process
+_MACHINE = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
+
+
+def main() -> None:
+    """`python -I -S -c "..." SERVER_FOLDER ORDER_FD`; ends the process."""
+    with open(int(sys.argv[2]), "rb") as sent:
+        order: Order = marshal.load(sent)
+    os.set_inheritable(order["status"], False)
+    try:
+        code = _launch(order)
+    except OSError as error:
+        code = _failed(order, error)
+    os._exit(code)
+
+
+def loopback() -> None:
+    """`... SERVER_FOLDER UID GID`: a new user namespace with a network, for as long as standard input is open."""
+    uid, gid = map(int, sys.argv[2:])
+    if os.geteuid() != uid:
+        kernel.become(uid, gid)
+    kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET)
+    _map_account(uid, gid)
+    kernel.loopback_up()
+    os.write(1, b"ready\n")
+    os.read(0, 1)
+
+
+def _launch(order: "Order") -> int:
+    kernel.hold_signals()
+    kernel.die_with_parent()
+    if os.getppid() != order["server"]:
+        return FAILED
+    if os.geteuid() != order["uid"]:
+        kernel.become(order["uid"], order["gid"])
+        kernel.die_with_parent()  # a change of the account forgets it
+    _new_namespaces(order)
+    wait, go = os.pipe()
+    init = os.fork()
+    if init == 0:
+        try:
+            os.close(go)
+            code = _init(order, wait)
+        except OSError as error:
+            code = _failed(order, error)
+        os._exit(code)
+    os.close(wait)
+    os.write(order["status"], b"init %d\n" % init)
+    os.write(go, b"g")
+    code = _exit_code(_ended(init))
+    os.write(order["status"], b"done\n")
+    return code
+
+
+def _ended(init: int) -> int:
+    """Waits for the init, and hands a SIGTERM on to it; returns its status."""
+    until = None
+    while True:
+        arrived = kernel.next_signal(None if until is None else max(0.0, until - time.monotonic()))
+        if arrived == kernel.SIGCHLD:
+            ended, status = os.waitpid(init, os.WNOHANG)
+            if ended:
+                return status
+        elif until is None:
+            until = time.monotonic() + GRACE
+            os.kill(init, kernel.SIGTERM)
+        else:
+            os.kill(init, kernel.SIGKILL)
+            return os.waitpid(init, 0)[1]
+
+
+def _failed(order: "Order", error: OSError | ValueError) -> int:
+    reason = isinstance(error, OSError) and error.strerror
+    os.write(order["status"], f"error {reason or error}\n".encode())
+    return FAILED
+
+
+def _exit_code(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _new_namespaces(order: "Order") -> None:
+    for namespace in order["join"]:
+        kernel.join(namespace)
+    flags = kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
+    kernel.unshare(flags)
+    _map_account(order["uid"], order["gid"])
+
+
+def _map_account(uid: int, gid: int) -> None:
+    """In a new user namespace an account is who it was, and there is nobody else."""
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{uid} {uid} 1")
+    _write("/proc/self/gid_map", f"{gid} {gid} 1")
+
+
+def _init(order: "Order", wait: int) -> int:
+    """The first process of the pid namespace; returns the command's exit code."""
+    kernel.die_with_parent()
+    os.setsid()  # a signal to the launcher's group is the launcher's to hand on
+    if os.read(wait, 1) != b"g":  # the launcher died before the line above held
+        return FAILED
+    os.close(wait)
+    kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    for layer in order["layers"]:
+        _overlay(layer)
+    _scratch(order)
+    kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+    watched = not _bound_processes()
+    if not order["bubblewrap"]:
+        _write("/proc/sys/user/max_user_namespaces", "0")
+        _view(order)
+    told, tell = os.pipe()
+    command = os.fork()
+    if command == 0:
+        try:
+            _command(order, tell)
+        except (OSError, ValueError) as error:  # no system call takes a NUL, or half a character
+            _failed(order, error)
+        os._exit(FAILED)
+    if watched:
+        import _thread  # noqa: PLC0415  needed on old kernels only
+
+        _thread.start_new_thread(_watch_processes, ())
+    os.close(tell)
+    code = _exit_code(_command_ended(command, {1, command} if order["bubblewrap"] else {1}))
+    if order["bubblewrap"] and code < 128 and code != FAILED and not _was_started(told):
+        os.write(order["status"], f"error bubblewrap gave up with {code}; the output says why\n".encode())
+    return code
+
+
+def _command_ended(command: int, ours: set[int]) -> int:
+    """Takes in all that ends in the box until the command does, and hands a SIGTERM on; returns its status."""
+    while True:
+        if kernel.next_signal() == kernel.SIGTERM:
+            _tell_to_end(ours)
+        ended = -1
+        while ended:
+            ended, status = os.waitpid(-1, os.WNOHANG)  # orphans too: this is their parent now
+            if ended == command:
+                return status
+
+
+def _tell_to_end(ours: set[int]) -> None:
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) not in ours:
+            try:  # noqa: SIM105  the import takes longer than all of this
+                os.kill(int(name), kernel.SIGTERM)
+            except ProcessLookupError:
+                pass
+
+
+def _was_started(told: int) -> bool:
+    """Whether bubblewrap came as far as the command: only of that it tells the exit code."""
+    os.set_blocking(told, False)
+    try:
+        return b"exit-code" in os.read(told, 4096)
+    except BlockingIOError:
+        return False
+
+
+def _bound_processes() -> bool:
+    """Whether the kernel itself holds the limit; a namespace of its own has the number since 6.14."""
+    version = tuple(int(part) for part in os.uname().release.replace("-", ".").split(".")[:2])
+    if version < (6, 14):  # there it would be the whole machine's
+        return False
+    _write("/proc/sys/kernel/pid_max", str(PROCESSES))
+    return True
+
+
+def _watch_processes() -> None:
+    """Where neither the namespace nor RLIMIT_NPROC (not for root) has a bound."""
+    while True:
+        time.sleep(0.1)
+        if sum(name.isdigit() for name in os.listdir("/proc")) > PROCESSES:
+            os.kill(-1, 9)
+
+
+def _overlay(layer: "Layered") -> None:
+    folders = (*layer["lower"], layer["upper"], layer["work"])
+    opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in folders]
+    # by descriptor: no name needs to be escaped, and none is too long
+    *lower, upper, work = (f"/proc/self/fd/{descriptor}" for descriptor in opened)
+    options = _OVERLAY.format(":".join(lower), upper, work)
+    kernel.mount("overlay", layer["target"], "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    for descriptor in opened:
+        os.close(descriptor)
+
+
+def _scratch(order: "Order") -> None:
+    place = order["scratch"]
+    options = f"mode=755,size={order['scratch_size']}"
+    kernel.mount("scratch", place, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    for name, mode in order["scratch_folders"]:
+        os.mkdir(f"{place}/{name}")
+        os.chmod(f"{place}/{name}", mode)
+
+
+def _binds(order: "Order") -> "list[tuple[str, str, bool]]":
+    """Without those whose place has gone since they were looked for: a program's socket, say."""
+    return [bind for bind in order["binds"] if os.path.lexists(bind[1])]
+
+
+def _view(order: "Order") -> None:
+    """The same as bubblewrap makes: everything read-only, on it the order's binds, an own /dev, and a closed /proc."""
+    devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
+    scratch = order["scratch"]
+    binds = [(f"{scratch}/dev", "/dev", True), *_binds(order)]
+    trees = [(kernel.clone_tree(source), source, target, writable) for source, target, writable in binds]
+    kernel.all_read_only()
+    kernel.writable_again("/proc")
+    for name in _MACHINE:
+        if os.path.lexists(f"/proc/{name}"):
+            tree = kernel.clone_tree(f"/proc/{name}")
+            kernel.restrict(tree, writable=False)
+            kernel.attach(tree, f"/proc/{name}")
+    for tree, _, target, writable in trees:
+        kernel.restrict(tree, writable=writable)
+        _mount_point(tree, target)
+        kernel.attach(tree, target)
+        if target == "/dev":
+            _dev(devices)
+    for leads, path in order["links"]:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.symlink(leads, path)
+
+
+def _dev(devices: dict[str, int]) -> None:
+    for name, tree in devices.items():
+        os.close(os.open(f"/dev/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
+        kernel.restrict(tree, writable=True, devices=True)
+        kernel.attach(tree, f"/dev/{name}")
+    for name, leads in _DEVICE_LINKS.items():
+        os.symlink(leads, f"/dev/{name}")
+    os.mkdir("/dev/pts")
+    os.mkdir("/dev/shm")
+    flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
+    kernel.mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
+
+
+def _mount_point(tree: int, target: str) -> None:
+    """Makes the place where a tree goes, in a folder that the box has for itself."""
+    if os.path.lexists(target):
+        return
+    if os.path.isdir(f"/proc/self/fd/{tree}"):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
+
+
+def _command(order: "Order", tell: int) -> None:
+    kernel.usual_signals()
+    _limits(order)
+    argv = order["argv"]
+    if order["bubblewrap"]:
+        argv = [*_bubblewrap(order, tell), *argv]
+    else:
+        os.setsid()
+        os.chdir(order["cwd"])
+        kernel.drop_privileges()
+        if order["calls"]:
+            kernel.close_calls(order["calls"])
+    os.execve(argv[0], argv, order["env"])
+
+
+def _bubblewrap(order: "Order", tell: int) -> list[str]:
+    # a user namespace within ours: as the root of ours it would keep every capability
+    user = ["--unshare-user", "--uid", str(order["uid"]), "--gid", str(order["gid"]), "--disable-userns"]
+    arguments = [order["bubblewrap"], *user, "--cap-drop", "ALL", "--unshare-pid", "--new-session", "--die-with-parent"]
+    os.set_inheritable(tell, True)
+    arguments += ["--json-status-fd", str(tell)]
+    if order["calls"]:
+        calls = os.memfd_create("calls", 0)
+        os.write(calls, order["calls"])
+        os.lseek(calls, 0, os.SEEK_SET)
+        arguments += ["--seccomp", str(calls)]
+    arguments += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for name in _MACHINE:
+        arguments += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+    for source, target, writable in _binds(order):
+        arguments += ["--bind" if writable else "--ro-bind", source, target]
+    for leads, path in order["links"]:
+        arguments += ["--symlink", leads, path]
+    return [*arguments, "--chdir", order["cwd"], "--"]
+
+
+def _limits(order: "Order") -> None:
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NPROC: PROCESSES,
+        resource.RLIMIT_FSIZE: order["file_size"],
+        resource.RLIMIT_DATA: order["data_size"],
+    }
+    for kind, value in wanted.items():
+        hard = resource.getrlimit(kind)[1]
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (bound, bound))
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, text.encode())
+    except OSError as error:
+        raise OSError(error.errno, f"{path}: {error.strerror}") from error
+    finally:
+        os.close(descriptor)

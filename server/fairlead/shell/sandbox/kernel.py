@@ -1,0 +1,153 @@
+"""The kernel's calls that Python has no function for, as the launcher needs them. Linux only; nothing but `ctypes`.
+
+Raises OSError where the kernel refuses. Part of the launcher's process, so it imports as little as it can.
+"""
+
+import ctypes
+import os
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 0x4000, 1 << 18
+
+_AT_EMPTY_PATH, _AT_RECURSIVE, _AT_FDCWD = 0x1000, 0x8000, -100
+_OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC, _MOVE_MOUNT_F_EMPTY_PATH = 1, 0o2000000, 4
+_ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
+# the same on every architecture
+_SYS_OPEN_TREE, _SYS_MOVE_MOUNT, _SYS_MOUNT_SETATTR = 428, 429, 442
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 4, 24, 38, 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+_CAPABILITY_VERSION_3 = 0x20080522
+SIGKILL, SIGTERM, SIGCHLD = 9, 15, 17
+_SIGPIPE, _SIGXFSZ, _SIG_DFL, _SIG_BLOCK, _SIG_UNBLOCK, _EINTR = 13, 25, 0, 0, 1, 4
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _SECCOMP_INSTRUCTION = 22, 2, 8
+_AF_INET, _SOCK_DGRAM, _SIOCSIFFLAGS, _IFF_UP = 2, 2, 0x8914, 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+# a sigset_t, which is 128 bytes
+_HELD = (ctypes.c_uint64 * 16)(1 << SIGTERM - 1 | 1 << SIGCHLD - 1)
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def _syscall(what: str, *arguments: object) -> int:
+    return _checked(_libc.syscall(*arguments), what)
+
+
+def unshare(flags: int) -> None:
+    _checked(_libc.unshare(flags), "namespaces")
+
+
+def join(namespace: int) -> None:
+    """Goes into the namespace of a descriptor, whatever its kind, and closes that."""
+    _checked(_libc.setns(namespace, 0), "join a namespace")
+    os.close(namespace)
+
+
+def die_with_parent() -> None:
+    """The death of the parent kills this process; whoever asks must look whether the parent lives afterwards."""
+    _checked(_libc.prctl(_PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl")
+
+
+def become(uid: int, gid: int) -> None:
+    """From root to another account, for good."""
+    os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    _checked(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")  # else its own id map is not its to write
+
+
+def drop_privileges() -> None:
+    """No capability now, and none by any program that is started later."""
+    _checked(_libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "prctl")
+    capability = 0
+    while _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
+        capability += 1
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    _checked(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+
+
+def close_calls(program: bytes) -> None:
+    """A filter of the kernel's calls (`calls.py`), from now on and for whatever is started."""
+    instructions = ctypes.create_string_buffer(program, len(program))
+    header = (ctypes.c_void_p * 2)(len(program) // _SECCOMP_INSTRUCTION, ctypes.addressof(instructions))
+    _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
+
+
+def hold_signals() -> None:
+    """SIGTERM and SIGCHLD wait for `next_signal`, in this process and in those that it forks."""
+    _checked(_libc.sigprocmask(_SIG_BLOCK, _HELD, None), "sigprocmask")
+
+
+def next_signal(seconds: float | None = None) -> int | None:
+    """Waits for one of those that are held; None if the time is over."""
+    whole, part = divmod(seconds or 0.0, 1)
+    time = None if seconds is None else (ctypes.c_long * 2)(int(whole), int(part * 1e9))
+    while True:
+        number: int = _libc.sigtimedwait(_HELD, None, time)
+        if number > 0:
+            return number
+        if ctypes.get_errno() != _EINTR:  # it was stopped and goes on
+            return None
+
+
+def usual_signals() -> None:
+    """For a program that is started: Python ignores two, and we hold two; it would inherit that."""
+    for number in (_SIGPIPE, _SIGXFSZ):
+        _libc.signal(number, ctypes.c_void_p(_SIG_DFL))
+    _checked(_libc.sigprocmask(_SIG_UNBLOCK, _HELD, None), "sigprocmask")
+
+
+def loopback_up() -> None:
+    socket = _checked(_libc.socket(_AF_INET, _SOCK_DGRAM, 0), "socket")
+    request = ctypes.create_string_buffer(b"lo".ljust(16, b"\0") + _IFF_UP.to_bytes(2, "little"), 40)
+    _checked(_libc.ioctl(socket, _SIOCSIFFLAGS, request), "loopback")
+    os.close(socket)
+
+
+def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    def text(value: str | None) -> bytes | None:
+        return None if value is None else os.fsencode(value)
+
+    result = _libc.mount(text(source), text(target), text(kind), ctypes.c_ulong(flags), text(options))
+    _checked(result, f"mount {kind or ''} {target}")
+
+
+def clone_tree(path: str) -> int:
+    """A detached copy of what is mounted at a path and below, as a descriptor; goes somewhere by `attach`."""
+    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
+    return _syscall(f"open_tree {path}", _SYS_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags)
+
+
+def attach(tree: int, target: str) -> None:
+    to = os.fsencode(target)
+    _syscall(f"move_mount {target}", _SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, to, _MOVE_MOUNT_F_EMPTY_PATH)
+    os.close(tree)
+
+
+def restrict(tree: int, *, writable: bool, devices: bool = False) -> None:
+    """Of a detached tree, all mounts of it: no setuid, and where asked no writing and no devices."""
+    flags = _ATTR_NOSUID | (0 if writable else _ATTR_RDONLY) | (0 if devices else _ATTR_NODEV)
+    _set_attributes(tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, on=flags)
+
+
+def all_read_only() -> None:
+    """Every mount that this namespace has; no setuid and no devices on any of them either."""
+    _set_attributes(_AT_FDCWD, b"/", _AT_RECURSIVE, on=_ATTR_RDONLY | _ATTR_NOSUID | _ATTR_NODEV)
+
+
+def writable_again(path: str) -> None:
+    """A mount that this process made itself; of others the kernel refuses it."""
+    _set_attributes(_AT_FDCWD, os.fsencode(path), 0, off=_ATTR_RDONLY)
+
+
+def _set_attributes(at: int, path: bytes, flags: int, *, on: int = 0, off: int = 0) -> None:
+    attributes = (ctypes.c_uint64 * 4)(on, off, 0, 0)  # struct mount_attr: propagation and user namespace stay
+    size = ctypes.c_size_t(ctypes.sizeof(attributes))
+    _syscall("mount_setattr", _SYS_MOUNT_SETATTR, at, path, flags, attributes, size)

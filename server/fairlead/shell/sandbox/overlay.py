@@ -1,0 +1,311 @@
+"""The layer of Linux: commands on the proposed files, in a box that can write nothing else (docs/sandbox.md).
+
+Of the session it keeps one folder outside of the workspace: the upper layer, in which what git ignores stays warm
+between commands. Each command has its own mounts, made by a launcher (`boxed.py`) and gone with it.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import itertools
+import marshal
+import os
+import select
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlead.agent.errors import ToolError
+from fairlead.shell.layer import Changes, Launch, View, Where
+from fairlead.shell.sandbox import gitconfig, left, places, repository, trees
+from fairlead.shell.sandbox.calls import closed_calls
+from fairlead.shell.sandbox.loopback import loopback
+from fairlead.shell.sandbox.order import Layered, Order, launcher
+from fairlead.shell.sandbox.upper import Owner, Upper
+
+# per process: what an honest build does not come near, and a mistake does not take the machine with it
+FILE_SIZE = 8 << 30
+# how long the last process of a box may take to go once its launcher is gone, in seconds
+_LAST = 2.0
+_NAME = "layer-"
+
+
+class SandboxLayer:
+    """A session's layer over `root`.
+
+    `place` is a folder for the layers of all sessions, on a file system that can hold one; `bubblewrap` the program's
+    path, or "" (both as `probe` found them). `hidden` are folders and files of ours that no command shall read.
+    """
+
+    where: Where = "sandboxed"
+
+    def __init__(self, root: Path, place: Path, bubblewrap: str = "", hidden: Sequence[Path] = ()) -> None:
+        """Raises OSError where the folder cannot be made."""
+        self._root, self._bubblewrap = root.resolve(), bubblewrap
+        self._named = Path(os.path.abspath(root))
+        self._owner = owner_of(self._root)
+        self._hidden = [path.resolve() for path in (place, *hidden)]
+        _sweep(place)
+        self._folder, self._lock = _own_folder(place, self._owner)
+        self._upper = Upper(self._root, self._make("upper"), self._owner)
+        self._boxes = itertools.count(1)
+        self._in_front = False
+        self._making = asyncio.Lock()
+        self._network: list[int] = []
+        self._back: list[Path] | None = None
+        self._closed: list[Path] = []
+
+    async def open(self, command: str, view: View, *, network: bool = False, background: bool = False) -> "SandboxBox":
+        """As the port says; a command in the background sees what is kept as it changes, and its own is not kept."""
+        if self._in_front and not background:
+            raise ToolError("Another command is still running in the workspace's layer; wait until it has ended.")
+        self._in_front |= not background
+        making = asyncio.ensure_future(self._open(command, view, network, background))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            await (await making).close()
+            raise
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(trees.remove_all, self._folder)
+        for descriptor in (self._lock, *self._network):
+            os.close(descriptor)
+
+    async def _open(self, command: str, view: View, network: bool, background: bool) -> "SandboxBox":
+        try:
+            async with self._making:
+                return await asyncio.to_thread(self._made, command, view, network, background)
+        except (OSError, ToolError) as error:
+            if not background:
+                await asyncio.to_thread(self._upper.clear)  # what was written of the view must not be seen later
+            self.closed(in_front=not background)
+            if isinstance(error, ToolError):
+                raise
+            raise ToolError(f"The sandbox could not be made: {error}. Nothing was run.") from error
+
+    def _made(self, command: str, view: View, network: bool, background: bool) -> "SandboxBox":
+        shell = places.shell()
+        if shell is None:
+            raise ToolError("There is no bash on this system; install it to run commands.")
+        upper, folder = self._upper, self._make(f"box-{next(self._boxes)}")
+        if background:
+            upper = Upper(self._root, self._make(f"{folder.name}/upper"), self._owner)
+            if not self._in_front:
+                self._upper.forget_stale()
+        upper.fill(view)
+        order = self._order(folder, upper, view, network)
+        order["argv"] = [shell, "-c", "--", command]
+        return SandboxBox(self, folder, upper, view, order, in_front=not background)
+
+    def _order(self, folder: Path, upper: Upper, view: View, network: bool) -> Order:
+        lower = [str(self._root)]
+        if upper is not self._upper:
+            lower.insert(0, str(self._upper.folder))
+        layers = [_layered(str(self._root), lower, upper.folder, self._make(f"{folder.name}/work"))]
+        outside = repository.outside(self._root)
+        if outside is not None:
+            made = self._make(f"{folder.name}/repository"), self._make(f"{folder.name}/repository-work")
+            layers.append(_layered(str(outside), [str(outside)], *made))
+        blanks = places.blanks()
+        scratch = self._make(f"{folder.name}/scratch")
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return Order(
+            server=os.getpid(),
+            status=-1,
+            uid=self._owner.uid,
+            gid=self._owner.gid,
+            join=[] if network else self._joined(),
+            layers=layers,
+            scratch=str(scratch),
+            scratch_size=memory // 4,
+            scratch_folders=[*((blank.name, blank.mode) for blank in blanks), ("dev", 0o755)],
+            binds=self._binds(view, layers, blanks, str(scratch), network),
+            links=self._links(blanks),
+            bubblewrap=self._bubblewrap,
+            calls=closed_calls(),
+            file_size=FILE_SIZE,
+            data_size=memory * 3 // 4,
+            cwd=str(self._root),
+            argv=[],
+            env=places.command_environment(os.environ),
+        )
+
+    def _joined(self) -> list[int]:
+        """What the boxes without the network have in common, so that one reaches the server that another runs."""
+        if not self._network:
+            self._network = loopback(self._owner)
+        return self._network
+
+    def _binds(
+        self, view: View, layers: list[Layered], blanks: list[places.Blank], scratch: str, network: bool
+    ) -> list[places.Bind]:
+        """In this order: the box's own folders, the tools in them, the layers, what is closed, what is hidden."""
+        if self._back is None:
+            self._back = places.tools(self._root, os.environ)
+            closed = places.closed_to_others() if self._owner.uid == 0 else []
+            self._closed = [path for path in closed if not self._root.is_relative_to(path)]
+        back = [*self._back, *(places.resolver() if network else [])]
+        own, box = [Path(layer["target"]) for layer in layers], Path(scratch).parent
+        binds: list[places.Bind] = [(f"{scratch}/{blank.name}", str(blank.path), True) for blank in blanks]
+        binds += [(str(path), str(path), False) for path in back]
+        binds += self._rewritten(box, gitconfig.of_person(places.home()))
+        binds += [(str(path), str(path), True) for path in own]
+        git = [Path(layer["target"]) for layer in layers[1:]] or [self._root / ".git"]
+        kept = [*(path for folder in git for path in repository.closed(folder)), *self._inside(view.read_only, view)]
+        binds += [(str(path), str(path), False) for path in kept]
+        binds += self._rewritten(box, (each for folder in git for each in gitconfig.of_repository(folder)))
+        masked = [*self._hidden, *self._closed, *places.sockets()]
+        masked = [path for path in masked if places.seen(path, {blank.path for blank in blanks}, {*back, *own})]
+        masked += self._inside(view.hidden, view)
+        shut = set(masked)
+        outermost = [path for path in masked if shut.isdisjoint(path.parents)]  # in these there is nothing else
+        return [*binds, *((self._nothing(path), str(path), False) for path in outermost)]
+
+    def _links(self, blanks: list[places.Blank]) -> list[tuple[str, str]]:
+        """The editor's name for the workspace, where that is a link in a folder that is not shown."""
+        if places.seen(self._named, {blank.path for blank in blanks}, {self._root}):
+            return []
+        return [(str(self._root), str(self._named))]
+
+    def _inside(self, names: Iterable[str], view: View) -> list[Path]:
+        """Those that a command would find; a link is answered for by the file of the workspace that it leads to."""
+        paths = [self._root / name if name in view.proposed else (self._root / name).resolve() for name in names]
+        within = {str(path.relative_to(self._root)): path for path in paths if path.is_relative_to(self._root)}
+        there = (view.proposed[name] is not None if name in view.proposed else within[name].exists() for name in within)
+        return [path for path, is_there in zip(within.values(), there, strict=True) if is_there]
+
+    def _rewritten(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[places.Bind]:
+        """What is seen in place of files: other texts, held in a folder of the box."""
+        for path, text in texts:
+            descriptor, made = tempfile.mkstemp(prefix="text-", dir=folder)
+            with open(descriptor, "wb") as file:
+                file.write(text.encode("utf-8", "surrogateescape"))
+                os.fchmod(descriptor, 0o444)
+            yield made, str(path), False
+
+    def _nothing(self, path: Path) -> str:
+        """What is seen instead of a hidden place: an empty file or folder that nobody may read."""
+        name = "no-folder" if path.is_dir() else "no-file"
+        made = self._folder / name
+        if not made.exists():
+            if path.is_dir():
+                made.mkdir(mode=0)
+            else:
+                os.close(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0))
+            os.chown(made, self._owner.uid, self._owner.gid, follow_symlinks=False)
+        return str(made)
+
+    def _make(self, name: str) -> Path:
+        trees.make_folder(self._folder, name, self._owner.uid, self._owner.gid)
+        return self._folder / name
+
+    def closed(self, *, in_front: bool) -> None:
+        """A box says so, in whatever way it ended."""
+        self._in_front &= not in_front
+
+
+class SandboxBox:
+    """One command's box; see the port."""
+
+    def __init__(self, layer: SandboxLayer, folder: Path, upper: Upper, view: View, order: Order, *, in_front: bool):
+        self._layer, self._folder, self._upper, self._view = layer, folder, upper, view
+        self._in_front = in_front
+        self._since = folder.stat().st_ctime_ns
+        self._repositories = [Path(layer["upper"]) for layer in order["layers"][1:]]
+        self._status, told = os.pipe()
+        sent = os.memfd_create("order")
+        order["status"] = told
+        os.write(sent, marshal.dumps(dict[Any, Any](order)))
+        os.lseek(sent, 0, os.SEEK_SET)
+        self._given = (sent, told)
+        descriptors = [*self._given, *order["join"]]
+        self.launch = Launch(launcher("main", sent), Path(order["cwd"]), order["env"], descriptors)
+
+    async def close(self) -> Changes:
+        return await asyncio.to_thread(self._close)
+
+    def _close(self) -> Changes:
+        for descriptor in self._given:
+            os.close(descriptor)
+        with open(self._status, "rb") as status:
+            told = _Told.read(status.read().decode("utf-8", "replace"))
+        try:
+            if not _is_gone(told):
+                raise OSError(f"a process of it did not end within {_LAST:.0f} s")
+            changes = left.read(self._upper, self._view, self._since, self._repositories)
+        except OSError as error:
+            self._upper.clear()
+            raise ToolError(f"What the command changed cannot be read back and is lost: {error}.") from error
+        finally:
+            with contextlib.suppress(OSError):
+                trees.remove_all(self._folder)
+            self._layer.closed(in_front=self._in_front)
+        if told.error:
+            raise ToolError(f"The command was not run: its sandbox could not be made ({told.error}).")
+        return changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a launcher said: the pid of its box's init, whether that was seen to end, and what went wrong."""
+
+    init: int | None
+    ended: bool
+    error: str
+
+    @classmethod
+    def read(cls, text: str) -> "_Told":
+        lines = {word: rest for word, _, rest in (line.partition(" ") for line in text.splitlines())}
+        return cls(int(lines["init"]) if "init" in lines else None, "done" in lines, lines.get("error", ""))
+
+
+def owner_of(root: Path) -> Owner:
+    """Whose rights a command gets: ours, but for root those of the workspace's owner."""
+    found = root.stat()
+    return Owner(found.st_uid, found.st_gid) if os.geteuid() == 0 else Owner(os.geteuid(), os.getegid())
+
+
+def _is_gone(told: _Told) -> bool:
+    """Whether no process of the box is left; its init ends last."""
+    if told.ended or told.init is None:
+        return True
+    try:
+        init = os.pidfd_open(told.init)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([init], [], [], _LAST)[0])
+    finally:
+        os.close(init)
+
+
+def _layered(target: str, lower: list[str], upper: Path, work: Path) -> Layered:
+    return Layered(target=target, lower=lower, upper=str(upper), work=str(work))
+
+
+def _own_folder(place: Path, owner: Owner) -> tuple[Path, int]:
+    """A new folder for a session's layer, and its lock, which the system takes from us however we end."""
+    folder = Path(tempfile.mkdtemp(prefix=_NAME, dir=place))
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    os.chown(folder, owner.uid, owner.gid)
+    return folder, lock
+
+
+def _sweep(place: Path) -> None:
+    """Removes the layers of servers that ended without doing so themselves."""
+    for folder in place.glob(f"{_NAME}*"):
+        try:
+            lock = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            trees.remove_all(folder)
+        except OSError:
+            continue
+        finally:
+            os.close(lock)

@@ -1,0 +1,184 @@
+"""Whether commands can be boxed on this machine: found out by really running one, once per workspace.
+
+The way in: `probe`, then `Capability.layer` for each session. Can be imported on every system.
+"""
+
+import asyncio
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairlead.agent.errors import ToolError
+from fairlead.shell.layer import Entry, Launch, View
+from fairlead.shell.sandbox import places
+
+if TYPE_CHECKING:
+    from fairlead.shell.sandbox.overlay import SandboxLayer
+
+BUBBLEWRAP = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
+_FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")
+_SECONDS = 10
+_PROBE = "fairlead-probe-of-the-sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What was found: where layers of `root` can be held, and with which bubblewrap ("": without).
+
+    Without a place there is no sandbox; `reason` says to people why, and what they can do.
+    """
+
+    root: Path
+    place: Path | None
+    bubblewrap: str = ""
+    reason: str = ""
+
+    async def layer(self, hidden: Sequence[Path] = ()) -> "SandboxLayer":
+        """A session's layer; `hidden` are folders and files of ours that no command shall read.
+
+        Raises:
+            ToolError: there is no sandbox here, or its folder cannot be made.
+        """
+        if self.place is None:
+            raise ToolError(f"Commands cannot be boxed here: {self.reason}")
+        from fairlead.shell.sandbox.overlay import SandboxLayer  # noqa: PLC0415  not to be had on every system
+
+        try:
+            return await asyncio.to_thread(SandboxLayer, self.root, self.place, self.bubblewrap, hidden)
+        except OSError as error:
+            raise ToolError(f"The sandbox's folder cannot be made: {error}.") from error
+
+
+async def probe(root: Path, state: Path) -> Capability:
+    """Tries a box on a workspace. `state` is a folder of ours for all sessions, outside of the workspace; it is made.
+
+    Where its file system cannot hold a layer, another place is taken.
+    """
+    real = await asyncio.to_thread(root.resolve)
+    unfit = _unfit(real)
+    if unfit:
+        return Capability(root, None, reason=unfit)
+    failed = ""
+    for place in _places(real, state):
+        for bubblewrap in [*filter(_is_trusted, BUBBLEWRAP), ""]:
+            found = Capability(root, place, bubblewrap)
+            error = await _try(found)
+            if not error:
+                return found
+            failed = failed or error
+    return Capability(root, None, reason=_explained(failed))
+
+
+async def _try(found: Capability) -> str:
+    """What is wrong with a box that is made so; "" if a command ran in it and its change came back."""
+    try:
+        layer = await found.layer()
+    except ToolError as error:
+        return str(error)
+    try:
+        box = await layer.open(f"rm {_PROBE}", View({_PROBE: Entry(b"seen")}))
+        try:
+            code, output = await _run(box.launch)
+        finally:
+            changes = await box.close()
+    except (OSError, ToolError, TimeoutError) as error:
+        return str(error) or f"no answer within {_SECONDS} s"
+    finally:
+        await layer.aclose()
+    if code or [change.path for change in changes.files] != [_PROBE]:
+        return output.strip() or "the command's change did not come back"
+    return ""
+
+
+async def _run(launch: Launch) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        *launch.argv,
+        cwd=launch.cwd,
+        env=launch.env,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        pass_fds=launch.pass_fds,
+    )
+    try:
+        async with asyncio.timeout(_SECONDS):
+            output, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode, output.decode("utf-8", "replace")
+
+
+def _unfit(root: Path) -> str:
+    """What about the workspace itself stands against a layer."""
+    if sys.platform != "linux":
+        return f"Fairlead has no sandbox on this system ({sys.platform})."
+    if places.home().is_relative_to(root):
+        return "The workspace is, or contains, the home folder, which commands must not see. Open a folder in it."
+    if any(root.is_relative_to(system) for system in ("/proc", "/sys", "/dev")) and not root.is_relative_to("/dev/shm"):
+        return "The workspace is one of the system's own folders."
+    inside = [point for point in _mount_points() if point != root and point.is_relative_to(root)]
+    if inside:
+        return f"Something is mounted inside the workspace ({inside[0]}), which cannot be layered. Unmount it."
+    return ""
+
+
+def _mount_points() -> Iterator[Path]:
+    for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
+        escaped = line.split(b" ")[4]
+        yield Path(os.fsdecode(re.sub(rb"\\(\d{3})", lambda found: bytes([int(found[1], 8)]), escaped)))
+
+
+def _places(root: Path, state: Path) -> Iterator[Path]:
+    """Where layers might be held, ours first, made where they are not there."""
+    user = os.geteuid()
+    mode = 0o711 if user == 0 else 0o700  # root's commands run as the workspace's owner, who must get through
+    for place in (state, *(Path(folder) / f"fairlead-{user}" for folder in _FALLBACKS)):
+        try:
+            if place is state:
+                place.mkdir(parents=True, exist_ok=True)
+            else:
+                place.mkdir(mode, exist_ok=True)
+                place.chmod(mode)
+            found = place.lstat()
+        except OSError:
+            continue
+        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == user
+        apart = not place.resolve().is_relative_to(root) and not root.is_relative_to(place.resolve())
+        if ours and apart:
+            yield place.resolve()
+
+
+def _is_trusted(program: str) -> bool:
+    """Whether nobody but root could have put a program there."""
+    try:
+        found = os.stat(program)
+    except OSError:
+        return False
+    return found.st_uid == 0 and not found.st_mode & 0o022
+
+
+def _explained(error: str) -> str:
+    settings = {
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": ("1", "AppArmor keeps programs from it"),
+        "/proc/sys/kernel/unprivileged_userns_clone": ("0", "they are switched off for ordinary users"),
+        "/proc/sys/user/max_user_namespaces": ("0", "they are switched off"),
+    }
+    for path, (value, why) in settings.items():
+        try:
+            found = Path(path).read_text().strip()
+        except OSError:
+            continue
+        if found == value:
+            name = path.removeprefix("/proc/sys/").replace("/", ".")
+            return f"User namespaces cannot be made: {why} ({name} = {value}). An administrator can change it."
+    if any(os.path.exists(path) for path in ("/.dockerenv", "/run/.containerenv")):
+        return f"This container does not allow it ({error}). It must be started with the right to make namespaces."
+    needed = "a kernel of 5.12 or newer, with user namespaces and overlayfs"
+    return f"The system does not allow it ({error}). It takes {needed}."

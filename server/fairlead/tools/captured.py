@@ -1,0 +1,159 @@
+"""Between a command's layer and the proposals: what the command sees of them, and what it makes of them."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import monotonic
+
+from fairlead.agent.errors import ToolError
+from fairlead.edits.changeset import PLAIN, Raw
+from fairlead.shell.layer import Change, Changes, Entry
+from fairlead.shell.output import one_line
+from fairlead.workspace.disk import BOM, DiskText, content_of, read_bytes
+from fairlead.workspace.files import Files
+
+MAX_NAMED = 40
+TURN = 0.05  # seconds
+NOT_TEXT = "surrogatepass"  # an unsaved document may hold what no encoding can
+
+
+def proposed_entries(files: Files) -> dict[str, Entry | None]:
+    """What the workspace's files say for the agent where the disk says something else, by relative path."""
+    entries: dict[str, Entry | None] = {}
+    for path, text in files.unsaved():
+        entry = None if text is None else _entry(files, path, text)
+        if text is None or entry is not None:
+            entries[files.root.relative(path)] = entry
+    for proposal in files.changes:
+        if proposal.raw.data is not None:
+            entries[files.root.relative(Path(proposal.target))] = Entry(proposal.raw.data, proposal.raw.mode)
+    return entries
+
+
+def _entry(files: Files, path: Path, text: str) -> Entry | None:
+    """A file's bytes with a text in them; None where the disk says just that."""
+    proposal = files.changes.leading_to(str(path))
+    source = Path(proposal.path) if proposal is not None else path
+    mode = proposal.raw.mode if proposal is not None else None
+    try:
+        disk = files.person.on_disk(source)
+    except ToolError:
+        disk = None
+    if disk is None:
+        return Entry((BOM if path in files.person.marked else b"") + text.encode("utf-8", NOT_TEXT), mode)
+    if source != path and mode is None:
+        mode = source.stat().st_mode & 0o777
+    if disk.text == text:
+        if source == path and mode is None:
+            return None
+        return Entry(read_bytes(source) or b"", mode)
+    try:
+        return Entry(disk.encode(text), mode)
+    except ToolError:
+        return Entry(text.encode("utf-8", NOT_TEXT), mode)
+
+
+async def capture(files: Files, changes: Changes, item_id: str | None, call_id: str) -> list[str]:
+    """Proposes what a command changed; the lines tell the model what became of it.
+
+    Of many files it makes turns: the person is answered in between, and each file is taken as it is by then.
+    """
+    done: list[str] = []
+    failed: list[str] = [f"{change.path} ({change.unfit})" for change in changes.files if change.unfit]
+    fit = [change for change in changes.files if not change.unfit]
+    moves = dict(_renames(fit))
+    targets = {change.path for change in moves.values()}
+    turn = monotonic()
+    # deletions first: a folder may have taken a file's place
+    for change in sorted(fit, key=lambda change: (change.after is not None, change.path)):
+        if change.path in targets:
+            continue
+        if monotonic() - turn > TURN:
+            await asyncio.sleep(0)
+            turn = monotonic()
+        try:
+            if change.path in moves:
+                to = moves[change.path].path
+                files.rename(files.root.path / change.path, files.root.path / to, item_id, call_id)
+                done.append(f"renamed {change.path} to {to}")
+            else:
+                done += await _capture(files, change, item_id, call_id)
+        except ToolError as error:
+            failed.append(f"{change.path}: {' '.join(str(error).splitlines())}")
+    lines: list[str] = []
+    if done:
+        lines.append(f"The command's changes are proposed for review: {_listed(done)}.")
+    if failed:
+        lines.append(f"Not proposed, and gone with the command: {_listed(failed)}.")
+    if changes.kept:
+        lines.append(f"{changes.kept:,} ignored files (caches, builds) stay in the sandbox for the next command.")
+    return [*lines, *map(one_line, changes.dropped)]
+
+
+def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
+    """The files that went and came under another name with the same bytes: old path, and the change of the new one."""
+    gone = {change.before.data: change for change in changes if change.after is None and change.before is not None}
+    for change in changes:
+        if change.before is None and change.after is not None and change.after.data:
+            old = gone.pop(change.after.data, None)
+            if old is not None:
+                yield old.path, change
+
+
+async def _capture(files: Files, change: Change, item_id: str | None, call_id: str) -> list[str]:
+    path = files.root.path / change.path
+    disk = _on_disk(files, path)
+    before = None if change.before is None else _said(change.before.data, disk).text
+    if change.after is None:
+        await files.capture(path, before, None, PLAIN, item_id, call_id)
+        return [f"deleted {change.path}"]
+    after = _said(change.after.data, disk)
+    plain = after.encoding == "utf-8" and not after.mark if disk is None else _same_dress(after, disk)
+    mode = _new_mode(path, change.after.mode)
+    old = files.changes.leading_to(str(path))
+    await files.capture(path, before, after.text, Raw(None if plain else change.after.data, mode), item_id, call_id)
+    new = files.changes.leading_to(str(path))
+    if new is old:
+        return []
+    if new is None:
+        return [f"{change.path} (as on disk again)"]
+    added, gone = sum(len(hunk.new) for hunk in new.hunks), sum(len(hunk.old) for hunk in new.hunks)
+    what = f"+{added} -{gone}" if plain else "not text, as a whole"
+    return [f"{'new ' if new.base is None else ''}{change.path} ({what})"]
+
+
+def _on_disk(files: Files, path: Path) -> DiskText | None:
+    proposal = files.changes.leading_to(str(path))
+    try:
+        return files.person.on_disk(Path(proposal.path) if proposal is not None else path)
+    except ToolError:
+        return None
+
+
+def _said(data: bytes, disk: DiskText | None) -> DiskText:
+    """What bytes say, in the encoding that the file has if they fit it."""
+    said = content_of(data, "")
+    if disk is None or disk.encoding in ("binary", said.encoding) or said.encoding == "binary":
+        return said
+    try:
+        return DiskText(data[len(disk.mark) :].decode(disk.encoding), disk.encoding, disk.mark)
+    except UnicodeDecodeError:
+        return said
+
+
+def _same_dress(after: DiskText, disk: DiskText) -> bool:
+    """The person's file can be given this text without changing anything else of it."""
+    return after.encoding != "binary" and (after.encoding, after.mark) == (disk.encoding, disk.mark)
+
+
+def _new_mode(path: Path, mode: int | None) -> int | None:
+    """The permission bits where a file is to become executable, or no longer; as git, nothing else of them counts."""
+    if mode is None:
+        return None
+    executable = path.is_file() and bool(path.stat().st_mode & 0o100)
+    return mode & 0o777 if bool(mode & 0o100) != executable else None
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MAX_NAMED
+    return ", ".join(map(one_line, names[:MAX_NAMED])) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,67 @@
+"""A command that writes 1 GB (`npm run bench`, or this file by itself): what it costs the server, in time and memory.
+
+The command runs through a real server, in the workspace itself; beside it the same command into a pipe that nobody
+bounds, read by a bare loop.
+"""
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.client import Client
+
+BYTES = 1_000_000_000
+COMMAND = f"yes | head -c {BYTES}"
+
+
+def bare() -> float:
+    """Seconds to read it all and keep nothing."""
+    start = time.perf_counter()
+    process = subprocess.Popen(["bash", "-c", COMMAND], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    while process.stdout.read(65536):
+        pass
+    process.wait()
+    return time.perf_counter() - start
+
+
+async def through_the_server() -> tuple[float, float, float, int, int]:
+    """Seconds, the server's memory before and at most (MB), and what reached the person and the model (bytes)."""
+    folder = Path(tempfile.mkdtemp(prefix="fairlead-flood-"))
+    script = folder / "flood.replay.yaml"
+    script.write_text(
+        f'replay: 1\nturns:\n  - calls: [{{bash: {{command: "{COMMAND}", unsandboxed: true}}}}]\n  - text: Done.\n'
+    )
+    answers = {"agent/approve": lambda _: {"option": "allow_once"}}
+    async with Client(folder, settings={"replay": str(script), "approvals": "ask"}, answers=answers) as client:
+        server = psutil.Process(client.process.pid)
+        await client.request("agent/sessions/create", {})
+        before = peak = server.memory_info().rss / 1e6
+        running = asyncio.ensure_future(client.run(deadline=300))
+        while not running.done():
+            await asyncio.wait([running], timeout=0.02)
+            peak = max(peak, server.memory_info().rss / 1e6)
+        [ended] = client.events("command_ended")
+        [result] = client.events("tool_finished")
+        return ended["seconds"], before, peak, len(client.text("tool_output")), len(result["text"])
+
+
+def main() -> None:
+    seconds, before, peak, shown, told = asyncio.run(through_the_server())
+    print("a command that writes 1 GB")
+    print(f"  read by a bare loop, in s        {bare():8.2f}")
+    print(f"  through the server, in s         {seconds:8.2f}")
+    print(f"  the server's memory, in MB       {before:8.1f} before, {peak:.1f} at most")
+    print(f"  reaches the person, in bytes     {shown:8,}")
+    print(f"  reaches the model, in bytes      {told:8,}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+// A secret is read after a yes only, and a protected file is accepted only by a yes of its own.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { runTask, useAgent, write } from "./agent.mjs";
+
+const [VIEW, PLAN] = ["Proposed Changes", "Plan"];
+const TASKS = ".vscode/tasks.json";
+const editorTest = useAgent(
+  [
+    { calls: [{ read_file: { path: ".env" } }, write(TASKS, '{ "version": "2.0.0" }\n'), write("plain.txt", "plain\n")] },
+    { text: "Proposed." },
+  ],
+  { workspace: { ".env": "TOKEN=1\n", "a.txt": "a\n" } },
+);
+const there = (workspace, name) => fs.existsSync(path.join(workspace, name));
+const has = (label) => (rows) => rows.some((row) => row.label === label);
+
+editorTest("the agent reads a secret only after a yes", async ({ page }) => {
+  await page.showContainer("Agent");
+  await runTask(page, "Set it up");
+  const asked = await page.toast("Allow “.env”? The agent wants to read this file, which looks like a secret.");
+  assert.deepEqual(asked.buttons, ["Allow Once", "Allow for This Session", "Reject"]);
+  await page.rows(PLAN, has("Allow: .env"));
+  await page.toastButton("Allow “.env”?", "Allow Once");
+  await page.toast("Proposed.");
+  await page.closeToast("Proposed.");
+});
+
+editorTest("accept all takes the ordinary file and asks for the protected one, which a no leaves pending", async ({ page, workspace }) => {
+  const rows = await page.rows(VIEW, has("tasks.json"));
+  const row = rows.find(({ label }) => label === "tasks.json");
+  assert.match(row.description, /protected/);
+  assert.equal(row.icon, "lock");
+  await page.runCommand("Agent: Accept All");
+  const asked = await page.toast(`Accept “${TASKS}”? Accepting makes this protected file. It configures the editor`);
+  assert.deepEqual(asked.buttons, ["Accept This File", "Leave Pending"]);
+  await page.rows(PLAN, has(`Confirm: ${TASKS}`));
+  await page.until("the ordinary file", () => there(workspace, "plain.txt"));
+  await page.toastButton(`Accept “${TASKS}”?`, "Leave Pending");
+  await page.toast("you did not confirm it. It is still proposed.");
+  assert.ok(!there(workspace, TASKS));
+  await page.rows(VIEW, has("tasks.json"));
+});
+
+editorTest("its own row asks as well; to take it back needs no question", async ({ page, workspace }) => {
+  await page.rowAction(VIEW, "tasks.json", "Accept");
+  await page.toastButton(`Accept “${TASKS}”?`, "Accept This File");
+  await page.until("the protected file", () => there(workspace, TASKS));
+  await page.runCommand("Agent: Undo Review");
+  await page.until("no protected file", () => !there(workspace, TASKS));
+  await page.rows(VIEW, has("tasks.json"));
+});

@@ -1,0 +1,60 @@
+// A window that is loaded anew in the middle of a run, and a finished task, in a real VS Code.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { edit, plan, runTask, useAgent } from "./agent.mjs";
+
+const PLAN = "Plan";
+const SESSIONS = "Sessions";
+const CHANGES = "Proposed Changes";
+const ask = (question) => ({ ask_user: { question } });
+const editorTest = useAgent(
+  [
+    { calls: [plan(["Greet", "in_progress", "Greeting"], ["Say goodbye"]), edit("a.txt", "one", "hello"), ask("Shall I go on?")] },
+    { text: "All of it is done." },
+  ],
+  { workspace: { "a.txt": "one\n" }, viewport: { width: 1280, height: 1200 } },
+);
+const PICTURES = process.env.FAIRLEAD_SESSION_PICTURES;
+const picture = (page, name) => (PICTURES ? page.screenshot(path.join(PICTURES, `${name}.png`)) : undefined);
+const described = (...parts) => (rows) => rows.length === 1 && parts.every((part) => rows[0].description.includes(part));
+
+editorTest("loaded anew in the middle of a run, the window shows it as interrupted, with plan and proposals", async ({ page, workspace }) => {
+  await page.showContainer("Agent");
+  await runTask(page, "Greet me");
+  await page.rows(PLAN, (rows) => rows.some(({ label }) => label === "Answer: Shall I go on?"));
+  await page.reload();
+  await page.showContainer("Agent");
+  await page.runCommand("Agent: Focus on Sessions View");
+  const rows = await page.rows(SESSIONS, described("interrupted", "0/2", "1 file"));
+  assert.match(rows[0].name, /^Greet me, shown, interrupted/);
+  await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
+  await page.rows(CHANGES, (all) => all.some(({ label }) => label === "a.txt"));
+  assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");
+  await picture(page, "interrupted");
+});
+
+editorTest("nothing runs by itself; Continue Session goes on to the end", async ({ page }) => {
+  assert.ok(!(await page.rows(PLAN)).some(({ icon, label }) => icon.includes("spin") || label.startsWith("Answer")));
+  await page.rowAction(SESSIONS, "Greet me", "Continue Session");
+  await page.fillInput("Go on", { title: "Agent: Continue “Greet me”" });
+  await page.rows(PLAN, (rows) => rows.some(({ label }) => label === "Answer: Shall I go on?"));
+  await page.clickRow(PLAN, "Answer: Shall I go on?");
+  await page.fillInput("Yes", { title: "Agent: Answer" });
+  await page.toast("All of it is done.");
+});
+
+editorTest("with everything decided it is still listed in the next window, with its plan and conversation", async ({ page, workspace }) => {
+  await page.rowAction(CHANGES, "a.txt", "Accept");
+  await page.until("the text on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "hello\n");
+  await page.reload();
+  await page.showContainer("Agent");
+  await page.runCommand("Agent: Focus on Sessions View");
+  await page.rows(SESSIONS, described("0/2"));
+  await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
+  await page.runCommand("Agent: Show Conversation");
+  const shown = page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  await shown.locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 15_000 });
+  await picture(page, "at-rest");
+});

@@ -1,0 +1,117 @@
+// Several sessions in a real VS Code: two tasks at once, one shown, a word to one that runs, one deleted, one that goes on.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { edit, plan, runTask, useAgent } from "./agent.mjs";
+
+const PLAN = "Plan";
+const SESSIONS = "Sessions";
+const CHANGES = "Proposed Changes";
+const ask = (question) => ({ ask_user: { question } });
+// each session plays the script from its beginning; its first question tells the tasks apart for the person who answers
+const editorTest = useAgent(
+  [
+    { calls: [plan(["Greet", "in_progress", "Greeting"], ["Say goodbye"]), edit("a.txt", "one", "hello"), ask("Shall I go on?")] },
+    { calls: [plan(["Greet", "completed"], ["Say goodbye", "completed"]), edit("b.txt", "two", "bye")] },
+    { text: "Both are done." },
+    { text: "You are welcome." },
+  ],
+  { workspace: { "a.txt": "one\n", "b.txt": "two\n" }, viewport: { width: 1280, height: 1200 } },
+);
+const find = (rows, label) => rows.find((row) => row.label === label);
+const described = (label, ...parts) => (rows) => parts.every((part) => find(rows, label)?.description.includes(part));
+const conversation = (page) => page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+const PICTURES = process.env.FAIRLEAD_SESSION_PICTURES;
+const picture = (page, name) => (PICTURES ? page.screenshot(path.join(PICTURES, `${name}.png`)) : undefined);
+
+editorTest("the view is there, closed, and lists a task once there is one", async ({ page }) => {
+  await page.showContainer("Agent");
+  await runTask(page, "The first task");
+  await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
+  await page.runCommand("Agent: Focus on Sessions View");
+  const rows = await page.rows(SESSIONS, described("The first task", "waits for you", "0/2", "1 file", "just now"));
+  assert.equal(rows.length, 1);
+  assert.match(rows[0].name, /^The first task, shown, waits for you/);
+});
+
+editorTest("a second task is shown at once, with a plan of its own, and the first goes on waiting", async ({ page }) => {
+  await runTask(page, "The second task");
+  const rows = await page.rows(SESSIONS, (all) => all.length === 2 && described("The second task", "0/2", "1 file")(all));
+  assert.deepEqual(rows.map(({ label }) => label), ["The second task", "The first task"]);
+  assert.deepEqual(rows.map(({ name }) => name.includes("shown")), [true, false]);
+  assert.deepEqual(rows.map(({ icon }) => icon), ["question", "question"]);
+  await picture(page, "two");
+});
+
+editorTest("a word to the agent is told to the run that is shown", async ({ page }) => {
+  await page.runCommand("Agent: Tell the Agent...");
+  await page.fillInput("Be polite", { title: "Agent: Tell the Agent (“The second task”)" });
+  await page.until("that it will be heard", async () => (await page.page.locator(".statusbar").innerText()).includes("will hear you after this step"));
+  await page.runCommand("Agent: Show Conversation");
+  await conversation(page).locator("p", { hasText: "Be polite" }).waitFor({ timeout: 15_000 });
+});
+
+editorTest("the run that is shown comes to its end, and the other one is as it was", async ({ page }) => {
+  await page.clickRow(PLAN, "Answer: Shall I go on?");
+  await page.fillInput("Yes", { title: "Agent: Answer" });
+  const rows = await page.rows(SESSIONS, described("The second task", "2/2", "2 files"));
+  assert.equal(find(rows, "The second task").icon, "pass");
+  assert.match(find(rows, "The first task").description, /^waits for you · 0\/2 · 1 file/);
+  await page.until("the count", async () => (await page.viewDescription(PLAN)) === "2/2");
+  await conversation(page).locator("p", { hasText: "Both are done." }).waitFor({ timeout: 15_000 });
+  assert.ok((await conversation(page).locator("body").innerText()).includes("Heard what you said."));
+});
+
+editorTest("a click shows the other session: plan, proposals first, and the conversation that is open", async ({ page }) => {
+  await page.clickRow(SESSIONS, "The first task");
+  await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
+  await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
+  await page.rows(CHANGES, (rows) => rows[0]?.label === "The first task");
+  await conversation(page).locator("h1", { hasText: "The first task" }).waitFor({ timeout: 15_000 });
+  const rows = await page.rows(SESSIONS, (all) => find(all, "The first task").name.includes("shown"));
+  assert.ok(!find(rows, "The second task").name.includes("shown"));
+  await picture(page, "switched");
+});
+
+editorTest("a run in a session that is not shown goes on, and its row says so", async ({ page }) => {
+  await page.clickRow(SESSIONS, "The second task");
+  await page.until("the second plan", async () => (await page.viewDescription(PLAN)) === "2/2");
+  assert.deepEqual(await page.rowActions(SESSIONS, "The first task"), ["Stop"]);
+  await page.rowAction(SESSIONS, "The first task", "Stop");
+  await page.rows(SESSIONS, (rows) => find(rows, "The first task").icon === "circle-outline");
+  assert.equal(await page.viewDescription(PLAN), "2/2");
+});
+
+editorTest("a session goes on from its row, with another prompt", async ({ page }) => {
+  await page.rowAction(SESSIONS, "The second task", "Continue Session");
+  await page.fillInput("Thank you", { title: "Agent: Continue “The second task”" });
+  await page.toast("You are welcome.");
+  const rows = await page.rows(SESSIONS, (all) => all[0].label === "The second task");
+  assert.equal(rows.length, 2);
+});
+
+editorTest("deleting asks where something would be lost, and leaves files and the other session alone", async ({ page, workspace }) => {
+  await page.rowAction(SESSIONS, "The second task", "Delete Session");
+  const asked = await page.dialog();
+  assert.match(asked.message, /Delete “The second task”\?/);
+  assert.match(asked.detail, /2 files with proposed changes/);
+  await picture(page, "delete");
+  await page.pressDialog("Delete");
+  const rows = await page.rows(SESSIONS, (all) => all.length === 1);
+  assert.match(rows[0].name, /^The first task, shown/);
+  await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
+  await page.rows(CHANGES, (all) => all[0]?.label === "a.txt" && all.every(({ label }) => label !== "b.txt"));
+  assert.equal(fs.readFileSync(path.join(workspace, "b.txt"), "utf8"), "two\n");
+});
+
+editorTest("after a reload of the window the other session is there with its conversation", async ({ page }) => {
+  await page.reload();
+  await page.showContainer("Agent");
+  const rows = await page.rows(SESSIONS, described("The first task", "0/2", "1 file"));
+  assert.match(rows[0].name, /^The first task, shown/);
+  await page.runCommand("Agent: Show Conversation");
+  await conversation(page).locator("h1", { hasText: "The first task" }).waitFor({ timeout: 15_000 });
+  await conversation(page).locator("p", { hasText: "todo" }).waitFor({ timeout: 15_000 });
+  assert.equal(await conversation(page).locator("blockquote", { hasText: "The first task" }).count(), 1);
+});

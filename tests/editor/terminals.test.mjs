@@ -1,0 +1,63 @@
+// Commands as terminals: opened from their rows, live while they run, with their colours and how they ended.
+
+import assert from "node:assert/strict";
+import { bash, plan, runTask, useAgent } from "./agent.mjs";
+
+const PLAN = "Plan";
+const server = { bash: { command: "echo listening; sleep 600", background: true } };
+const editorTest = useAgent(
+  [
+    { calls: [plan(["Run it", "in_progress", "Running it"]), bash("printf '\\033[31mred\\033[0m one\\n'; sleep 4; echo two; exit 3")] },
+    { calls: [server] },
+    { text: "It runs." },
+  ],
+  { settings: { "fairlead.approvals": "ask" }, workspace: { "a.txt": "a\n" }, viewport: { width: 1280, height: 1000 } },
+);
+const row = (rows, label) => rows.find((other) => other.label.includes(label) && !other.label.startsWith("Allow"));
+const allow = async (page, command) => {
+  await page.rows(PLAN, (rows) => rows.some(({ label }) => label.startsWith("Allow") && label.includes(command)));
+  await page.rowAction(PLAN, ({ label }) => label.startsWith("Allow") && label.includes(command), "Allow Once");
+};
+const screen = (page) => page.page.locator(".terminal-wrapper.active .xterm-rows, .terminal-wrapper:visible .xterm-rows").last();
+const shows = (page, text) =>
+  page.until(`a terminal with ${text}`, async () => {
+    const words = (await screen(page).innerText().catch(() => "")).replaceAll("\u00a0", " ");
+    return text.test(words) && words;
+  });
+
+editorTest("a command that runs can be watched, with its colours, and says how it ended", async ({ page }) => {
+  await page.showContainer("Agent");
+  await runTask(page, "Run it");
+  await allow(page, "exit 3");
+  const running = row(await page.rows(PLAN, (rows) => row(rows, "exit 3") !== undefined), "exit 3");
+  assert.deepEqual([running.description, running.icon.includes("spin")], ["running", true]);
+  assert.equal(await page.page.locator(".xterm").count(), 0, "no terminal opens by itself");
+  await page.clickRow(PLAN, (other) => other === row([other], "exit 3"));
+  const live = await shows(page, /red one/);
+  assert.match(live, /in the workspace itself|in the sandbox/);
+  assert.doesNotMatch(live, /^two/m);
+  const red = screen(page).locator("span", { hasText: /^red$/ });
+  assert.notEqual(await red.evaluate((span) => getComputedStyle(span).color), await screen(page).evaluate((rows) => getComputedStyle(rows).color));
+  await shows(page, /^two\s+\[exit 3 · \d/m);
+});
+
+editorTest("what it wrote can be read again when it has ended", async ({ page }) => {
+  await page.runCommand("Terminal: Kill the Active Terminal Instance");
+  await page.until("no terminal", async () => (await page.page.locator(".xterm").count()) === 0);
+  await page.clickRow(PLAN, (other) => other === row([other], "exit 3"));
+  await shows(page, /red one\s+two\s+\[exit 3/);
+});
+
+editorTest("a background command goes on behind the run, and is stopped from its row", async ({ page }) => {
+  await allow(page, "sleep 600");
+  await page.toast("It runs.");
+  const rows = await page.rows(PLAN, (all) => row(all, "cmd-1") !== undefined);
+  assert.equal(row(rows, "cmd-1").description, "running");
+  await page.page.mouse.move(800, 200); // away from the row above, whose hover lies over this one
+  await page.clickRow(PLAN, (other) => other === row([other], "cmd-1"));
+  await shows(page, /listening/);
+  await page.rowAction(PLAN, (other) => other === row([other], "cmd-1"), "Stop Command");
+  await shows(page, /\[stopped · \d/);
+  const ended = await page.rows(PLAN, (all) => row(all, "sleep 600")?.description.startsWith("stopped") ?? false);
+  assert.equal(row(ended, "sleep 600").icon, "debug-stop");
+});

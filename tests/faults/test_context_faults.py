@@ -1,0 +1,156 @@
+"""docs/faults.md 24: a conversation that outgrows the model's window, against the strict fake API."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support.client import Client
+from support.fake_api import Call, FakeApi, HttpError, Text, Thinking, Turn
+
+Connect = Callable[..., Client]
+Json = dict[str, Any]
+DONE = Turn((Text("Done."),))
+PLAN = [{"content": "Read them all", "status": "in_progress"}, {"content": "Say it", "status": "pending"}]
+TOO_LONG = HttpError(400, "invalid_request_error", "prompt is too long: 9999 tokens > 9000 maximum")
+
+
+def sizes(body: Json) -> dict[str, int]:
+    """What a real model would count, near enough."""
+    return {"input_tokens": len(json.dumps(body["messages"])) // 4}
+
+
+def reading(workspace: Path, count: int) -> list[Callable[[Json], Turn]]:
+    """Turns that each read a file of 8,000 characters, counted as a model would."""
+    for number in range(count):
+        (workspace / f"{number}.txt").write_text(f"{number}: {'word ' * 1600}\n")
+
+    def turn(number: int) -> Callable[[Json], Turn]:
+        return lambda body: Turn((Thinking("Hm."), Call("read_file", {"path": f"{number}.txt"})), usage=sizes(body))
+
+    return [turn(number) for number in range(count)]
+
+
+def told(api: FakeApi, number: int = -1) -> str:
+    return json.dumps(api.requests[number].body["messages"])
+
+
+async def test_fault_24_old_results_give_way_before_the_limit(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 24: in one go and in valid pairs; the task, the plan and the newest results stay whole."""
+    plan = Turn((Call("todo", {"items": PLAN}),))
+    with FakeApi(turns=[plan, *reading(workspace, 12), DONE]) as api:
+        async with connect(api, settings={"contextTokens": 20_000}) as client:
+            result = await client.run("Read them all, please.")
+            assert result["stopReason"] == "end_turn"
+            assert client.events("room_made")
+            assert max(event["contextTokens"] for event in client.events("usage")) <= 20_000
+            assert {event["contextLimit"] for event in client.events("usage")} == {20_000}
+        last = told(api)
+        assert api.refusals == []
+        assert "[Cleared to make room: read_file 0.txt, 2 lines." in last and "11: word" in last
+        assert "Read them all, please." in last and "[>] #1: Read them all" in last
+        firsts = [
+            json.dumps(request.body["messages"][4]) for request in api.requests if len(request.body["messages"]) > 4
+        ]
+        assert len(set(firsts)) == 2, "the beginning of the conversation changed more than once"
+
+
+async def test_fault_24_then_a_summary_stands_for_what_was(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 24: where clearing is not enough; the person's words, plan and proposals stay as they are."""
+    writes = [
+        lambda body, n=n: Turn(
+            (Call("write_file", {"path": f"{n}.md", "content": f"{n} {'text ' * 1600}\n"}),), usage=sizes(body)
+        )
+        for n in range(8)
+    ]
+    answers = iter([])
+
+    def play(body: Json) -> Turn:
+        if "<summarise>" in json.dumps(body["messages"][-1]):
+            return Turn((Text("So far it wrote some files."),), usage=sizes(body))
+        nonlocal answers
+        write = next(answers, None)
+        return write(body) if write is not None else DONE
+
+    answers = iter(writes)
+    plan = Turn((Call("todo", {"items": PLAN}),))
+    with FakeApi(turns=[plan, *[play] * 12]) as api:
+        async with connect(api, settings={"contextTokens": 10_000}) as client:
+            result = await client.run("Write them all, please.")
+            assert result["stopReason"] == "end_turn"
+            assert any("summary" in event["text"] for event in client.events("room_made"))
+            assert "So far it wrote" not in client.text()
+        last = told(api)
+        assert api.refusals == []
+        for kept in (
+            "Write them all, please.",
+            "So far it wrote some files.",
+            "[>] #1: Read them all",
+            "- 0.md: create, +1 -0",
+        ):
+            assert kept in last
+
+
+async def test_fault_24_a_refused_length_makes_room_once_and_asks_again(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 24: of a model whose window nobody knows, it is learned from the refusal."""
+    turns = [*reading(workspace, 6), TOO_LONG, lambda body: Turn((Text("Done."),), usage=sizes(body))]
+    with FakeApi(turns=turns) as api:
+        async with connect(api, settings={"model": "some-local-model"}) as client:
+            result = await client.run()
+            assert (result["stopReason"], len(client.events("room_made"))) == ("end_turn", 1)
+            limits = [event["contextLimit"] for event in client.events("usage")]
+            assert (limits[0], limits[-1] is None) == (None, False)
+        assert "[Cleared to make room" in told(api)
+        assert api.refusals == []
+
+
+async def test_fault_24_an_answer_that_fills_the_window_goes_on_in_a_shorter_one(
+    connect: Connect, workspace: Path
+) -> None:
+    """docs/faults.md 24: `model_context_window_exceeded` makes room, and the answer is asked to go on."""
+
+    def full(body: Json) -> Turn:
+        return Turn((Text("I was about to"),), stop_reason="model_context_window_exceeded", usage=sizes(body))
+
+    with FakeApi(turns=[*reading(workspace, 4), full, DONE]) as api:
+        async with connect(api, settings={"model": "some-local-model"}) as client:
+            result = await client.run()
+            assert (result["stopReason"], len(client.events("room_made"))) == ("end_turn", 1)
+        assert api.refusals == []
+
+
+async def test_fault_24_what_cannot_be_made_to_fit_ends_with_what_to_do(connect: Connect) -> None:
+    """docs/faults.md 24: nothing can give way: an error that says it, and the session is usable."""
+    with FakeApi(turns=[TOO_LONG, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], result["error"]["kind"]) == ("error", "context_overflow")
+            assert "Start a new task" in result["message"]
+            assert (await client.run("Shorter.", sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_reading_an_unchanged_file_again_costs_a_note(connect: Connect, workspace: Path) -> None:
+    """Where its text still stands in the conversation; a model that insists and a changed file get the whole text."""
+    (workspace / "a.txt").write_text("line\n" * 400)
+    read = Turn((Call("read_file", {"path": "a.txt"}),))
+    edit = Turn((Call("write_file", {"path": "a.txt", "content": "other\n" * 400}),))
+    with FakeApi(turns=[read, read, read, edit, read, DONE]) as api:
+        async with connect(api) as client:
+            await client.run()
+        blocks = [m["content"][0] for m in api.requests[-1].body["messages"] if m["role"] == "user"]
+        first, second, third, _, changed = [block["content"] for block in blocks[1:]]
+        assert first == third == "line\n" * 400
+        assert second.startswith("(Unchanged: a.txt says what")
+        assert changed == "other\n" * 400
+
+
+async def test_a_file_whose_text_was_cleared_is_told_whole_again(connect: Connect, workspace: Path) -> None:
+    """No note refers to a text that is no longer there."""
+    again = Turn((Call("read_file", {"path": "0.txt"}),))
+    with FakeApi(turns=[*reading(workspace, 8), again, DONE]) as api:
+        async with connect(api, settings={"contextTokens": 12_000}) as client:
+            await client.run()
+            assert client.events("room_made")
+        assert api.requests[-1].body["messages"][-1]["content"][0]["content"].startswith("0: word")
+        assert api.refusals == []

@@ -1,0 +1,186 @@
+"""Commands that will not end well, through a real server: each ends, nothing of it stays, and the server answers."""
+
+import asyncio
+import random
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from support.client import Client
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the commands and their end are those of Linux")
+Replay = Callable[..., dict[str, Any]]
+ALLOW: dict[str, Any] = {"agent/approve": lambda _: {"option": "allow_once"}}
+# where there is a sandbox, these are about what happens outside of it (docs/sandbox.md has its own)
+ASK = {"approvals": "ask"}
+
+
+@pytest.fixture
+def nap() -> str:
+    return f"sleep {random.randint(10**6, 10**7)}"
+
+
+def running(command: str) -> bool:
+    return any(
+        process.info["cmdline"] == command.split() and process.info["status"] != psutil.STATUS_ZOMBIE
+        for process in psutil.process_iter(["cmdline", "status"])
+    )
+
+
+@pytest.fixture
+async def run(workspace: Path, replay: Replay) -> AsyncIterator[Callable[..., Any]]:
+    """Runs a command through a server and returns the client and what the model read."""
+    clients: list[Client] = []
+
+    async def through(command: str, **given: Any) -> tuple[Client, str]:
+        call = {"bash": {"command": command, "unsandboxed": True, **given}}
+        client = Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW)
+        clients.append(await client.__aenter__())
+        await client.run(deadline=40)
+        [finished] = client.events("tool_finished")
+        return client, finished["text"]
+
+    yield through
+    for client in clients:
+        await client.__aexit__(None)
+
+
+async def answers(client: Client) -> None:
+    """The server answers within two seconds (docs/faults.md, the rule above all cases)."""
+    async with asyncio.timeout(2):
+        await client.request("agent/sessions/create", {})
+
+
+@pytest.mark.parametrize("command", ["cat", "read x </dev/tty", "python3 -c 'input()'"])
+async def test_fault_26_what_waits_for_input_returns(run: Callable[..., Any], command: str) -> None:
+    """docs/faults.md 26: at once, with what it says to no input."""
+    began = time.monotonic()
+    _, text = await run(command)
+    assert "(exit code " in text
+    assert time.monotonic() - began < 10
+
+
+async def test_fault_27_a_flood_is_bounded(run: Callable[..., Any]) -> None:
+    """docs/faults.md 27: for the model, for the person and in the server's memory."""
+    client, text = await run("echo first; yes | head -c 200000000; echo last")
+    assert text.startswith("first\ny\n")
+    assert "bytes left out ...]" in text
+    assert "last\n(exit code 0, " in text
+    assert len(text) < 25_000
+    assert len(client.text("tool_output")) < 1_000_000
+    assert client.text("tool_output").endswith("last\n")
+    assert psutil.Process(client.process.pid).memory_info().rss < 200_000_000
+
+
+@pytest.mark.parametrize("end", ["agent/cancel", "time", "kill", "shutdown"])
+async def test_fault_28_what_left_its_group_ends_with_the_command(
+    workspace: Path, replay: Replay, nap: str, end: str
+) -> None:
+    """docs/faults.md 28: within two seconds of a cancel, of the time limit, and of the server's own end."""
+    limit = {"timeout_seconds": 1} if end == "time" else {}
+    call = {"bash": {"command": f"setsid {nap} & echo on; {nap}", "unsandboxed": True, **limit}}
+    async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW) as client:
+        _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
+        await client.event("tool_output", text="on\n")
+        assert running(nap)
+        began = time.monotonic()
+        if end == "agent/cancel":
+            await client.request(end, {"sessionId": client.events()[0]["sessionId"]})
+            assert (await answer)["stopReason"] == "cancelled"
+        elif end == "time":
+            assert (await answer)["stopReason"] == "end_turn"
+        elif end == "kill":
+            client.process.kill()
+        else:
+            await client.request("shutdown", None)
+            client.notify("exit", None)
+        if end in ("kill", "shutdown"):
+            await client.process.wait()
+        while running(nap):
+            assert time.monotonic() - began < (3 if end == "time" else 2)
+            await asyncio.wait([asyncio.ensure_future(asyncio.sleep(0.02))])
+        if end in ("agent/cancel", "time"):
+            await answers(client)
+        answer.cancel()
+
+
+async def test_fault_29_a_command_that_ignores_sigterm_is_killed(run: Callable[..., Any], nap: str) -> None:
+    """docs/faults.md 29: and what it said is kept."""
+    client, text = await run(f"trap '' TERM; echo deaf; while :; do {nap}; done", timeout_seconds=1)
+    assert "Ended after the time limit of 1 s. Output so far:\ndeaf" in text
+    assert not running(nap)
+    await answers(client)
+
+
+async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) -> None:
+    """docs/faults.md 30: the model reads why, and the server lives."""
+    client, text = await run(f"while :; do {nap} & done")
+    assert "Ended: the command started more than 2,000 processes." in text
+    assert not running(nap)
+    await answers(client)
+
+
+async def test_fault_31_what_a_terminal_obeys_reaches_nobody(run: Callable[..., Any]) -> None:
+    """docs/faults.md 31: colours reach the person, and nothing else."""
+    client, text = await run(r"printf '\033[31mred\033]0;t\007\033[2J \xff\033]52;c;eA==\007ok\n'")
+    assert text.startswith("red \ufffdok\n") or "\nred \ufffdok\n" in text
+    assert client.text("tool_output") == "\x1b[31mred \ufffdok\n"
+
+
+async def test_a_background_command_goes_on_behind_its_run_and_is_ended_by_the_person(
+    workspace: Path, replay: Replay, nap: str
+) -> None:
+    """docs/protocol.md, `agent/command/stop`: its end is told, is on record under its step, and is no failure."""
+    steps = {"todo": {"items": [{"content": "Serve", "status": "in_progress"}]}}
+    call = {"bash": {"command": f"echo on; {nap}", "unsandboxed": True, "background": True}}
+    turns = [{"calls": [steps, call]}, {"text": "."}, {"calls": [{"bash_output": {"id": "cmd-1"}}]}, {"text": "."}]
+    async with Client(workspace, settings=replay(*turns, **ASK), answers=ALLOW) as client:
+        session = (await client.run())["sessionId"]
+        started = await client.event("command", handle="cmd-1")
+        assert (started["itemId"], started["mode"], started["cwd"]) == ("1", "workspace", str(workspace))
+        await client.event("tool_output", text="on\n")
+        assert running(nap)
+        assert await client.request("agent/command/stop", {"sessionId": session, "handle": "cmd-1"}) is None
+        assert not running(nap)
+        ended = await client.event("command_ended", handle="cmd-1")
+        assert (ended["ended"], ended["exitCode"]) == ("stopped", None)
+        [item] = client.last("agent/plan")["items"]
+        assert [(run["stopped"], run["exitCode"]) for run in item["evidence"]["commands"]] == [(True, None)]
+        await client.run(sessionId=session)
+        assert client.events("tool_finished")[-1]["text"].startswith("on\n(cmd-1: killed, ")
+        error = await client.error("agent/command/stop", {"sessionId": session, "handle": "cmd-2"})
+        assert (error.code, error.message) == (-32602, "There is no background command 'cmd-2' (known: cmd-1).")
+
+
+@pytest.mark.parametrize("end", ["agent/cancel", "close"])
+async def test_background_commands_end_with_the_persons_stop_and_with_the_server(
+    workspace: Path, replay: Replay, nap: str, end: str
+) -> None:
+    """Nothing is left behind, whichever way."""
+    call = {"bash": {"command": f"echo on; {nap}", "unsandboxed": True, "background": True}}
+    async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW) as client:
+        session = (await client.run())["sessionId"]
+        await client.event("tool_output", text="on\n")
+        assert running(nap)
+        if end == "agent/cancel":
+            await client.request(end, {"sessionId": session})
+            await client.event("command_ended", ended="stopped")
+            assert not running(nap)
+    assert not running(nap)
+
+
+async def test_fault_23_waiting_for_a_command_is_no_repetition(workspace: Path, replay: Replay, nap: str) -> None:
+    """docs/faults.md 23 and docs/plan.md L10: the same look that waits is run each time, one that does not is not."""
+    start = {"bash": {"command": nap, "unsandboxed": True, "background": True}}
+    waits, looks = ({"bash_output": {"id": "cmd-1", **wait}} for wait in ({"wait_seconds": 1}, {}))
+    turns = [{"calls": [start]}, *[{"calls": [waits]}] * 3, *[{"calls": [looks]}] * 2]
+    settings = replay(*turns, loop={"maxRepeats": 2}, **ASK)
+    async with Client(workspace, settings=settings, answers=ALLOW) as client:
+        assert (await client.run(deadline=30))["stopReason"] == "loop"
+        told = [event["text"] for event in client.events("tool_finished")]
+        assert [text.startswith("(cmd-1: running, ") for text in told] == [False, True, True, True, True, False]

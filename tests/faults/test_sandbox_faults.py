@@ -1,0 +1,261 @@
+"""The faults of docs/faults.md that a box must stand, each by a command that really runs in one."""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fairlead.shell.layer import View
+from shell.boxes import BACKENDS, Boxes, boxes, is_there, start, write
+from support.sandbox import needs_sandbox
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+
+
+@pytest.fixture(params=BACKENDS)
+async def box(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path) -> AsyncIterator[Boxes]:
+    if not is_there(request.param):
+        pytest.skip(f"{request.param} is not installed")
+    async with boxes(workspace, tmp_path / "state", request.param) as made:
+        yield made
+
+
+def named(mark: str) -> list[psutil.Process]:
+    """The processes of this machine that have a mark in their command line."""
+    found: list[psutil.Process] = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if any(mark == word for word in process.cmdline()):
+                found.append(process)
+    return found
+
+
+async def there_are(number: int, mark: str, seconds: float = 20) -> bool:
+    """Whether so many of them are there in time."""
+    until = time.monotonic() + seconds
+    while len(named(mark)) != number:
+        if time.monotonic() > until:
+            return False
+        await asyncio.sleep(0.02)
+    return True
+
+
+async def gone(mark: str, seconds: float) -> bool:
+    return await there_are(0, mark, seconds)
+
+
+@pytest.mark.parametrize("command", ["cat", "read x </dev/tty; true", "read x; true", "git log -p 2>/dev/null; true"])
+async def test_fault_26_nothing_waits_for_input(box: Boxes, command: str) -> None:
+    """docs/faults.md 26: no input, no terminal, no pager."""
+    async with asyncio.timeout(10):
+        assert (await box.run(command)).code == 0
+
+
+async def test_fault_28_what_leaves_its_session_ends_with_the_command(box: Boxes) -> None:
+    """docs/faults.md 28: a child that left its group and session is gone when the command is."""
+    mark = "998.28"
+    ran = await box.run(f"setsid sleep {mark} >/dev/null 2>&1 & (setsid nohup sleep {mark} &) ; echo started")
+    assert "started" in ran.output
+    assert await gone(mark, 2)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+async def test_fault_28_all_is_gone_after_a_kill(box: Boxes, name: str) -> None:
+    """docs/faults.md 28: two seconds after the launcher was killed nothing of the box runs, however it was killed."""
+    mark = "998.29"
+    opened = await box.layer.open(f"trap '' TERM; setsid sleep {mark} & echo ready; sleep {mark}", View())
+    process = await start(opened)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.Signals[name])
+    assert await gone(mark, 2)
+    await process.wait()
+    assert (await opened.close()).files == []
+
+
+async def test_fault_28_no_kill_is_too_early(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 28: killed at any moment of its start, a box leaves no process, no mount and no change."""
+    mark = "998.30"
+    async with boxes(workspace, tmp_path / "state") as box:
+        for n in range(25):
+            opened = await box.layer.open(f"echo x > x.txt; setsid sleep {mark}", View())
+            process = await start(opened)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.002 * n):
+                    await process.wait()
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            assert {change.path for change in (await opened.close()).files} <= {"x.txt"}
+            assert await gone(mark, 2)
+    assert str(workspace) not in Path("/proc/self/mountinfo").read_text()
+
+
+async def test_fault_28_all_is_gone_after_the_servers_death(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 28: a server that is killed takes its commands with it."""
+    mark = "998.31"
+    code = (
+        "import asyncio, pathlib, sys\n"
+        "from shell.boxes import boxes, start\n"
+        "from fairlead.shell.layer import View\n"
+        "async def main():\n"
+        "    async with boxes(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])) as box:\n"
+        f"        process = await start(await box.layer.open('setsid sleep {mark} & sleep {mark}', View()))\n"
+        "        await process.wait()\n"
+        "asyncio.run(main())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, str(workspace), str(tmp_path / "state"), env=environment
+    )
+    assert await there_are(2, mark)
+    server.kill()
+    await server.wait()
+    assert await gone(mark, 2)
+
+
+async def test_fault_30_a_fork_loop_is_limited(box: Boxes) -> None:
+    """docs/faults.md 30: it comes to nothing, the server answers meanwhile, and nothing of it is left."""
+    before = len(psutil.pids())
+    opened = await box.layer.open("b() { b | b & }; b; sleep 1", View())
+    process = await start(opened)
+    most = slowest = 0.0
+    until = time.monotonic() + 2
+    while process.returncode is None and time.monotonic() < until:
+        looked = time.monotonic()
+        await asyncio.sleep(0.05)
+        slowest = max(slowest, time.monotonic() - looked)
+        most = max(most, sum(name.isdigit() for name in os.listdir("/proc")) - before)
+    if process.returncode is None:
+        process.kill()
+    await process.communicate()
+    await opened.close()
+    assert most < 5000
+    assert slowest < 2
+    assert await box.output("echo on") == "on\n"
+
+
+NETWORK = {
+    "curl": "curl -sS --max-time 3 http://{host}:{port}/",
+    "tcp": "exec 3<>/dev/tcp/{host}/{port}",
+    "local tcp": "exec 3<>/dev/tcp/127.0.0.1/{port}",
+    "udp": "echo x > /dev/udp/{host}/{port}",
+    "dns": "python3 -c 'import socket; socket.getaddrinfo(\"example.org\", 80)'",
+    "socket in /tmp": "python3 -c 'import socket; socket.socket(1, 1).connect(\"{path}\")'",
+    "socket elsewhere": "python3 -c 'import socket; socket.socket(1, 1).connect(\"{elsewhere}\")'",
+    "abstract socket": "python3 -c 'import socket; socket.socket(1, 1).connect(\"\\0{name}\")'",
+}
+
+
+@pytest.mark.parametrize("way", NETWORK)
+async def test_fault_38_no_way_out(box: Boxes, way: str, tmp_path: Path) -> None:
+    """docs/faults.md 38: no connection leaves the box, to the network or to a program of this machine."""
+    name = f"fairlead-{os.getpid()}"
+    with contextlib.ExitStack() as stack:
+        tcp, udp = stack.enter_context(socket.create_server(("0.0.0.0", 0))), stack.enter_context(socket.socket(type=2))
+        port = tcp.getsockname()[1]
+        udp.bind(("0.0.0.0", port))
+        folder = Path("/var/lib") if os.access("/var/lib", os.W_OK) else tmp_path
+        paths = {"path": f"/tmp/{name}", "elsewhere": f"{folder}/{name}", "abstract": f"\0{name}"}
+        servers = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in paths]
+        for server, path in zip(servers, paths.values(), strict=True):
+            server.bind(path)
+            server.listen()
+            if not path.startswith("\0"):
+                stack.callback(os.unlink, path)
+        for each in (tcp, udp, *servers):
+            each.setblocking(False)
+        command = NETWORK[way].format(host=_own_address(), port=port, name=name, **paths)
+        ran = await box.run(command)
+        assert ran.code != 0, ran.output
+        for each in (tcp, *servers):
+            with pytest.raises(BlockingIOError):
+                each.accept()
+        with pytest.raises(BlockingIOError):
+            udp.recv(1)
+
+
+def _own_address() -> str:
+    """An address of this machine that is not its loopback, where it has one."""
+    with socket.socket(type=socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect(("192.0.2.1", 9))
+        return probe.getsockname()[0]
+    return "127.0.0.1"
+
+
+async def test_servers_within_a_box_work(box: Boxes) -> None:
+    """The counterpart of 38: tests that start a server on localhost reach it."""
+    server = "python3 -m http.server --bind 127.0.0.1 8765 >/dev/null 2>&1 &"
+    reach = "(exec 3<>/dev/tcp/localhost/8765) 2>/dev/null && echo reached && exit"
+    assert await box.output(f"{server} for n in $(seq 50); do sleep 0.1; {reach}; done") == "reached\n"
+
+
+async def test_the_network_is_there_if_it_was_allowed(box: Boxes) -> None:
+    """The counterpart of 38: what was asked for and allowed works."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        command = f"exec 3<>/dev/tcp/127.0.0.1/{server.getsockname()[1]} && echo reached"
+        assert await box.output(command, View(), network=True) == "reached\n"
+
+
+async def test_fault_40_no_key_is_to_be_had(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 40: not from the environment, and not from another process, the server's own first of all."""
+    mark = "sk-secret-of-the-server"
+    code = (
+        "import asyncio, pathlib, sys\n"
+        "from shell.boxes import boxes\n"
+        "async def main():\n"
+        "    async with boxes(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])) as box:\n"
+        "        ran = await box.run('env; cat /proc/*/environ /proc/*/cmdline; ls /proc; echo $PPID')\n"
+        "        sys.stdout.write(ran.output)\n"
+        "asyncio.run(main())\n"
+    )
+    keys = {"ANTHROPIC_API_KEY": mark, "MY_TOKEN": mark}
+    environment = {**os.environ, **keys, "PYTHONPATH": str(Path(__file__).parents[1])}
+    server = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", code, str(workspace), str(tmp_path / "state")),
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output = (await server.communicate())[0].decode()
+    assert "GIT_OPTIONAL_LOCKS=0" in output
+    assert mark not in output
+    assert len(re.findall(r"^\d+$", output, re.M)) < 10
+
+
+HARMLESS = ["git log --oneline | head -1", "yes | head -1", "cat 'ä b/..foo'", "echo '$(x)'", "ls | wc -l"]
+
+
+@pytest.mark.parametrize("command", HARMLESS)
+async def test_fault_43_harmless_commands_work(box: Boxes, workspace: Path, command: str) -> None:
+    """docs/faults.md 43: pipes that close early, names that look odd, quotes."""
+    write(workspace, {"ä b/..foo": "x"})
+    for arguments in (["init", "-q"], ["add", "."], ["-c", "user.name=A", "-c", "user.email=a", "commit", "-qm", "m"]):
+        process = await asyncio.create_subprocess_exec("git", "-C", str(workspace), *arguments)
+        assert await process.wait() == 0
+    ran = await box.run(command)
+    assert ran.code == 0, ran.output
+    assert "roken pipe" not in ran.output
+
+
+async def test_fault_43_the_workspaces_own_environment_works(box: Boxes, workspace: Path) -> None:
+    """docs/faults.md 43: the interpreter of its .venv, wherever the Python behind it lies."""
+    make = [sys.executable, "-m", "venv", "--without-pip", str(workspace / ".venv")]
+    process = await asyncio.create_subprocess_exec(*make)
+    assert await process.wait() == 0
+    ran = await box.run(".venv/bin/python -c 'import ssl, sys; print(sys.prefix)'")
+    assert ran.output == f"{workspace}/.venv\n"

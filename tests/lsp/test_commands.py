@@ -1,0 +1,344 @@
+"""Commands on the proposed files, through the real server: seen, changed, proposed, reviewed (docs/sandbox.md)."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import EDITOR, Client, Json
+from support.sandbox import needs_sandbox
+
+Replay = Callable[..., Json]
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+def bash(command: str, **given: Any) -> Json:
+    return {"bash": {"command": command, **given}}
+
+
+def edit(path: str, old: str, new: str) -> Json:
+    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
+
+
+def texts(client: Client) -> list[str]:
+    return [event["text"] for event in client.events("tool_finished")]
+
+
+def proposals(client: Client) -> dict[str, str]:
+    edits = client.last("agent/edits") or {"files": []}
+    return {file["uri"].rsplit("/ws/", 1)[1]: file["kind"] for file in edits["files"]}
+
+
+def git(workspace: Path, *arguments: str) -> str:
+    author = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+    return subprocess.run(
+        ["git", *author, *arguments], cwd=workspace, capture_output=True, text=True, check=True
+    ).stdout
+
+
+async def test_tests_run_on_the_edits_before_a_line_is_accepted(workspace: Path, replay: Replay) -> None:
+    """The agent runs the program on its own edit without a question; the repository is clean until the accept."""
+    (workspace / "sum.py").write_text("def add(a, b):\n    return a - b\n")
+    (workspace / "try.py").write_text("from sum import add\nassert add(2, 2) == 4\nprint('passed')\n")
+    git(workspace, "init", "-q")
+    git(workspace, "add", ".")
+    git(workspace, "commit", "-qm", "start")
+    fix = [edit("sum.py", "a - b", "a + b"), bash("python3 try.py")]
+    settings = replay({"calls": [bash("python3 try.py")]}, {"calls": fix}, {"text": "Done."})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        first, _, second = texts(client)
+        assert "AssertionError" in first and "(exit code 1" in first
+        assert second.startswith("passed\n") and "(exit code 0" in second
+        assert client.all("agent/approve") == []
+        assert [event["mode"] for event in client.events("command")] == ["sandboxed", "sandboxed"]
+        assert proposals(client) == {"sum.py": "modify"}  # no cache of the interpreter among them
+        assert git(workspace, "status", "--porcelain") == ""
+        assert sorted(path.name for path in workspace.iterdir()) == [".git", "sum.py", "try.py"]
+        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+    assert git(workspace, "status", "--porcelain") == " M sum.py\n"
+
+
+async def test_what_a_command_changes_is_proposed_under_its_step(workspace: Path, replay: Replay) -> None:
+    """A formatter, a generator, `git mv`, a deletion, a picture, `chmod`: proposals of the step, files untouched."""
+    (workspace / "style.py").write_text("x=1\n")
+    (workspace / "old name.py").write_text("# 問候\n" * 3)
+    (workspace / "gone").write_text("x\n")
+    (workspace / "run.sh").write_text("ls\n")
+    (workspace / ".gitignore").write_text("build/\n")
+    git(workspace, "init", "-q")
+    git(workspace, "add", ".")
+    git(workspace, "commit", "-qm", "start")
+    before = {path.name: path.read_bytes() for path in workspace.iterdir() if path.is_file()}
+    plan = {"todo": {"items": [{"content": "Format", "status": "in_progress", "activeForm": "Formatting"}]}}
+    commands = [
+        "sed -i 's/x=1/x = 1/' style.py",
+        "mkdir -p gen build && echo 'y = 2' > gen/made.py && echo out > build/out",
+        "git mv 'old name.py' 'new name.py'",
+        "rm gone && printf '\\211PNG\\0' > logo.png && chmod +x run.sh",
+        "cat build/out",
+    ]
+    settings = replay({"calls": [plan]}, {"calls": [bash(command) for command in commands]}, {"text": "Done."})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        assert proposals(client) == {
+            "style.py": "modify",
+            "gen/made.py": "create",
+            "old%20name.py": "rename",
+            "gone": "delete",
+            "logo.png": "create",
+            "run.sh": "modify",
+        }
+        files = client.last("agent/edits")["files"]
+        assert all(file["itemIds"] == ["1"] for file in files)
+        told = texts(client)
+        assert "proposed for review: style.py (+1 -1)" in told[1]
+        assert "1 ignored files (caches, builds) stay in the sandbox" in told[2]
+        assert told[5].startswith("out\n"), "what git ignores is kept for the next command"
+        assert {path.name: path.read_bytes() for path in workspace.iterdir() if path.is_file()} == before
+        if sys.platform != "win32":
+            target = {"sessionId": session, "target": {"item": "1"}}
+            outcomes = (await client.request("agent/edits/accept", target))["outcomes"]
+            assert {outcome["outcome"] for outcome in outcomes} == {"applied"}
+    names = sorted(path.name for path in workspace.iterdir())
+    assert names == [".git", ".gitignore", "gen", "logo.png", "new name.py", "run.sh", "style.py"]
+    assert (workspace / "logo.png").read_bytes() == b"\x89PNG\0"
+    assert (workspace / "run.sh").stat().st_mode & 0o111
+
+
+async def test_wider_than_the_sandbox_asks(workspace: Path, replay: Replay) -> None:
+    """`network` and `unsandboxed` are asked for with the place and the reason; a no keeps the command from running."""
+    calls = [bash("echo net > a", network=True), bash("echo free > b", unsandboxed=True)]
+    settings = replay({"calls": calls}, {"text": "Done."})
+    async with Client(
+        workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "reject", "reason": "no need"}}
+    ) as client:
+        await client.run()
+        first, second = client.all("agent/approve")
+        assert (first["mode"], "network" in " ".join(first["reasons"])) == ("sandboxed", True)
+        assert (second["mode"], "workspace itself" in " ".join(second["reasons"])) == ("workspace", True)
+        assert all("no need" in text for text in texts(client))
+        assert proposals(client) == {}
+    assert list(workspace.iterdir()) == []
+
+
+async def test_fault_36_rules_through_the_tool(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 36, 37: what the rules allow runs unasked, anything behind it asks; denied is never asked for."""
+    commands = [
+        "ls",
+        "ls; touch made",
+        "ls $(touch made)",
+        "ls | sh",
+        "ls > made",
+        "git log --output=made",
+        "rm -rf /x",
+    ]
+    calls = [bash(command, unsandboxed=True) for command in commands]
+    settings = replay(
+        {"calls": calls},
+        {"text": "Done."},
+        bash={"allow": ["ls *", "git log *"], "deny": ["rm -rf *"]},
+        approvals="ask",
+    )
+    async with Client(
+        workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "reject"}}
+    ) as client:
+        await client.run()
+        assert [asked["command"] for asked in client.all("agent/approve")] == commands[1:-1]
+        assert "do not allow this command" in texts(client)[-1]
+    assert list(workspace.iterdir()) == []
+
+
+async def test_secrets_of_the_workspace_are_hidden_from_commands(workspace: Path, replay: Replay) -> None:
+    """Also those that are ignored or lie deep; a command neither reads nor changes them, and they are no proposals."""
+    (workspace / "app" / "conf").mkdir(parents=True)
+    for name in (".env", "app/conf/server.pem"):
+        (workspace / name).write_text("s3cret\n")
+    (workspace / ".env.example").write_text("KEY=\n")
+    command = "grep -rsc s3cret . ; cat .env.example; echo x > .env; mv app/conf/server.pem x; true"
+    settings = replay({"calls": [bash(command)]}, {"text": "Done."})
+    async with Client(workspace, settings=settings) as client:
+        await client.run()
+        [told] = texts(client)
+        assert "KEY=" in told and not any(line.endswith(":1") for line in told.splitlines())
+        assert proposals(client) == {}
+    assert (workspace / ".env").read_text() == "s3cret\n"
+
+
+async def test_links_that_are_named_like_secrets_are_hidden_with_what_they_lead_to(
+    workspace: Path, replay: Replay, tmp_path: Path
+) -> None:
+    """Within the workspace their end cannot be read, and one that leads outside is not there."""
+    outside = Path("/srv") if os.access("/srv", os.W_OK) else tmp_path
+    elsewhere = outside / f"fairlead-{tmp_path.parent.name}-{tmp_path.name}"
+    elsewhere.write_text("s3cret\n")
+    (workspace / "config").mkdir()
+    (workspace / "config/prod").write_text("s3cret\n")
+    (workspace / ".env").symlink_to("config/prod")
+    (workspace / "a.pem").symlink_to(elsewhere)
+    (workspace / "id_config").symlink_to("config")
+    (workspace / "config/plain").write_text("plain\n")
+    command = "cat .env a.pem config/prod id_config/prod; cat id_config/plain; echo x > a.pem; echo fine > fine"
+    settings = replay({"calls": [bash(command)]}, {"text": "Done."})
+    try:
+        async with Client(workspace, settings=settings) as client:
+            await client.run()
+            [told] = texts(client)
+            assert "s3cret" not in told and "plain\n" in told
+            assert proposals(client) == {"fine": "create"}
+        assert elsewhere.read_text() == "s3cret\n"
+    finally:
+        elsewhere.unlink()
+
+
+async def test_a_secret_that_comes_while_the_question_is_open_is_hidden(workspace: Path, replay: Replay) -> None:
+    """What a command may read is looked up when it runs, not when the person was asked."""
+
+    def allow(_: Json) -> Json:
+        (workspace / ".env").write_text("s3cret\n")
+        return {"option": "allow_once"}
+
+    settings = replay({"calls": [bash("cat .env", network=True)]}, {"text": "Done."})
+    async with Client(workspace, settings=settings, answers={"agent/approve": allow}) as client:
+        await client.run()
+        [told] = texts(client)
+        assert "Permission denied" in told and "s3cret" not in told
+
+
+async def test_the_model_hears_of_hidden_files_when_a_command_fails(workspace: Path, replay: Replay) -> None:
+    """Else it would look for the reason in the program; a command that went well needs no word."""
+    (workspace / ".env").write_text("s3cret\n")
+    calls = [bash("cat .env; true"), bash("exit 1"), bash("echo Permission denied")]
+    async with Client(workspace, settings=replay({"calls": calls}, {"text": "Done."})) as client:
+        await client.run()
+        line = (
+            "(1 file that looks like a secret is hidden from commands: .env. "
+            "`unsandboxed` shows what is hidden, if the user allows it.)"
+        )
+        assert [line in told for told in texts(client)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("for i in $(seq 1500); do echo $i > f$i; done", 1500),
+        ("sed -i 's/$/x/' long.txt", 1),
+        ("sed -i 'n;s/$/x/' long.txt", 1),
+    ],
+    ids=["many files", "each line of a long one", "every second line of a long one"],
+)
+async def test_the_person_is_answered_while_large_changes_are_taken_over(
+    workspace: Path, replay: Replay, command: str, files: int
+) -> None:
+    """Within two seconds, whatever a command left; all of it is proposed."""
+    (workspace / "long.txt").write_text("".join(f"line {n}\n" for n in range(100_000)))
+    async with Client(workspace, settings=replay({"calls": [bash(command)]}, {"text": "Done."})) as client:
+        running = asyncio.ensure_future(client.run())
+        slowest = 0.0
+        while not running.done():
+            asked = time.monotonic()
+            await client.request("agent/sessions/list", {})
+            slowest = max(slowest, time.monotonic() - asked)
+            await asyncio.wait([running], timeout=0.02)
+        await running
+        assert len(proposals(client)) == files
+        assert slowest < 2
+
+
+async def test_fault_35_a_command_s_change_of_protected_files_needs_its_own_yes(
+    workspace: Path, replay: Replay
+) -> None:
+    """docs/faults.md 35: those that are there cannot be written, new ones are proposals that accept-all leaves out."""
+    (workspace / "AGENTS.md").write_text("rules\n")
+    command = "echo mine >> AGENTS.md; mkdir .vscode; echo '{}' > .vscode/settings.json; echo fine > fine"
+    settings = replay({"calls": [bash(command)]}, {"text": "Done."})
+    async with Client(
+        workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "reject"}}
+    ) as client:
+        session = (await client.run())["sessionId"]
+        assert "AGENTS.md: Read-only file system" in texts(client)[0]
+        assert proposals(client) == {".vscode/settings.json": "create", "fine": "create"}
+        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        assert proposals(client) == {".vscode/settings.json": "create"}
+    assert (workspace / "fine").read_text() == "fine\n"
+    assert not (workspace / ".vscode").exists()
+
+
+async def test_what_the_person_has_not_saved_is_seen(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 7: a command works on the open document; its change is proposed on it."""
+    (workspace / "a").write_text("disk\n")
+    document = {"uri": (workspace / "a").as_uri(), "languageId": "text", "version": 1, "text": "typed\n"}
+    settings = replay({"calls": [bash("cat a; echo more >> a")]}, {"text": "Done."})
+    async with Client(workspace, settings=settings) as client:
+        client.notify("textDocument/didOpen", {"textDocument": document})
+        await client.run()
+        assert texts(client)[0].startswith("typed\n")
+        [file] = client.last("agent/edits")["files"]
+        assert (file["additions"], file["deletions"], file["state"]) == (1, 0, "pending")
+    assert (workspace / "a").read_text() == "disk\n"
+
+
+async def test_the_person_saves_a_file_while_a_command_changes_it(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 6: what the person saved stays; the model hears that the command's change of it did not count."""
+    (workspace / "a").write_text("1\n2\n3\n4\n5\n")
+    again = "sed -i s/5/five/ a"
+    settings = replay({"calls": [bash(f"{again}; echo ready; sleep 1")]}, {"calls": [bash(again)]}, {"text": "Done."})
+    async with Client(workspace, settings=settings) as client:
+        running = asyncio.ensure_future(client.run())
+        await client.until(lambda: "ready" in client.text("tool_output"))
+        (workspace / "a").write_text("ONE\n2\n3\n4\n5\n")
+        session = (await running)["sessionId"]
+        assert "a (it was changed on the disk while the command ran)" in texts(client)[0]
+        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+    assert (workspace / "a").read_text() == "ONE\n2\n3\n4\nfive\n"
+
+
+async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """The layer's folder goes with the server, and what a killed one left goes with the next."""
+    storage = tmp_path / "storage"
+    settings = replay({"calls": [bash("mkdir x; touch x/y")]}, {"text": "Done."})
+
+    def layers() -> list[Path]:
+        return [path for path in (storage / "layers").rglob("*") if path.is_file()] if storage.exists() else []
+
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        await client.run()
+        assert layers()
+    assert not layers()
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        await client.run()
+        client.process.kill()
+        await client.process.wait()
+    assert layers()
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        await client.run()
+    assert not layers()
+
+
+async def test_without_approvals_of_its_own_a_client_gets_commands_too(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 47: what needs no question needs no client that can ask."""
+    settings = replay({"calls": [bash("echo made > made")]}, {"text": "Done."})
+    async with Client(workspace, settings=settings, capabilities={**EDITOR, "experimental": {}}) as client:
+        await client.run()
+        assert proposals(client) == {"made": "create"}
+
+
+async def test_a_page_says_how_commands_run_here(workspace: Path, replay: Replay) -> None:
+    """The place, when the person is asked, and each rule with commands that it matches and that it does not."""
+    rules = {"allow": ["npm test *", "find *"], "deny": ["git push *"]}
+    async with Client(workspace, settings=replay({"text": "x"}, bash=rules)) as client:
+        page = (await client.request("agent/command/rules", {}))["markdown"]
+    assert "In a sandbox (made by " in page and "You are asked for what goes beyond" in page
+    assert "| `npm test *` | `npm test`, " in page and "`sudo npm test" in page
+    assert "find -delete=f" not in page and "`find x > f`" in page
+    assert "\n| `git push *` | `git push x`, `ls && git push x`, `sudo git push x`, `bash -c 'git push x'` |" in page

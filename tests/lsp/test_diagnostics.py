@@ -1,0 +1,119 @@
+"""The tool `diagnostics` over the wire: what the editor's language support says, as the model reads it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client, Json, Refuse
+from support.fake_api import FakeApi, Text, Turn
+
+Replay = Callable[..., Json]
+
+ABLE: Json = {"experimental": {"agent": {"editor": True}}}
+
+
+def problem(line: int, character: int, severity: int, message: str, source: str | None = None) -> Json:
+    at = {"line": line, "character": character}
+    return {"range": {"start": at, "end": at}, "severity": severity, "message": message, "source": source}
+
+
+def answering(*files: tuple[Path, list[Json]]) -> dict[str, Any]:
+    found = [{"uri": path.as_uri(), "diagnostics": problems} for path, problems in files]
+    return {"agent/editor/diagnostics": lambda _: {"files": found}}
+
+
+def look(*inputs: Json) -> Json:
+    return {"calls": [{"diagnostics": given} for given in inputs]}
+
+
+def results(client: Client) -> list[str]:
+    return [event["text"] for event in client.events("tool_finished")]
+
+
+async def test_the_model_reads_what_the_editor_shows(workspace: Path, replay: Replay) -> None:
+    """The worst first, places from 1, one line each, of the folder that was asked for; nothing from outside the
+    workspace. A look is evidence of the step."""
+    first, second = workspace / "a b.py", workspace / "lib" / "問候.py"
+    second.parent.mkdir()
+    for path in (first, second):
+        path.write_text("x\n")
+    answers = answering(
+        (first, [problem(4, 0, 2, "unused", "ruff"), problem(1, 7, 1, "no such\n  name", "pyright")]),
+        (second, [problem(0, 0, 4, "could be shorter")]),
+        (workspace.parent / "other.py", [problem(0, 0, 1, "not yours")]),
+    )
+    plan = {"todo": {"items": [{"content": "Check", "status": "in_progress"}]}}
+    turns = [{"calls": [plan]}, look({}, {"path": "lib"}, {"path": "a b.py"}), {"text": "."}]
+    async with Client(workspace, settings=replay(*turns), capabilities=ABLE, answers=answers) as client:
+        await client.run()
+        ours = "a b.py:2:8 error no such name [pyright]\na b.py:5:1 warning unused [ruff]"
+        assert results(client)[1:] == [
+            f"{ours}\nlib/問候.py:1:1 hint could be shorter",
+            "lib/問候.py:1:1 hint could be shorter",
+            ours,
+        ]
+        asked = [params["uri"] for params in client.all("agent/editor/diagnostics")]
+        assert asked == [None, None, first.as_uri()]
+        [item] = client.last("agent/plan")["items"]
+        assert item["evidence"]["looks"] == 3
+
+
+async def test_it_is_said_that_the_editor_does_not_know_proposed_edits(workspace: Path, replay: Replay) -> None:
+    """With the files that it is about, and only where there are such. That no problem is shown is said too, and that
+    this means little of a file that is not open."""
+    for name in ("a.py", "b.py"):
+        (workspace / name).write_text("one\n")
+    edit = {"edit_file": {"path": "a.py", "old_text": "one", "new_text": "two"}}
+    settings = replay({"calls": [edit]}, look({"path": "a.py"}, {"path": "b.py"}, {}), {"text": "."})
+    async with Client(workspace, settings=settings, capabilities=ABLE, answers=answering()) as client:
+        client.open(workspace / "b.py")
+        await client.run()
+        none = "The editor shows no problems there."
+        closed = f"{none} It may not look at files that are not open."
+        edits = "\n(Without your proposed edits of a.py: the editor knows these files as the user has them.)"
+        assert results(client)[1:] == [closed + edits, none, closed + edits]
+
+
+async def test_many_problems_are_bounded(workspace: Path, replay: Replay) -> None:
+    """Fifty lines, each of a bounded length, and how many more there are."""
+    path = workspace / "a.py"
+    path.write_text("x\n")
+    answers = answering((path, [problem(line, 0, 2, "w" * 9000) for line in range(200)]))
+    settings = replay(look({}), {"text": "."})
+    async with Client(workspace, settings=settings, capabilities=ABLE, answers=answers) as client:
+        await client.run()
+        lines = results(client)[0].splitlines()
+        assert (len(lines), lines[-1]) == (51, "(150 more. Name a file to see its own.)")
+        assert max(map(len, lines)) < 350
+
+
+@pytest.mark.parametrize("answer", [Refuse("no"), None, {"files": [{"uri": "file:///a", "diagnostics": [{}]}]}, [1]])
+async def test_without_a_sound_answer_the_model_goes_on(workspace: Path, replay: Replay, answer: Any) -> None:
+    """An error, nothing and nonsense are one thing: no answer, with what to do instead."""
+
+    def answered(_: Json) -> Any:
+        if isinstance(answer, Refuse):
+            raise answer
+        return answer
+
+    answers = {"agent/editor/diagnostics": answered}
+    settings = replay(look({}), look({"path": "gone.py"}, {"path": "../x"}), {"text": "."})
+    async with Client(workspace, settings=settings, capabilities=ABLE, answers=answers) as client:
+        assert (await client.run())["stopReason"] == "end_turn"
+        assert results(client) == [
+            "Error: The editor gave no answer. Go on without, or check with a command.",
+            "Error: The user has no such file: gone.py",
+            "Error: Path escapes workspace: ../x",
+        ]
+
+
+@pytest.mark.parametrize("able", [True, False])
+async def test_the_tool_is_there_only_where_the_editor_answers(able: bool, connect: Callable[..., Client]) -> None:
+    """At the end of the table, so that the others stay where they were."""
+    with FakeApi(turns=[Turn((Text("Done."),))]) as api:
+        async with connect(api, capabilities=ABLE if able else {}) as client:
+            await client.run()
+        names = [tool["name"] for tool in api.requests[0].body["tools"]]
+        assert ("diagnostics" in names, names[-1] == "diagnostics") == (able, able)

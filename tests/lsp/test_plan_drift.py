@@ -1,0 +1,66 @@
+"""Models that drift from their plan, played from tests/scenarios/plan: what the model hears, and what the person sees.
+
+A scenario is a recording's `turns` (docs/replay.md) in a workspace with `a.txt` in it, every command allowed, and
+
+    rule       what is guaranteed
+    person     operations on the plan (docs/protocol.md, agent/plan/edit) while the agent's question waits for them
+    hears      how each text begins that the model is to hear, in order: reminders, news of the plan, refused rewrites
+    sees       each step's verification in the end
+    record     the line at the end of the run
+    inferred, beside, overtaken, revision, stops: what differs from nothing inferred, no looks beside its steps, ...
+"""
+
+from collections.abc import Callable
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from support.client import Client, Json
+
+ABLE: Json = {"experimental": {"agent": {"approvals": True, "questions": True}}}
+HOME = Path(__file__).parents[1] / "scenarios" / "plan"
+
+
+def heard(client: Client) -> list[str]:
+    """What the model was told beyond its tools' results, and why a call of `todo` was refused."""
+    todos = {event["toolCallId"] for event in client.events("tool_started") if event["name"] == "todo"}
+    return [
+        event["text"]
+        for event in client.events()
+        if event["kind"] in ("reminder", "feedback")
+        or (event["kind"] == "tool_finished" and event["isError"] and event["toolCallId"] in todos)
+    ]
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in sorted(HOME.glob("*.yaml"))])
+async def test_a_model_that_drifts(path: Path, workspace: Path, replay: Callable[..., Json]) -> None:
+    """L5 to L8 and P13 to P15: the rule of the scenario, through the real server."""
+    said: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    (workspace / "a.txt").write_text("one\n")
+
+    async def answer(_: Json) -> Json:
+        shown = client.last("agent/plan")
+        params = {"sessionId": shown["sessionId"], "revision": shown["revision"], "ops": said["person"]}
+        await client.request("agent/plan/edit", params)
+        return {"answer": "Yes"}
+
+    answers = {"agent/approve": lambda _: {"option": "allow_once"}, "agent/ask": answer}
+    client = Client(workspace, settings=replay(*said["turns"]), capabilities=ABLE, answers=answers)
+    async with client:
+        result = await client.run()
+        plan = client.last("agent/plan")
+        told = heard(client)
+        assert [text[: len(begin)] for text, begin in zip_longest(told, said["hears"], fillvalue="")] == said["hears"]
+        steps = {item["id"]: item["content"] for item in plan["items"]}
+        assert {item["content"]: item["verification"] for item in plan["items"]} == said["sees"]
+        assert plan["inferred"] == said.get("inferred", [])
+        assert sum(place["evidence"]["looks"] for place in plan["outside"]) == said.get("beside", 0)
+        assert result["stopReason"] == said.get("stops", "end_turn")
+        assert plan["revision"] == said.get("revision", plan["revision"])
+        files = (client.last("agent/edits") or {"files": []})["files"]
+        overtaken = {steps[one["itemId"]]: steps[one["byItemId"]] for file in files for one in file["overtaken"]}
+        assert overtaken == said.get("overtaken", {})
+        assert result["record"] == said["record"]

@@ -1,0 +1,293 @@
+"""Several sessions of one server: their list, two at work at once, opening, deleting, and a word to one that runs."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import EDITOR, Client
+from support.fake_api import Call, FakeApi, Text, Turn, Wait
+
+Json = dict[str, Any]
+Replay = Callable[..., Json]
+Connect = Callable[..., Client]
+
+SHOWING = {**EDITOR, "experimental": {"agent": {"questions": True, "sessions": True}}}
+
+
+def todo(content: str, status: str) -> Json:
+    return {"todo": {"items": [{"content": content, "status": status, "activeForm": ""}]}}
+
+
+def edit(old: str, new: str) -> Json:
+    return {"edit_file": {"path": "a.txt", "old_text": old, "new_text": new}}
+
+
+def ask(question: str) -> Json:
+    return {"ask_user": {"question": question}}
+
+
+class Gate:
+    """The person's answers to questions: each comes once the gate is opened for it, so a run waits at a known place."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, asyncio.Event] = {}
+        self._asked: dict[str, asyncio.Event] = {}
+
+    def of(self, question: str) -> asyncio.Event:
+        return self._open.setdefault(question, asyncio.Event())
+
+    async def until_asked(self, question: str) -> None:
+        await self._asked.setdefault(question, asyncio.Event()).wait()
+
+    async def answer(self, params: Json) -> Json:
+        self._asked.setdefault(params["question"], asyncio.Event()).set()
+        await self.of(params["question"]).wait()
+        return {"answer": "Yes"}
+
+
+def rows(client: Client) -> dict[str, Json]:
+    """The list as it was told last, by title."""
+    told = client.last("agent/sessions")
+    return {row["title"]: row for row in told["sessions"]} if told else {}
+
+
+def states(client: Client) -> dict[str, str]:
+    return {title: row["state"] for title, row in rows(client).items()}
+
+
+def script(tmp_path: Path, name: str, *turns: Json) -> Json:
+    path = tmp_path / f"{name}.replay.yaml"
+    path.write_text(json.dumps({"replay": 1, "turns": turns}))
+    return {"replay": str(path)}
+
+
+async def test_p11_two_sessions_at_once_keep_to_themselves(workspace: Path, tmp_path: Path) -> None:
+    """docs/plan.md P11: while both run, each notification carries its own session's plan and proposals and nothing of
+    the other's; the list says how each stands; one ends, the other goes on."""
+    (workspace / "a.txt").write_text("one\ntwo\n")
+    first = script(tmp_path, "first", {"calls": [todo("First step", "in_progress"), edit("one", "ONE"), ask("First?")]},
+                   {"calls": [todo("First step", "completed")]}, {"text": "First done."})  # fmt: skip
+    second = script(tmp_path, "second", {"calls": [todo("Second step", "in_progress"), ask("Second?")]},
+                    {"calls": [edit("two", "TWO")]}, {"text": "Second done."})  # fmt: skip
+    gate = Gate()
+    answers = {"agent/ask": gate.answer}
+    async with Client(workspace, settings=first, capabilities=SHOWING, answers=answers) as client:
+        one = asyncio.ensure_future(client.run("The first"))
+        await gate.until_asked("First?")
+        client.notify("workspace/didChangeConfiguration", {"settings": second})
+        two = asyncio.ensure_future(client.run("The second"))
+        await gate.until_asked("Second?")
+        await client.until(lambda: states(client) == {"The first": "running", "The second": "running"})
+        assert [row["title"] for row in client.last("agent/sessions")["sessions"]] == ["The second", "The first"]
+        gate.of("Second?").set()
+        ended = await two
+        await client.until(lambda: states(client) == {"The first": "running", "The second": "idle"})
+        gate.of("First?").set()
+        begun = await one
+        row = await client.until(lambda: (found := rows(client)["The first"])["state"] == "idle" and found)
+        assert (row["completed"], row["total"], row["pendingFiles"]) == (1, 1, 1)
+        assert [one["title"] for one in client.last("agent/sessions")["sessions"]] == ["The first", "The second"]
+        plans = {(plan["sessionId"], item["content"]) for plan in client.all("agent/plan") for item in plan["items"]}
+        assert plans == {(begun["sessionId"], "First step"), (ended["sessionId"], "Second step")}
+        proposed = {
+            (state["sessionId"], hunk["newStart"])
+            for state in client.all("agent/edits")
+            for file in state["files"]
+            for hunk in file["hunks"]
+        }
+        assert proposed == {(begun["sessionId"], 1), (ended["sessionId"], 2)}
+        assert (await client.request("agent/sessions/list", {})) == client.last("agent/sessions")
+        command = {"command": "fairlead.server.sessions", "arguments": [{}]}
+        assert (await client.request("workspace/executeCommand", command)) == client.last("agent/sessions")
+
+
+async def test_a_session_is_opened_whole(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, `agent/sessions/open`: plan, proposals and the conversation; what the host adds for the model
+    is not in it."""
+    (workspace / "a.txt").write_text("one\n")
+    settings = replay(
+        {"text": "I begin.", "calls": [todo("Step", "in_progress"), edit("one", "ONE")]},
+        {"text": "Done."},
+        {"text": "Yes."},
+    )
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run("Do this."))["sessionId"]
+        await client.request("agent/edits/reject", {"sessionId": session, "target": {"all": True}})
+        await client.run("And now?", sessionId=session, mode="ask")
+        opened = await client.request("agent/sessions/open", {"sessionId": session})
+        assert opened["transcript"] == [
+            {"role": "user", "text": "Do this."},
+            {"role": "assistant", "text": "I begin."},
+            {"role": "tool", "text": "todo"},
+            {"role": "tool", "text": "edit_file a.txt"},
+            {"role": "assistant", "text": "Done."},
+            {"role": "user", "text": "And now?"},
+            {"role": "assistant", "text": "Yes."},
+        ]
+        assert (opened["sessionId"], opened["state"]) == (session, "idle")
+        assert opened["plan"] == client.last("agent/plan")
+        assert opened["edits"] == client.last("agent/edits")
+        assert (await client.error("agent/sessions/open", {"sessionId": "x"})).code == -32602
+        assert client.all("agent/sessions") == []  # this client did not ask for it
+
+
+async def test_a_deleted_session_is_gone_and_the_files_stay(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """docs/protocol.md, `agent/sessions/delete`: refused while it runs; then its proposals go, its journal too, the
+    file is as it was, and nothing comes back at the next start."""
+    (workspace / "a.txt").write_text("one\n")
+    storage = tmp_path / "storage"
+    gate = Gate()
+    settings = replay({"calls": [edit("one", "ONE")]}, {"calls": [ask("Sure?")]}, {"text": "Done."})
+    options: Json = {"settings": settings, "capabilities": SHOWING, "storage": storage}
+    async with Client(workspace, answers={"agent/ask": gate.answer}, **options) as client:
+        running = asyncio.ensure_future(client.run("Do this."))
+        await gate.until_asked("Sure?")
+        session = {"sessionId": client.events()[0]["sessionId"]}
+        refused = await client.error("agent/sessions/delete", session)
+        assert (refused.code, "Stop it first" in refused.message) == (-32803, True)
+        await client.until(lambda: states(client) == {"Do this.": "running"})
+        gate.of("Sure?").set()
+        await running
+        assert await client.request("agent/sessions/delete", session) is None
+        assert client.last("agent/edits")["files"] == []
+        assert (workspace / "a.txt").read_text() == "one\n"
+        await client.until(lambda: client.last("agent/sessions") == {"sessions": []})
+        assert list((storage / "sessions").iterdir()) == []
+        assert (await client.error("agent/sessions/delete", session)).code == -32602
+        assert (await client.error("agent/runTask", {"prompt": "x", **session})).code == -32602
+    assert list((storage / "sessions").iterdir()) == []
+
+
+async def test_a_run_that_a_kill_interrupted_is_paused(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """After SIGKILL in the middle of a run the session is listed as paused, with its title and its time; the next run
+    in it goes on, and it is idle behind that."""
+    (workspace / "a.txt").write_text("one\n")
+    storage = tmp_path / "storage"
+    gate = Gate()
+    settings = replay({"calls": [todo("Step", "in_progress"), edit("one", "ONE"), ask("Sure?")]})
+    options: Json = {"capabilities": SHOWING, "storage": storage}
+    async with Client(workspace, settings=settings, answers={"agent/ask": gate.answer}, **options) as client:
+        _, running = client.begin("agent/runTask", {"prompt": "Do this."})
+        await gate.until_asked("Sure?")
+        before = await client.until(lambda: (found := rows(client).get("Do this.")) and found["pendingFiles"] and found)
+        client.process.kill()
+        await client.process.wait()
+        with pytest.raises(ConnectionError):
+            await running
+    async with Client(workspace, settings=replay({"text": "Going on."}), **options) as client:
+        row = (await client.until(lambda: rows(client)))["Do this."]
+        assert row == {**before, "state": "paused"}
+        await client.run("Go on.", sessionId=row["sessionId"])
+        await client.until(lambda: states(client) == {"Do this.": "idle"})
+
+
+async def test_a_run_that_the_end_of_the_window_interrupted_is_paused(connect: Connect, tmp_path: Path) -> None:
+    """An orderly shutdown in the middle of a run: as after a kill. A session at rest comes back at rest."""
+    storage = tmp_path / "storage"
+    gate = Gate()
+    write = Call("write_file", {"path": "new.txt", "content": "new\n"})
+    turns = [Turn((write,)), Turn((Text("Done."),)), Turn((write, Call("ask_user", {"question": "Sure?"})))]
+    with FakeApi(turns=turns) as api:
+        options: Json = {"capabilities": SHOWING, "storage": storage, "answers": {"agent/ask": gate.answer}}
+        async with connect(api, **options) as client:
+            await client.run("At rest.")
+            client.begin("agent/runTask", {"prompt": "At work."})
+            await gate.until_asked("Sure?")
+            await client.request("shutdown", None)
+            client.notify("exit", None)
+            await client.process.wait()
+        async with connect(api, **options) as client:
+            await client.until(lambda: states(client) == {"At rest.": "idle", "At work.": "paused"})
+        assert api.refusals == []
+
+
+async def test_l6_a_word_to_a_run_is_heard_at_the_next_boundary(connect: Connect) -> None:
+    """docs/plan.md L6: behind the results of the round, before everything else; the event says it at once; two words
+    wait together; the next request has them once."""
+    gate = Gate()
+    turns = [
+        Turn((Call("ask_user", {"question": "Sure?"}),)),
+        Turn((Call("ask_user", {"question": "Really?"}),)),
+        Turn((Text("Done."),)),
+    ]
+    with FakeApi(turns=turns) as api:
+        async with connect(api, capabilities=SHOWING, answers={"agent/ask": gate.answer}) as client:
+            running = asyncio.ensure_future(client.run("Do this."))
+            await gate.until_asked("Sure?")
+            session = client.events()[0]["sessionId"]
+            word = {"sessionId": session, "text": " Use tabs. "}
+            assert await client.request("agent/steer", word) == {"queued": 1}
+            assert client.events("steered")[-1]["text"] == "Use tabs."
+            command = {"command": "fairlead.server.steer", "arguments": [{**word, "text": "And be quick."}]}
+            assert await client.request("workspace/executeCommand", command) == {"queued": 2}
+            gate.of("Sure?").set()
+            gate.of("Really?").set()
+            await running
+            heard = [block.get("text", block["type"]) for block in api.requests[1].body["messages"][-1]["content"]]
+            assert heard == [
+                "tool_result",
+                "<user_message>\nThe user said while you worked:\nUse tabs.\n</user_message>",
+                "<user_message>\nThe user said while you worked:\nAnd be quick.\n</user_message>",
+            ]
+            assert [block["type"] for block in api.requests[2].body["messages"][-1]["content"]] == ["tool_result"]
+            opened = await client.request("agent/sessions/open", {"sessionId": session})
+            assert [line["text"] for line in opened["transcript"] if line["role"] == "user"] == [
+                "Do this.", "Use tabs.", "And be quick.",
+            ]  # fmt: skip
+        assert api.refusals == []
+
+
+async def test_l1_a_word_as_the_model_ends_its_turn_is_worth_one_more_round(connect: Connect) -> None:
+    """docs/plan.md L1: the run does not end with something unheard; the transcript has both answers."""
+    told = threading.Event()
+    last = Wait(Turn((Text("All is done."),), chunk=4), told, before=4)
+    turns = [last, Turn((Text("Now with tabs."),))]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            running = asyncio.ensure_future(client.run("Do this."))
+            session = (await client.event("text"))["sessionId"]
+            await client.request("agent/steer", {"sessionId": session, "text": "Use tabs."})
+            told.set()
+            result = await running
+            assert (result["stopReason"], result["message"]) == ("end_turn", "Now with tabs.")
+            [heard] = api.requests[1].body["messages"][-1]["content"]
+            assert "Use tabs." in heard["text"]
+            kinds = [
+                event["kind"] for event in client.events() if event["kind"] in ("steered", "feedback", "run_finished")
+            ]
+            assert kinds == ["steered", "feedback", "run_finished"]
+        assert api.refusals == []
+
+
+async def test_a_word_that_a_stopped_run_did_not_hear_goes_with_the_next_task(connect: Connect) -> None:
+    """docs/protocol.md, `agent/steer`: nothing that the person said is lost by a stop."""
+    gate = Gate()
+    turns = [Turn((Call("ask_user", {"question": "Sure?"}),)), Turn((Text("Done."),))]
+    with FakeApi(turns=turns) as api:
+        async with connect(api, capabilities=SHOWING, answers={"agent/ask": gate.answer}) as client:
+            running = asyncio.ensure_future(client.run("Do this."))
+            await gate.until_asked("Sure?")
+            session = {"sessionId": client.events()[0]["sessionId"]}
+            await client.request("agent/steer", {**session, "text": "Use tabs."})
+            await client.request("agent/cancel", session)
+            assert (await running)["stopReason"] == "cancelled"
+            await client.run("Go on.", **session)
+            texts = [block["text"] for block in api.requests[1].body["messages"][-1]["content"]]
+            assert texts[0] == "Go on."
+            assert "Use tabs." in texts[1]
+        assert api.refusals == []
+
+
+@pytest.mark.parametrize(("text", "code"), [("Use tabs.", -32803), ("  ", -32602), ("x" * 400_001, -32602)])
+async def test_a_word_to_nobody_is_refused(workspace: Path, replay: Replay, text: str, code: int) -> None:
+    """Where nothing runs the answer says what to do instead; an empty or endless one is wrong at any time."""
+    async with Client(workspace, settings=replay({"text": "Done."})) as client:
+        session = (await client.run())["sessionId"]
+        refused = await client.error("agent/steer", {"sessionId": session, "text": text})
+        assert refused.code == code
+        assert client.events("steered") == []

@@ -1,0 +1,65 @@
+"""How the tests of the Messages API ask: one model over a real socket, and what came of it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.messages import text_block
+from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ToolSpec
+from fairlead.models.anthropic import AnthropicModel, Endpoint
+from support.fake_api import (
+    FakeApi,
+    Text,
+    Turn,
+)
+
+MODEL = "claude-opus-5-5"
+TOOLS = [ToolSpec("bash", "Runs a command.", {"type": "object", "properties": {"command": {"type": "string"}}})]
+HELLO = Turn((Text("Hello, 世界 🌍. How are you today?"),), chunk=3)
+ANSWER = "Hello, 世界 🌍. How are you today?"
+
+
+def endpoint(api: FakeApi | None = None, **changes: Any) -> Endpoint:
+    fields = {"model": MODEL, "max_tokens": 1000, "effort": None, "api_key": "test-key", "auth_token": None}
+    return Endpoint(**{**fields, "base_url": api.url if api else None, **changes})
+
+
+async def at_once(seconds: float) -> None:
+    """Pauses between attempts are no business of these tests."""
+
+
+@asynccontextmanager
+async def opened(api: FakeApi | None = None, **changes: Any) -> AsyncIterator[AnthropicModel]:
+    model = AnthropicModel(endpoint(api, **changes), at_once)
+    try:
+        yield model
+    finally:
+        await model.aclose()
+
+
+def asked(*messages: dict[str, Any]) -> Request:
+    """A request with these messages, or with one of the person's."""
+    return Request("You help.", TOOLS, messages or [{"role": "user", "content": [text_block("hi")]}])
+
+
+async def events(model: AnthropicModel, request: Request | None = None) -> list[ModelEvent]:
+    return [event async for event in model.stream(request or asked())]
+
+
+async def reply(model: AnthropicModel, request: Request | None = None) -> Reply:
+    last = (await events(model, request))[-1]
+    assert isinstance(last, Reply)
+    return last
+
+
+async def failure(model: AnthropicModel, request: Request | None = None) -> ModelError:
+    with pytest.raises(ModelError) as error:
+        await events(model, request)
+    return error.value
+
+
+def shown(seen: Sequence[ModelEvent]) -> str:
+    return "".join(event.text for event in seen if isinstance(event, TextDelta))

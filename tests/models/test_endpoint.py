@@ -1,0 +1,134 @@
+"""Where the model is and with which key: what is sent there, refused before it is sent, and never shown."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from fairlead.agent.errors import ModelError
+from fairlead.models.anthropic import NO_KEY, AnthropicModel
+from models.asking import ANSWER, HELLO, asked, at_once, endpoint, events, failure, opened, shown
+from support.fake_api import (
+    FakeApi,
+    HttpError,
+)
+
+
+@pytest.mark.parametrize("empty", [None, ""])
+async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -> None:
+    """docs/faults.md 25: kind auth, before any request, with what to do."""
+    model = AnthropicModel(endpoint(api_key=empty, auth_token=empty, base_url=empty))
+    with pytest.raises(ModelError) as error:
+        model.stream(asked())
+    assert (error.value.kind, error.value.message) == ("auth", NO_KEY)
+    for word in ("Agent: Set API Key", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+        assert word in NO_KEY
+
+
+@pytest.mark.parametrize(
+    ("credentials", "sent"),
+    [
+        ({"api_key": "test-key"}, "Bearer test-key"),
+        ({"api_key": None, "auth_token": "test-key"}, "Bearer test-key"),
+        ({"api_key": "test-key", "auth_token": "another"}, "Bearer test-key"),
+    ],
+)
+async def test_the_credentials_that_are_given_are_sent(credentials: dict[str, Any], sent: str) -> None:
+    """A key or a token; of both the key."""
+    with FakeApi([HELLO]) as api:
+        async with opened(api, **credentials) as model:
+            await events(model)
+        assert api.requests[0].headers["authorization"] == sent
+
+
+@pytest.mark.parametrize("key", [" test-key", "test-key\n", "\ttest-key \r\n"])
+async def test_fault_25_blanks_around_a_key_are_no_part_of_it(key: str) -> None:
+    """docs/faults.md 25: pasting brings a line end along."""
+    with FakeApi([HELLO, HELLO]) as api:
+        for credentials in ({"api_key": key}, {"api_key": None, "auth_token": key}):
+            async with opened(api, **credentials) as model:
+                assert shown(await events(model)) == ANSWER
+
+
+@pytest.mark.parametrize("key", ["SECRET\r\nX-Evil: 1", "SECRET 2", "SECRET\0", "SECRET\u200b", "SECRET日", "SECRETé"])
+async def test_fault_25_40_a_key_that_can_be_none_is_refused_without_being_shown(key: str) -> None:
+    """docs/faults.md 25 and 40: the transport would quote it in its error. Nothing is sent."""
+    with FakeApi([HELLO]) as api:
+        for credentials in ({"api_key": key}, {"api_key": None, "auth_token": key}):
+            model = AnthropicModel(endpoint(api, **credentials), at_once)
+            with pytest.raises(ModelError) as error:
+                model.stream(asked())
+            assert (error.value.kind, error.value.retryable) == ("auth", False)
+            assert "Agent: Set API Key" in error.value.message
+            assert "SECRET" not in repr(error.value)
+        assert api.requests == []
+
+
+ADDRESSES = [
+    "localhost:11434",
+    "ftp://localhost",
+    "http://",
+    "http://[bad",
+    "http://localhost:99999",
+    "http://a\nb",
+    "x",
+]
+
+
+@pytest.mark.parametrize("url", ADDRESSES)
+async def test_fault_25_an_address_that_is_none_is_refused_at_once(url: str) -> None:
+    """docs/faults.md 25: no retries, and the message says what one looks like."""
+    model = AnthropicModel(endpoint(base_url=url), at_once)
+    with pytest.raises(ModelError) as error:
+        model.stream(asked())
+    assert (error.value.kind, error.value.retryable) == ("invalid_request", False)
+    assert error.value.message == f"“{url}” is no base URL; one is like http://localhost:11434."
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:11434", "https://h.example/api/", "http://[::1]:8", "http://u:p@h", " http://h\n"]
+)
+def test_an_address_of_any_other_kind_is_one(url: str) -> None:
+    """The harmless neighbours of what is refused."""
+    endpoint(base_url=url, api_key=None).check()
+
+
+async def test_fault_40_a_password_in_an_address_is_not_shown() -> None:
+    """docs/faults.md 40: it is used, as the address says, but in no message."""
+    with FakeApi() as api:
+        address = api.url.removeprefix("http://")
+    async with opened(base_url=f"http://user:SECRET@{address}/v1?x@y") as model:
+        failed = await failure(model)
+    assert f"No connection to http://{address}/v1" in failed.message
+    assert "SECRET" not in failed.message + repr(endpoint(base_url="http://user:SECRET@host/"))
+
+
+async def test_fault_25_no_network_says_where_and_what_to_check() -> None:
+    """docs/faults.md 25: retried in bounds, then the address and the advice."""
+    with FakeApi() as api:
+        url = api.url
+    async with opened(base_url=url) as model:
+        failed = await failure(model)
+    assert (failed.kind, failed.retryable) == ("network", True)
+    assert f"No connection to {url}" in failed.message
+    assert "Check the network and the base URL" in failed.message
+
+
+async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFixture) -> None:
+    """docs/faults.md 40: not in a repr, not in an error, not in what anything logs at the finest level."""
+    secrets = {"api_key": "sk-ant-SECRET-1", "auth_token": "SECRET-2"}
+    caplog.set_level(logging.DEBUG)
+    with FakeApi([HELLO, HttpError(500, "api_error", "oops")], key=secrets["api_key"]) as api:
+        end = endpoint(api, **secrets)
+        model = AnthropicModel(end, at_once)
+        await events(model)
+        failed = await failure(model)
+        await model.aclose()
+        wrong = AnthropicModel(endpoint(api, api_key="sk-ant-SECRET-3"), at_once)
+        refused = await failure(wrong)
+        await wrong.aclose()
+    assert refused.kind == "auth"
+    said = [repr(end), str(end), repr(model), str(failed), repr(failed), str(refused), repr(refused)]
+    said += [f"{record.getMessage()} {record.args!r} {record.exc_text}" for record in caplog.records]
+    assert caplog.records
+    assert not any("SECRET" in text for text in said)

@@ -1,0 +1,377 @@
+"""The journal of a session: what is written line by line comes back, wherever the writing was cut off."""
+
+import json
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.agent.messages import text_block
+from fairlead.edits import changeset as cs
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.undo import FileStep, Step, Steps
+from fairlead.plan import PlanError, TodoManager
+from fairlead.plan.evidence import CommandRun
+from fairlead.plan.ops import PlanOp
+from fairlead.session.entries import Written, fold
+from fairlead.session.feedback import Unheard
+from fairlead.session.journal import SMALL, Found, Journals
+from fairlead.session.lock import Lock, Taken
+from fairlead.session.recorder import Inferred
+from fairlead.session.repair import repaired
+from fairlead.session.state import OpenCall, SessionState
+from fairlead.workspace.rejections import Rejected
+
+ROOT = "/ws"
+ID = "0123456789ab"
+
+Change = Callable[[SessionState], SessionState]
+
+# with what JSON and files make trouble: line ends, other planes, a lone surrogate, nothing
+texts = st.text(st.sampled_from("ab\n\r\u2028é\U0001f600\udc80"), max_size=12)
+paths = st.sampled_from(["/ws/a.txt", "/ws/b.txt", "/ws/é.txt"])
+places = st.sampled_from(["1", "2", "before"])
+
+
+def proposing(path: str, text: str) -> Change:
+    return lambda state: with_changes(state, cs.propose(state.changes, path, "one\ntwo\n", text, "1", "call-1"))
+
+
+def with_changes(state: SessionState, changes: Changeset) -> SessionState:
+    return replace(state, changes=changes, edits_version=state.edits_version + 1)
+
+
+def dropping(path: str) -> Change:
+    return lambda state: with_changes(state, state.changes.without(path))
+
+
+def deciding(path: str) -> Change:
+    def decide(state: SessionState) -> SessionState:
+        before = state.changes.get(path)
+        if before is None:
+            return state
+        after = cs.rejected(before, None)
+        step = Step("reject", f"Reject {path}", (FileStep(before, after, False),), "no")
+        state = replace(state, rejected=(*state.rejected, Rejected(path, b"\0\xff", "no")))
+        return with_changes(replace(state, steps=state.steps.with_step(step)), state.changes.without(path))
+
+    return decide
+
+
+def undoing(state: SessionState) -> SessionState:
+    if state.steps.done:
+        return replace(state, steps=state.steps.undo([0]))
+    return replace(state, steps=state.steps.redo([0])) if state.steps.undone else state
+
+
+def saying(text: str) -> Change:
+    def say(state: SessionState) -> SessionState:
+        role = "assistant" if state.messages and state.messages[-1]["role"] == "user" else "user"
+        return replace(state, messages=(*state.messages, {"role": role, "content": [text_block(text)]}))
+
+    return say
+
+
+def clearing(index: int, text: str) -> Change:
+    """Room is made in the history: a message in the middle is another one then."""
+
+    def clear(state: SessionState) -> SessionState:
+        at = index % len(state.messages) if state.messages else 0
+        fresh = {"role": "user", "content": [text_block(text)]}
+        return replace(state, messages=(*state.messages[:at], fresh, *state.messages[at + 1 :]))
+
+    return clear
+
+
+def planning(contents: list[str]) -> Change:
+    def plan(state: SessionState) -> SessionState:
+        manager = TodoManager()
+        manager.restore(state.plan, state.versions, state.wish)
+        with suppress(PlanError):  # the person's own step stays
+            manager.update([{"id": str(n), "content": f"step {text!r}"} for n, text in enumerate(contents)], "why")
+        if manager.snapshot().items:
+            manager.edit([PlanOp("update", "0", content="by hand")], manager.snapshot().revision)
+        return replace(state, plan=manager.snapshot(), versions=manager.history, wish=manager.wish)
+
+    return plan
+
+
+def recording(place: str, text: str) -> Change:
+    run = CommandRun("call-1", text, 0, 0.5)
+    return lambda state: replace(
+        state,
+        record=state.record.with_file(place, text).with_command(place, run),
+        inferred=(*state.inferred, Inferred("look", text)),
+    )
+
+
+def calling(call_id: str, text: str) -> Change:
+    return lambda state: replace(state, calls={**state.calls, call_id: OpenCall(1.5, text)})
+
+
+changes = st.one_of(
+    st.builds(proposing, paths, texts),
+    st.builds(dropping, paths),
+    st.builds(deciding, paths),
+    st.just(undoing),
+    st.builds(saying, texts),
+    st.builds(clearing, st.integers(0, 9), texts),
+    st.builds(planning, st.lists(texts, max_size=3)),
+    st.builds(recording, places, texts),
+    st.builds(calling, places, texts),
+    st.just(lambda state: replace(state, calls={})),
+    texts.map(lambda text: lambda state: replace(state, title=text, told=state.told + 1)),
+    texts.map(lambda text: lambda state: replace(state, unheard=Unheard((text,), (text,), ((text, text),), (text,)))),
+    st.sampled_from(["idle", "running", "paused"]).map(
+        lambda phase: lambda state: replace(state, phase=phase, updated=state.updated + 1)
+    ),
+)
+
+
+def states(made: list[Change]) -> list[SessionState]:
+    found = [SessionState(title="A task")]
+    for change in made:
+        found.append(change(found[-1]))
+    return found
+
+
+def same(one: SessionState, other: SessionState) -> bool:
+    return replace(one, at=0.0) == replace(other, at=0.0)
+
+
+@contextmanager
+def journals() -> Iterator[Journals]:
+    with TemporaryDirectory() as folder:
+        yield Journals(Path(folder) / "sessions", warn=pytest.fail)
+
+
+def file_of(kept: Journals) -> Path:
+    assert kept.folder is not None
+    return kept.folder / f"{ID}.jsonl"
+
+
+def written(kept: Journals, *all: SessionState) -> bytes:
+    journal = kept.new(ID, ROOT)
+    for state in all:
+        journal.write(state)
+    journal.close()
+    return file_of(kept).read_bytes()
+
+
+def loaded(kept: Journals) -> SessionState:
+    journal, state = kept.open(Found(ID, ROOT, None))
+    journal.close()
+    return state
+
+
+@given(st.lists(changes, max_size=12), st.integers(0, 1_000_000))
+def test_cut_at_any_byte_a_journal_says_what_it_said_before(made: list[Change], cut: int) -> None:
+    """docs/faults.md 22: behind its first write, a journal that is cut at any byte comes to one of the states that were
+    written, the one of its last whole line; and it can be gone on with."""
+    all = states(made)
+    with journals() as kept:
+        journal = kept.new(ID, ROOT)
+        said: dict[int, int] = {}
+        for index, state in enumerate(all):
+            journal.write(state)
+            said[file_of(kept).stat().st_size] = index
+        journal.close()
+        data = file_of(kept).read_bytes()
+        first = min(said)
+        length = first + cut % (len(data) - first + 1)
+        file_of(kept).write_bytes(data[:length])
+        expected = said[max(size for size in said if size <= length)]
+        found = loaded(kept)
+        # where the cut is between an entry and its row, the entry counts
+        assert any(same(found, state) for state in all[expected : expected + 2])
+        journal, found = kept.open(Found(ID, ROOT, None))
+        journal.write(all[-1])
+        journal.close()
+        assert same(loaded(kept), all[-1])
+
+
+@given(st.lists(changes, max_size=12))
+def test_a_journal_written_anew_says_the_same(made: list[Change]) -> None:
+    """fold(compact(j)) == fold(j): one entry from nothing leads where all the entries lead."""
+    all = states(made)
+    following = Written()
+    entries = [entry for state in all if (entry := following.entry(state)) is not None]
+    through = fold(json.loads(json.dumps(entries))).state
+    at_once = fold(json.loads(json.dumps([Written().entry(all[-1])]))).state
+    assert same(through, all[-1])
+    assert same(at_once, all[-1])
+
+
+def test_a_text_and_a_message_are_written_once() -> None:
+    """What stays as it is costs nothing: an edit writes the new text only, a round only its own messages."""
+    big = "line\n" * 1000
+    changes = cs.propose(Changeset(), "/ws/a.txt", big, big + "1\n", "1", "c1")
+    one = SessionState(changes=changes, messages=({"role": "user", "content": [text_block(big)]},))
+    following = Written()
+    assert len(json.dumps(following.entry(one))) > 3 * len(big)
+    two = replace(one, changes=cs.propose(changes, "/ws/a.txt", None, "short\n", "1", "c2"))
+    three = saying("yes")(replace(two, steps=Steps().with_step(Step("reject", "R", ()))))
+    assert following.entry(replace(two, at=5.0)) is not None
+    assert len(json.dumps(following.entry(three))) < 400
+    assert following.entry(replace(three, at=6.0)) is None
+
+
+def test_a_grown_journal_is_written_anew() -> None:
+    """Far beyond what it says, a journal becomes small again at the start of a run, and says the same."""
+    with journals() as kept:
+        journal = kept.new(ID, ROOT)
+        state = SessionState()
+        for n in range(30):
+            state = replace(proposing("/ws/a.txt", f"{n}\n" + "x" * (SMALL // 20))(state), phase="running")
+            journal.write(state)
+        before = file_of(kept).stat().st_size
+        journal.tidy(state)
+        after = file_of(kept).stat().st_size
+        assert after < before / 10
+        further = replace(state, title="And on.")
+        journal.write(further)
+        journal.close()
+        assert same(loaded(kept), further)
+
+
+def test_a_session_at_rest_is_known_by_its_last_line() -> None:
+    """The list needs no more than the first and the last line; what is pending or interrupted has to be read."""
+    with journals() as kept:
+        written(kept, SessionState("A task", "idle", 5.0, plan=planning(["a"])(SessionState()).plan))
+        (found,) = kept.found()
+        assert found.root == ROOT
+        assert found.at_rest is not None
+        assert (found.at_rest.title, found.at_rest.updated, found.at_rest.total) == ("A task", 5.0, 1)
+        for state in (SessionState("x", "running"), proposing("/ws/a.txt", "x")(SessionState("x"))):
+            file_of(kept).unlink()
+            written(kept, state)
+            assert [one.at_rest for one in kept.found()] == [None]
+
+
+@pytest.mark.parametrize("text", ["", "[1]\n", '{"format":99,"root":"/ws"}\n', '{"format":1}\n', "\xff\xfe"])
+def test_what_is_no_journal_is_left_alone_and_said_once(text: str, tmp_path: Path) -> None:
+    """A foreign file, a later format, an empty one: not listed, not touched, and the person is told once."""
+    said: list[str] = []
+    kept = Journals(tmp_path, said.append)
+    (tmp_path / "other.jsonl").write_text(text)
+    assert list(kept.found()) == []
+    assert list(kept.found()) == []
+    assert len(said) == 1
+    assert "other" in said[0]
+    assert (tmp_path / "other.jsonl").read_text() == text
+
+
+def test_an_entry_of_another_kind_is_an_error(tmp_path: Path) -> None:
+    """A journal whose lines are not understood is left as it is."""
+    kept = Journals(tmp_path)
+    data = written(kept, SessionState("x")) + b'{"plan": 3}\n'
+    file_of(kept).write_bytes(data)
+    with pytest.raises(ValueError, match="no entry"):
+        kept.open(Found(ID, ROOT, None))
+    assert file_of(kept).read_bytes() == data
+
+
+def test_fault_46_a_journal_has_one_owner(tmp_path: Path) -> None:
+    """docs/faults.md 46: a session that one has open cannot be opened by another, until it is closed."""
+    kept = Journals(tmp_path)
+    journal = kept.new(ID, ROOT)
+    journal.write(SessionState("x"))
+    with pytest.raises(Taken):
+        kept.open(Found(ID, ROOT, None))
+    kept.remove(Found(ID, ROOT, None))
+    assert file_of(kept).exists()
+    journal.close()
+    other, _ = kept.open(Found(ID, ROOT, None))
+    other.delete()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    """The lock of a process that was killed is free at once."""
+    path = tmp_path / "x.lock"
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        Lock(path)
+        os.write(writing, b"x")
+        signal.pause()
+    os.read(reading, 1)
+    with pytest.raises(Taken):
+        Lock(path)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    Lock(path).release()
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, old)
+
+
+def test_a_full_disk_is_said_once_and_tried_again(tmp_path: Path) -> None:
+    """What cannot be written is said once; the file keeps its last whole line; with room again, all is there."""
+    said: list[str] = []
+    now = [100.0]
+    kept = Journals(tmp_path, said.append, clock=lambda: now[0])
+    journal = kept.new(ID, ROOT)
+    one = SessionState("x", "running")
+    journal.write(one)
+    size = file_of(kept).stat().st_size
+    two = saying("y" * 1000)(one)
+    with files_of_at_most(size + 100):
+        journal.write(two)
+        assert file_of(kept).stat().st_size == size
+        now[0] += 10
+        journal.write(two)
+    assert len(said) == 1
+    assert "cannot be kept" in said[0]
+    journal.write(saying("z")(two))  # not yet tried again
+    assert file_of(kept).stat().st_size == size
+    now[0] += 10
+    three = saying("z")(two)
+    journal.write(three)
+    journal.close()
+    assert same(loaded(kept), three)
+    assert len(said) == 1
+
+
+def message(role: str, *blocks: Any) -> dict[str, Any]:
+    return {"role": role, "content": list(blocks)}
+
+
+def use(call_id: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": "bash", "input": {}}
+
+
+def test_fault_22_a_broken_off_round_gets_its_results() -> None:
+    """docs/faults.md 22: each call of a round that was broken off has exactly one result: what it came to, how far it
+    came, or that it was not reached; and the assistant has the last word."""
+    begun = (message("user", text_block("Do.")), message("assistant", use("a"), use("b"), use("c")))
+    calls = {"a": OpenCall(1.0, result="done"), "b": OpenCall(3.0, "half")}
+    *kept, results, last = repaired(begun, calls, 15.2)
+    assert tuple(kept) == begun
+    assert [block["tool_use_id"] for block in results["content"]] == ["a", "b", "c"]
+    done, half, never = (block["content"] for block in results["content"])
+    assert done == "done"
+    assert "after 12 s or more" in half and half.endswith("half")
+    assert never.startswith("Not run")
+    assert last["role"] == "assistant"
+    assert repaired((*kept, results, last), {}, 0.0) == (*kept, results, last)
+    assert [one["role"] for one in repaired(begun[:1], {}, 0.0)] == ["user", "assistant"]
+    assert repaired((), {}, 0.0) == ()

@@ -1,0 +1,121 @@
+"""Layers on real folders, with both programs that make a box, for the tests of the sandbox."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairlead.shell.layer import Box, Change, Changes, Entry, View
+from fairlead.shell.sandbox.probe import BUBBLEWRAP, Capability, probe
+
+if TYPE_CHECKING:
+    from fairlead.shell.sandbox.overlay import SandboxLayer
+
+BACKENDS = ["unshare", "bubblewrap"]
+PLAIN = View()
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that ended: its exit code (negative: killed), its output, and what it left."""
+
+    code: int | None
+    output: str
+    changes: Changes
+
+    @property
+    def left(self) -> dict[str, bytes | None]:
+        """The bytes of each changed file, None for deleted ones."""
+        return {each.path: each.after.data if each.after else None for each in self.changes.files if not each.unfit}
+
+    @property
+    def unfit(self) -> dict[str, str]:
+        return {each.path: each.unfit for each in self.changes.files if each.unfit}
+
+    def change(self, path: str) -> Change:
+        return next(each for each in self.changes.files if each.path == path)
+
+
+class Boxes:
+    """Runs commands in the boxes of one layer."""
+
+    def __init__(self, layer: "SandboxLayer") -> None:
+        self.layer = layer
+
+    async def run(self, command: str, view: View = PLAIN, *, network: bool = False, background: bool = False) -> Ran:
+        box = await self.layer.open(command, view, network=network, background=background)
+        process = await start(box)
+        output, _ = await process.communicate()
+        return Ran(process.returncode, output.decode("utf-8", "replace"), await box.close())
+
+    async def output(self, command: str, view: View = PLAIN, *, network: bool = False) -> str:
+        """What a command writes that must end well."""
+        ran = await self.run(command, view, network=network)
+        assert ran.code == 0, ran.output
+        return ran.output
+
+
+async def start(box: Box) -> asyncio.subprocess.Process:
+    launch = box.launch
+    return await asyncio.create_subprocess_exec(
+        *launch.argv,
+        cwd=launch.cwd,
+        env=dict(launch.env),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        pass_fds=launch.pass_fds,
+        start_new_session=True,
+    )
+
+
+async def find(workspace: Path, place: Path, backend: str) -> Capability:
+    """The sandbox as it is found here, made by the named backend."""
+    found = await probe(workspace, place)
+    if found.place is None:
+        pytest.skip(found.reason)
+    if backend == "unshare":
+        return Capability(found.root, found.place)
+    assert found.bubblewrap, "bubblewrap is installed but was not chosen"
+    return found
+
+
+def is_there(backend: str) -> bool:
+    return backend == "unshare" or any(os.path.exists(path) for path in BUBBLEWRAP)
+
+
+@contextlib.asynccontextmanager
+async def boxes(workspace: Path, place: Path, backend: str = "unshare") -> AsyncIterator[Boxes]:
+    layer = await (await find(workspace, place, backend)).layer()
+    try:
+        yield Boxes(layer)
+    finally:
+        await layer.aclose()
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    root.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def on_disk(root: Path) -> dict[str, str]:
+    """Every file of a folder with its text."""
+    files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(root)): path.read_text("utf-8", "replace") for path in files}
+
+
+def seen(**files: str | None) -> View:
+    return View({name: None if text is None else Entry(text.encode()) for name, text in files.items()})
+
+
+def has(program: str) -> bool:
+    return shutil.which(program) is not None

@@ -1,0 +1,25 @@
+"""What the tests of commands share."""
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+# what these import is not to be had elsewhere
+collect_ignore = (
+    [] if sys.platform == "linux" else ["test_overlay.py", "test_upper.py", "test_sandbox_walls.py", "test_boxed.py"]
+)
+
+
+@pytest.fixture(params=["unshare", "bubblewrap"])
+async def box(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path) -> AsyncIterator[object]:
+    """The boxes of a layer over the workspace, once with each program that makes them."""
+    if sys.platform != "linux":
+        pytest.skip("the sandbox is Linux's")
+    from shell.boxes import boxes, is_there
+
+    if not is_there(request.param):
+        pytest.skip(f"{request.param} is not installed")
+    async with boxes(workspace, tmp_path / "state", request.param) as made:
+        yield made

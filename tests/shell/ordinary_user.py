@@ -1,0 +1,55 @@
+"""What test_sandbox_walls.py runs as an ordinary user: `ordinary_user.py FOLDER`; says "all well" at its end."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from fairlead.shell.layer import View
+from fairlead.shell.sandbox.overlay import SandboxLayer
+from fairlead.shell.sandbox.probe import Capability, probe
+from shell.boxes import Boxes, on_disk, seen, write
+
+
+async def check(layer: SandboxLayer, workspace: Path) -> None:
+    box = Boxes(layer)
+    ran = await box.run(
+        "cat a.txt; id -u; echo x > new.txt; mkdir shut; echo y > shut/y; chmod 000 shut new.txt; rm -r d;"
+        " echo o > k.o; mkdir k.d; echo z > k.d/z; chmod 000 k.d",
+        seen(**{"a.txt": "A", "d/p.txt": "p"}),
+    )
+    assert ran.output == f"A{os.getuid()}\n", ran.output
+    assert ran.left == {"d/b.txt": None, "d/p.txt": None, "new.txt": b"x\n", "shut/y": b"y\n"}, ran.left
+    assert await box.output("cat k.o d/b.txt") == "o\nb"
+    secrets = await box.run("cat ~/.ssh/id; grep Cap /proc/self/status")
+    assert "PRIVATE" not in secrets.output
+    assert secrets.output.count("0000000000000000") == 5
+    assert (await box.run("unshare -Ur true")).code != 0
+    assert (await box.run("echo x > /dev/tcp/127.0.0.1/22")).code != 0
+    hidden = await box.run("cat .env; rm .env; echo x > .env", View(hidden=[".env"]))
+    assert "KEY" not in hidden.output
+    assert hidden.changes.files == []
+    bomb = await box.run("b() { b | b & }; b; sleep 1")
+    assert bomb.changes.files == []
+    assert on_disk(workspace) == {".env": "KEY", ".gitignore": "*.o\nk.d/\n", "a.txt": "a", "d/b.txt": "b"}
+
+
+async def main(folder: Path) -> None:
+    assert os.getuid() != 0
+    workspace, state = folder / "home" / "w s", folder / "home" / ".state"
+    write(workspace, {".env": "KEY", ".gitignore": "*.o\nk.d/\n", "a.txt": "a", "d/b.txt": "b"})
+    write(folder / "home", {".ssh/id": "PRIVATE"})
+    found = await probe(workspace, state)
+    assert found.place == state, found
+    for program in {found.bubblewrap, ""}:
+        layer = await Capability(found.root, found.place, program).layer()
+        try:
+            await check(layer, workspace)
+        finally:
+            await layer.aclose()
+    assert list(state.iterdir()) == []
+    print("all well")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))

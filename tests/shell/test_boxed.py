@@ -1,0 +1,249 @@
+"""The launcher of a box: how its command starts and ends, its network, and the kernel's calls that it may not make."""
+
+import asyncio
+import contextlib
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.shell.layer import Box, View
+from fairlead.shell.process import Command, CommandResult
+from fairlead.shell.sandbox import boxed
+from shell.boxes import PLAIN, Boxes, boxes, find, has, start, write
+from support.sandbox import needs_sandbox
+
+SERVE = "python3 -u -m http.server --bind 127.0.0.1 0"
+FETCH = "python3 -c \"from urllib.request import urlopen as u; print(u('http://localhost:{}').read().decode())\""
+# for conditions, not for speed
+SECONDS = 20
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+async def test_a_server_in_the_background_is_reached_by_the_next_command(box: Boxes, workspace: Path) -> None:
+    """By its port on the loopback, whichever started first; another session and the machine itself do not reach it."""
+    write(workspace, {"index.html": "served"})
+    opened = await box.layer.open(SERVE, PLAIN, background=True)
+    process = await start(opened)
+    try:
+        port = await _port(process)
+        assert await box.output(FETCH.format(port)) == "served\n"
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", port)
+        async with boxes(workspace, Path(box.layer._folder).parent) as other:
+            assert "refused" in (await other.run(FETCH.format(port))).output
+    finally:
+        process.terminate()
+        await process.communicate()
+        await opened.close()
+
+
+async def test_nothing_is_left_of_the_network(workspace: Path, tmp_path: Path) -> None:
+    """After `aclose` it is gone, since no process and no descriptor holds it."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        network = (await box.output("readlink /proc/self/ns/net")).strip()
+        assert network in _held(os.getpid())
+        assert network == (await box.output("readlink /proc/self/ns/net")).strip()
+    assert network not in _held(os.getpid())
+    assert list(_in_network(network)) == []
+
+
+async def test_a_killed_server_leaves_no_process(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 28: neither of a command nor of the network; what runs in the background goes at once."""
+    place = (await find(workspace, tmp_path / "state", "unshare")).place
+    serve = Path(__file__).with_name("killed_server.py")
+    run = [sys.executable, str(serve), str(workspace), str(place)]
+    killed = subprocess.run(run, check=False, capture_output=True, text=True, env={**os.environ, **_paths()})
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    network = killed.stdout.strip()
+    assert network.startswith("net:["), killed.stderr
+    await _until(lambda: not list(_in_network(network)))
+
+
+def _paths() -> dict[str, str]:
+    tests = Path(__file__).parents[1]
+    return {"PYTHONPATH": f"{tests.parent / 'server'}:{tests}"}
+
+
+async def test_no_devices_but_the_boxs_own(box: Boxes) -> None:
+    """No mount has any, whoever made a node on it, but those of the box's /dev (and /proc, where nobody makes one)."""
+    mounts = [line.split() for line in (await box.output("cat /proc/self/mountinfo")).splitlines()]
+    devices = {each[4] for each in mounts if "nodev" not in each[5].split(",")}
+    assert {path for path in devices if path != "/proc" and not path.startswith("/dev/")} == set()
+
+
+CALLS = """
+import ctypes, errno, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+unusual = (40, 1, 0), (38, 5, 0), (17, 3, 0), (16, 3, 15)
+for family, kind, protocol in (*unusual, (1, 1, 0), (2, 1, 0), (10, 2, 0), (16, 3, 0)):
+    try:
+        socket.socket(family, kind, protocol).close()
+        print(family, protocol, "open")
+    except OSError as error:
+        print(family, protocol, errno.errorcode[error.errno])
+for number in NUMBERS:
+    print(libc.syscall(number, 0, 0, 0, 0, 0), errno.errorcode[ctypes.get_errno()])
+print(libc.ptrace(16, 1, 0, 0), errno.errorcode[ctypes.get_errno()])
+print(socket.socketpair() and "pair")
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="no filter for this machine")
+async def test_calls_that_no_command_needs(box: Boxes, workspace: Path) -> None:
+    """Sockets of unusual kinds, the kernel's keyrings, programs, rings and log are not there; the usual ones are."""
+    x86 = (425, 250, 248, 249, 321, 298, 323, 103, 0x40000027)
+    numbers = x86 if platform.machine() == "x86_64" else (425, 219, 217, 218, 280, 241, 282, 116, 0x40000027)
+    write(workspace, {"calls.py": CALLS.replace("NUMBERS", repr(numbers))})
+    assert (await box.output("python3 calls.py")).splitlines() == [
+        *(f"{family} EAFNOSUPPORT" for family in ("40 0", "38 0", "17 0", "16 15")),
+        *(f"{family} open" for family in ("1 0", "2 0", "10 0", "16 0")),
+        *(["-1 ENOSYS"] * len(numbers)),
+        "-1 EPERM",
+        "pair",
+    ]
+
+
+@pytest.mark.skipif(not has("gcc"), reason="gcc is not installed")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the other numbers are those of x86-64")
+async def test_no_calls_by_other_numbers(box: Boxes) -> None:
+    """The calls of 32 bits, which have other numbers, end the program; compiled programs run."""
+    source = 'int main(int n, char **a) { if (n > 1) asm volatile("int $0x80" :: "a"(20)); return 0; }'
+    ran = await box.run(f"echo '{source}' | gcc -x c - -o /tmp/a && /tmp/a && echo runs && /tmp/a 32; echo $?")
+    assert ran.output.splitlines()[0] == "runs"
+    assert ran.output.splitlines()[-1] == str(128 + signal.SIGSYS)
+
+
+async def test_a_box_that_fails_is_not_taken_for_the_command(box: Boxes, workspace: Path) -> None:
+    """Whatever makes it: the command was not run, which is an error and no exit code; a command's own is none."""
+    write(workspace, {".env": "KEY"})
+    opened = await box.layer.open("echo ran", View(hidden=[".env"]))
+    nothing = box.layer._folder / "no-file"
+    nothing.unlink()
+    output, _ = await (await start(opened)).communicate()
+    assert b"ran" not in output
+    with pytest.raises(ToolError, match="was not run: its sandbox could not be made"):
+        await opened.close()
+    for code in (1, 125, 137):
+        assert (await box.run(f"echo bwrap: no >&2; exit {code}")).code == code
+    assert (await box.run("kill -9 $$")).code == 137
+
+
+async def test_a_secret_in_a_folder_that_is_hidden_too(box: Boxes, workspace: Path) -> None:
+    """The folder hides it (a program's socket in a folder of root's, say); the box can be made."""
+    write(workspace, {"certs/a/x.pem": "KEY", "a.txt": "a"})
+    ran = await box.run("cat certs/a/x.pem; cat a.txt", View(hidden=["certs/a/x.pem", "certs"]))
+    assert (ran.code, "KEY" in ran.output) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("echo a\0b", "null byte"), ("echo \ud800", "surrogates not allowed"), ("#" * 200_000, "Argument list too long")],
+    ids=["NUL", "half a character", "too long"],
+)
+async def test_a_command_that_the_system_does_not_take(box: Boxes, line: str, reason: str) -> None:
+    """It is an error that says why, and nothing was run."""
+    opened = await box.layer.open(line, PLAIN)
+    assert await (await start(opened)).communicate() == (b"", None)
+    with pytest.raises(ToolError, match=f"was not run: .*{reason}"):
+        await opened.close()
+
+
+async def test_a_command_is_asked_to_end_before_it_is_ended(box: Boxes) -> None:
+    """docs/faults.md 29: at its time limit and when the person stops it, it can clear up, as outside of the sandbox."""
+    opened, command, running = await _running(box, "trap 'echo cleared up; exit 0' TERM; sleep 60 & echo on; wait")
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert command.output == "on\ncleared up\n"
+    assert (await opened.close()).files == []
+
+
+async def test_a_command_that_does_not_want_to_end(box: Boxes) -> None:
+    """docs/faults.md 29: it has a second, and so has what it started; then nothing of the box is left."""
+    opened, _, running = await _running(box, "trap '' TERM; setsid sleep 60 & echo on; sleep 60")
+    before = time.monotonic()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert 0.9 < time.monotonic() - before < SECONDS
+    await opened.close()
+
+
+async def test_a_second_wish_to_end_is_the_last(box: Boxes) -> None:
+    """Who asks twice does not wait for the second to pass (on a busy machine it may have passed anyway)."""
+    for _ in range(3):
+        if await _seconds_of_asking_twice(box) < boxed.GRACE:
+            return
+    pytest.fail("each time it took the whole second")
+
+
+async def _seconds_of_asking_twice(box: Boxes) -> float:
+    opened = await box.layer.open("trap 'echo told' TERM; echo on; while true; do sleep 60 & wait; done", PLAIN)
+    process = await start(opened)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"on\n"
+    before = time.monotonic()
+    process.terminate()
+    assert await process.stdout.readline() == b"told\n"
+    process.terminate()
+    await process.communicate()
+    took = time.monotonic() - before
+    assert process.returncode == 128 + signal.SIGKILL
+    await opened.close()
+    return took
+
+
+async def _running(box: Boxes, line: str) -> tuple[Box, Command, asyncio.Future[CommandResult]]:
+    """A command that has said "on"."""
+    on = asyncio.Event()
+    opened = await box.layer.open(line, PLAIN)
+    command = Command(opened.launch, None, lambda text: on.set() if "on" in text else None)
+    running = asyncio.ensure_future(command.run())
+    async with asyncio.timeout(SECONDS):
+        await on.wait()
+    return opened, command, running
+
+
+async def _port(process: asyncio.subprocess.Process) -> int:
+    assert process.stdout is not None
+    said = (await process.stdout.readline()).decode()
+    found = re.search(r"port (\d+)", said)
+    assert found, said
+    return int(found[1])
+
+
+def _held(pid: int) -> list[str]:
+    """What the descriptors of a process are."""
+    held: list[str] = []
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            held.append(os.readlink(path))
+    return held
+
+
+def _in_network(network: str) -> Iterator[int]:
+    """The processes in a network."""
+    for path in Path("/proc").glob("[0-9]*/ns/net"):
+        with contextlib.suppress(OSError):
+            if os.readlink(path) == network:
+                yield int(path.parts[2])
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < until
+        await asyncio.sleep(0.02)

@@ -1,0 +1,179 @@
+"""Taking commands apart: what is said to be understood is what bash does."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import example, given, settings
+
+from fairlead.shell.parse import LIMIT, parse
+from fairlead.shell.words import Word
+
+PIECES = [
+    "a", "b", "cc", " ", " ", " ", "\n", ";", "&&", "||", "|", "&", "(", ")", "{ ", " }", "$(", "`", '"', "'",
+    "\\", "\\\n", "#", " #", "<<E", "\nE\n", "E", "<<'E'", "<<-E", "\t", "$x", "${x}", "$", '$"', "$'", ">", ">f",
+    "<", "<<<", ">&2", "&>", "=", "x=", "*", "~", "{", "}", "{a,b}", "!", "! ", "if ", "then ", "fi", "while ",
+    "do ", "done", "for x in ", "else ", "time ", "coproc ", "case ", "esac", "[[ ", " ]]", "((", "))", "<(", "|&",
+    ";;", "[", "]", "-", "\\ ", "-2>", "function ", "select ", '\\"', "é", '"$(', ')"', "$@", "a=b ",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
+NOT_FOUND = '() { builtin printf "%s\\0" "$#" "$@" >&2; }'
+
+
+def words(command: str) -> list[list[str | None]]:
+    """The words of each simple command, None for those that only bash knows."""
+    return [[word.value for word in each.words] for each in parse(command).commands]
+
+
+UNDERSTOOD = {
+    "a; b & c\nd": [["a"], ["b"], ["c"], ["d"]],
+    "a | b |& c": [["a"], ["b"], ["c"]],
+    "(a && { b || c; }) > f": [["a"], ["b"], ["c"], []],
+    "a 'b c' \"d e\" f\\ g h'i'\"j\"": [["a", "b c", "d e", "f g", "hij"]],
+    "\\rm x; 'r'm y": [["rm", "x"], ["rm", "y"]],
+    "a $x \"$y\" ${z} *.py ~/f a{b,c} $'\\n'": [["a", *[None] * 7]],
+    'a {} \\; = a=b a#b "\\$(x)"': [["a", "{}", ";", "=", "a=b", "a#b", "$(x)"]],
+    'a $(b c) `d` <(e) "$(f)"': [["a", None, None, None, None], ["b", "c"], ["d"], ["e"], ["f"]],
+    "a <<'E' | b\n$(c)\nE\nd": [["a"], ["b"], ["d"]],
+    "if a; then b; elif c; then d; else e; fi": [["a"], ["b"], ["c"], ["d"], ["e"]],
+    'while a; do b; done; for x in p q; do c "$x"; done': [["a"], ["b"], ["c", None]],
+    "# nothing": [],
+    "a \\\n  b # c": [["a", "b"]],
+}
+
+
+@pytest.mark.parametrize("command", UNDERSTOOD)
+def test_what_is_understood(command: str) -> None:
+    """Every simple command with its words, wherever it stands."""
+    assert (words(command), parse(command).unclear) == (UNDERSTOOD[command], ())
+
+
+UNCLEAR = [
+    "$x", "a `b \\`c\\``", "f() { a; }", "[[ -v a ]]", "((a=1))", "${x:=a}", "${!x}", "a <<E\n$(b)\nE", "a <<E\nx",
+    "a <<E\nE\\\n\nE", "case a in b) c;; esac", "export A=1", "coproc a", "a 'b", "a \0", "a \x1b[8m", "a\u200b",
+    "a\rb", "a \ud800", "select x in a; do b; done", "a < /dev/tcp/h/1", "a >&2 b", "a[$(b)]=1",
+    "for PATH in a; do b; done", "a" * (LIMIT + 1), "a|" * 20_000, "a=(" * 10_000, "(" * 500 + "a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", UNCLEAR)
+def test_what_is_not_understood_is_named(command: str) -> None:
+    """By a sentence for people."""
+    assert all(reason.endswith(".") or ": " in reason for reason in parse(command).unclear)
+    assert parse(command).unclear
+
+
+def test_what_is_not_understood_is_still_looked_through() -> None:
+    """So that a rule that denies sees what is in it."""
+    for command in ("f() { a; }", "case x in y) a;; esac", "[ $(a) ]", "x <<E\n$(a)\nE", "export X=$(a)", "$(a) b"):
+        assert ["a"] in words(command)
+
+
+def test_writes_and_assignments_belong_to_their_command() -> None:
+    """A copy of a descriptor, and what goes to /dev/null, is no write."""
+    [command] = parse("A=1 B= a > f 2>> 'g h' 2>&1 > /dev/null < i").commands
+    assert command.assignments == ("A=1", "B=")
+    assert [(write.operator, write.target.value) for write in command.writes] == [(">", "f"), (">>", "g h")]
+
+
+@settings(deadline=None)
+@given(st.text() | TEXTS)
+@example("{\U00031860")  # crashed the grammar's scanner, and the process with it
+def test_no_text_is_too_odd(text: str) -> None:
+    """It never raises, and what a word begins with is true of its value."""
+    for command in parse(text).commands:
+        assert all(word.value is None or word.value == word.begins for word in command.words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'git log --oneline "a b" $x | head -5; ',
+        "(",
+        "$(",
+        '"$(',
+        "`",
+        '"',
+        "a ",
+        "a\n",
+        "<<a ",
+        "if ",
+        "${a",
+        "f() ",
+        "[[ ",
+    ],
+)
+def test_it_is_quick(text: str) -> None:
+    """10 KB of commands or of mere brackets: some hundredths of a second, and no stack that overflows."""
+    whole = (text * 10_000)[:10_000]
+    parse(whole)
+    began = time.process_time()
+    parse(whole)
+    assert time.process_time() - began < 0.5
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for what the commands write; without `/` in them they reach no other one."""
+    return tmp_path_factory.mktemp("bash")
+
+
+@pytest.mark.skipif(sys.platform == "win32" or not shutil.which("bash"), reason="compares with a real bash")
+@settings(deadline=None, max_examples=300)
+@given(TEXTS)
+def test_fault_36_bash_runs_nothing_but_what_was_understood(empty: Path, text: str) -> None:
+    """docs/faults.md 36: where nothing is unclear, all that bash comes to run is among the commands, word for word."""
+    parsed = parse(text)
+    if parsed.unclear:
+        return
+    timed = [each.words[skip:] for each in parsed.commands if each.text.startswith("time") for skip in (1, 2)]
+    known = [*(each.words for each in parsed.commands), *timed]
+    for ran in runs(text, empty):
+        assert any(fits(words, ran) for words in known), (text, ran)
+
+
+def runs(text: str, folder: Path) -> list[list[str]]:
+    """The commands, each with its words, that a bash looks for without finding any."""
+    read, write = os.pipe()
+    handler = f'() {{ builtin printf "%s\\0" "$#" "$@" >&{write}; }}'
+    environment = {"PATH": "/nowhere", "BASH_FUNC_command_not_found_handle%%": handler}
+    with open(read, "rb") as pipe:
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                subprocess.run(
+                    [shutil.which("bash") or "", "-c", "--", text],
+                    cwd=folder,
+                    env=environment,
+                    pass_fds=[write],
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=5,
+                    check=False,
+                )
+        finally:
+            os.close(write)
+        words = pipe.read().decode("utf-8", "replace").split("\0")[:-1]
+    found: list[list[str]] = []
+    while words:
+        count = int(words[0])
+        found.append(words[1 : count + 1])
+        words = words[count + 1 :]
+    return found
+
+
+def fits(words: Sequence[Word], ran: Sequence[str]) -> bool:
+    """Whether these can be the words; one of unknown value may be any number of them that begin as it does."""
+    if not words:
+        return not ran
+    if words[0].value is not None:
+        return bool(ran) and ran[0] == words[0].value and fits(words[1:], ran[1:])
+    begin = words[0].begins.removeprefix("~")
+    count = next((at for at, word in enumerate(ran) if not word.startswith(begin)), len(ran))
+    return any(fits(words[1:], ran[taken:]) for taken in range(count + 1))

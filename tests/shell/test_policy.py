@@ -1,0 +1,121 @@
+"""When a command runs, asks or is denied, and the reasons that are given."""
+
+from typing import Any, Literal
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from fairlead.shell.policy import MOST_REASONS, Verdict, decide
+from fairlead.shell.rules import Rule
+
+Approvals = Literal["ask", "sandboxed"]
+RIGHTS = "It runs in the workspace itself, with your rights."
+NETWORK = "It wants to use the network."
+ALLOWED = ["ls", "git log *", "echo *", "find *", "npm test"]
+ALLOW = list(map(Rule.parse, ALLOWED))
+ALLOWED_COMMANDS = st.sampled_from(["ls", "git log", "git log --oneline", "echo a 'b c'", "find . -name x", "npm test"])
+PIECES = [
+    "a", "rm x", "ls", "echo", " ", "\n", ";", "&", "|", "(", ")", "{ ", " }", "$(", "`", "'", '"', "\\", "#",
+    "<<E", "E", "$x", "${", ">", "<", "=", "*", "~", "!", "if ", "then ", "fi", "[[ ", " ]]", "time ", "é", "\t",
+    "f()", "\0",
+]  # fmt: skip
+TEXTS = st.text() | st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
+JOINS = [
+    "{c}; {t}", "{c} && {t}", "{c} || {t}", "{c} | {t}", "{c} & {t}", "{c}\n{t}", "{c} $({t})", "{c} `{t}`",
+    '{c} "$({t})"',
+]  # fmt: skip
+
+
+def judge(command: str, **given: Any) -> Verdict:
+    """In the sandbox with the usual settings, unless it is said otherwise."""
+    return decide(command, **{"where": "sandboxed", "approvals": "sandboxed", **given})
+
+
+@pytest.mark.parametrize(
+    "command", ["npm test", "rm -rf .", "$x", "a | b > c; $(d)", "open 'quote", "# only", "\u202e"]
+)
+def test_in_the_sandbox_nothing_asks(command: str) -> None:
+    """Whatever it is: it can write nowhere and reach nothing."""
+    assert judge(command) == Verdict("run")
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"network": True}, NETWORK),
+        ({"unsandboxed": True}, RIGHTS),
+        ({"where": "workspace"}, RIGHTS),
+        ({"approvals": "ask"}, "Your settings ask before every command."),
+    ],
+)
+def test_what_is_wider_asks_unless_a_rule_allows_it(given: dict[str, Any], reason: str) -> None:
+    """The reason stands first; a rule for the command is an answer to all of them."""
+    assert judge("npm test", **given) == Verdict("ask", (reason,))
+    assert judge("npm test", allow=ALLOW, **given) == Verdict("run")
+
+
+REASONS = {
+    "npm publish": ["No rule allows: npm publish"],
+    "ls; npm publish; npm publish": ["No rule allows: npm publish"],
+    "echo hi > out.txt": ["It writes to out.txt (>).", "No rule allows: echo hi"],
+    "echo $(id -u)": ["No rule allows: id -u"],
+    "git log --output=x": ["The rule `git log *` does not cover --output=x: it writes or deletes files."],
+    "find . -exec ls {} +": ["The rule `find *` does not cover -exec: it runs other programs."],
+    "$cmd x": ["What it runs is only known when it runs: $cmd", "No rule allows: $cmd x"],
+    "[ -f x ] && ls": ["It has a test or a calculation, which may run commands of its own ([ ], [[ ]], (( )))."],
+    "x=1": ["It sets x=1."],
+    "ls \u202e": [
+        "It has characters that are not shown or change the direction of the text.",
+        "No rule allows: ls \\u202e",
+    ],
+    "a" * 100: ["No rule allows: " + "a" * 79 + "…"],
+}
+
+
+@pytest.mark.parametrize("command", REASONS)
+def test_the_reasons_are_exact(command: str) -> None:
+    """What is the matter, in words for people; where it runs comes first."""
+    assert judge(command, where="workspace", allow=ALLOW) == Verdict("ask", (RIGHTS, *REASONS[command]))
+
+
+def test_there_are_few_reasons() -> None:
+    """A long command does not fill the screen."""
+    verdict = judge("; ".join(f"x{n}" for n in range(20)), where="workspace", network=True, allow=ALLOW)
+    assert len(verdict.reasons) == MOST_REASONS + 1
+    assert verdict.reasons[:3] == (RIGHTS, NETWORK, "No rule allows: x0")
+    assert verdict.reasons[-1] == "And 16 more."
+
+
+def test_what_is_denied_is_denied_in_the_sandbox_too() -> None:
+    """The strictest rule wins, also over one that allows the very same."""
+    rules = [Rule.parse("git push *")]
+    said = Verdict("deny", ("Your rule denies it: git push *",))
+    for more in ({}, {"allow": rules}, {"where": "workspace"}, {"approvals": "ask"}):
+        assert judge("cd x && git push origin", deny=rules, **more) == said
+    assert judge("git status", deny=rules) == Verdict("run")
+
+
+def test_where_it_is_not_certain_what_runs_a_rule_that_denies_makes_it_ask() -> None:
+    """A name that is made up when it runs could be the one that is denied."""
+    verdict = judge("$(echo git) push", deny=[Rule.parse("git push *")])
+    assert (verdict.action, verdict.reasons[0]) == ("ask", "It is not certain whether your rules deny it.")
+
+
+@settings(deadline=None)
+@given(ALLOWED_COMMANDS, TEXTS, st.sampled_from(JOINS))
+def test_fault_36_nothing_runs_beside_an_allowed_command(command: str, text: str, join: str) -> None:
+    """docs/faults.md 36: joined with any text, it runs without a question only if the text would do so by itself."""
+    whole = join.format(c=command, t=text)
+    if judge(whole, where="workspace", allow=ALLOW).action == "run":
+        alone = judge(text, where="workspace", allow=ALLOW)
+        assert alone.action == "run" or not text.partition("#")[0].strip(" \t\n"), whole
+
+
+@settings(deadline=None)
+@given(TEXTS, st.sampled_from(ALLOWED))
+def test_deny_is_never_weaker_than_allow(command: str, rule: str) -> None:
+    """What a rule would allow it denies, if it stands there."""
+    rules = [Rule.parse(rule)]
+    if judge(command, where="workspace", allow=rules).action == "run":
+        assert judge(command, where="workspace", deny=rules).action == "deny"

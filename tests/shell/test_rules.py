@@ -1,0 +1,107 @@
+"""Rules: what they allow, what they do not although it looks alike, and what they deny (scenarios/rules.yaml)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fairlead.shell.policy import decide
+from fairlead.shell.rules import BadRule, Rule, permitted
+from protocol.page import ROOT, Page, names, tables
+
+CASES: list[dict[str, Any]] = yaml.safe_load(
+    (Path(__file__).parent / "scenarios" / "rules.yaml").read_text(encoding="utf-8")
+)
+EXPECTED = {"run": "run", "ask": "ask", "deny_these": "deny"}
+
+
+def cases() -> list[Any]:
+    """Each command with its rules and what must come of it; a number in the title is that of the fault."""
+    found: list[Any] = []
+    for case in CASES:
+        number, _, title = case["title"].partition(" ")
+        name = f"fault_{number}: {title}" if number.isdigit() else case["title"]
+        rules = [list(map(Rule.parse, case.get(key, []))) for key in ("allow", "deny")]
+        found += [
+            pytest.param(command, *rules, action, id=f"{name}: {command!r}")
+            for key, action in EXPECTED.items()
+            for command in case.get(key, [])
+        ]
+    return found
+
+
+@pytest.mark.parametrize(("command", "allow", "deny", "action"), cases())
+def test_fault_36_and_fault_37_and_fault_43(command: str, allow: list[Rule], deny: list[Rule], action: str) -> None:
+    """docs/faults.md 36, 37, 43: in the workspace itself, each command runs, asks or is denied as the case says."""
+    verdict = decide(command, where="workspace", approvals="sandboxed", allow=allow, deny=deny)
+    assert (verdict.action, bool(verdict.reasons)) == (action, action != "run"), verdict.reasons
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  ",
+        "# x",
+        "*",
+        "* test",
+        "a; b",
+        "a | b",
+        "a && b",
+        "a\nb",
+        "$x",
+        "a $(b)",
+        "a `b`",
+        "a 'open",
+        "A=1",
+        "> f",
+    ],
+)
+def test_a_text_that_is_no_plain_command_is_no_rule(text: str) -> None:
+    """With a reason that says what to write."""
+    with pytest.raises(BadRule, match=r"^A rule "):
+        Rule.parse(text)
+
+
+@pytest.mark.parametrize("text", ["te*", "npm te*t", "a {b,c}", "a ?", "a [b]", "src/**", "a $x"])
+def test_a_star_stands_where_its_meaning_is_plain(text: str) -> None:
+    """For words, and for the end of one; whatever else a shell would make of a word is refused."""
+    with pytest.raises(BadRule, match=r"^A rule |a \* stands for whole words"):
+        Rule.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["git status", "git log *", "npm run x:*", "sort *", "echo hi > out", "A=1 x", "rg * src"]
+)
+def test_a_rule_shows_what_it_means(text: str) -> None:
+    """The examples are true: what is said to match runs, what is said not to does not."""
+    rule = Rule.parse(text)
+    examples = rule.examples()
+    assert examples.matches and examples.misses
+    assert all(permitted(command, [rule]) for command in examples.matches)
+    assert not any(permitted(command, [rule]) for command in examples.misses)
+
+
+def test_the_examples_of_a_rule_with_a_star() -> None:
+    """With and without further words, and what a star does not cover."""
+    examples = Rule.parse("sort *").examples()
+    assert examples.matches == ("sort", "sort x")
+    assert examples.misses == (
+        "sort x > f",
+        "sort x; ls",
+        "sudo sort x",
+        "sort --compress-program=f",
+        "sort --output=f",
+    )
+
+
+def test_the_examples_in_the_page_are_true() -> None:
+    """docs/commands.md: each rule allows what stands beside it, and asks for the rest."""
+    [rows] = tables(Page(ROOT / "docs" / "commands.md").section("Rules"))
+    for rule, allowed, asked in rows:
+        rules = [Rule.parse(names(rule)[0])]
+        for command in names(allowed) or names(rule):
+            assert permitted(command, rules), command
+        for command in names(asked):
+            assert not permitted(command, rules), command

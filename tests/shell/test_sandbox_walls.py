@@ -1,0 +1,236 @@
+"""What a box keeps in: nothing outside of the layer is written, nothing secret is seen, no privilege is to be had."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from fairlead.shell.layer import View
+from fairlead.shell.sandbox import gitconfig, places
+from fairlead.shell.sandbox.probe import probe
+from shell.boxes import BACKENDS, Boxes, boxes, is_there, write
+from support.sandbox import needs_sandbox
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+async def test_nothing_outside_is_written(box: Boxes, tmp_path: Path) -> None:
+    """System folders refuse it; folders that the box has for itself forget it."""
+    outside = Path(tempfile.mkdtemp(prefix="fairlead-outside-", dir="/var/tmp"))
+    home = Path.home()
+    before = {path.name for path in home.iterdir()}
+    for place in ("/etc", "/usr", "/", "/var", "/opt", "/sys/kernel", "/proc/sys", "/mnt"):
+        ran = await box.run(f"echo x > {place}/fairlead-test")
+        assert ran.code != 0, place
+    for place in ("/tmp", "/var/tmp", "/dev/shm", str(home), str(tmp_path), str(outside)):
+        await box.run(f"mkdir -p {place}; echo x > {place}/fairlead-test; rm -rf {place}/*")
+        assert not Path(place, "fairlead-test").exists(), place
+    assert {path.name for path in home.iterdir()} == before
+    assert outside.is_dir()
+    outside.rmdir()
+
+
+async def test_the_machines_own_switches_are_closed(box: Boxes) -> None:
+    """The kernel's settings and devices, as root too."""
+    for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness", "/proc/sysrq-trigger", "/sys/power/state"):
+        ran = await box.run(f"echo x > {path}")
+        assert ran.code != 0, path
+    assert await box.output("ls /dev | grep -E '^(vd|sd|nvme|mem|kmsg|loop)' || true") == ""
+    assert (await box.run("mknod /tmp/d b 1 1 || mknod /tmp/d c 1 1")).code != 0
+
+
+async def test_no_privileges(box: Boxes) -> None:
+    """No capability, no way to new ones: not by setuid, nor by another user namespace, nor by a mount."""
+    status = await box.output("cat /proc/self/status")
+    assert [line.split() for line in status.splitlines() if line.startswith("Cap")] == [
+        [f"Cap{kind}:", "0" * 16] for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")
+    ]
+    assert "NoNewPrivs:\t1" in status
+    ways = ["unshare -U true", "unshare -Urm true", "mount -t tmpfs x /mnt", "umount /proc/sys"]
+    for command in [*ways, "mount -o remount,rw /", "chroot / true"]:
+        assert (await box.run(command)).code != 0, command
+
+
+async def test_other_processes_are_not_there(box: Boxes) -> None:
+    """They are not seen, signalled or traced, the box's own first process neither."""
+    ran = await box.run(f"kill -0 {os.getpid()}; kill -9 1; cd /proc/1/root && ls; ls /proc/1/fd; echo on")
+    assert ran.output.endswith("on\n")
+    assert "No such process" in ran.output
+
+
+async def test_the_persons_secrets_are_not_there(box: Boxes) -> None:
+    """Of the home there is nothing but tools; root's command reads none of root's files."""
+    shown = (await box.output("ls -A ~")).split()
+    tools = {name.split("/")[0] for name in (*places._TOOLS, ".gitconfig")}
+    assert set(shown) <= tools | {Path(folder).relative_to(Path.home()).parts[0] for folder in _path_in_home()}
+    assert not {".ssh", ".aws", ".netrc", ".npmrc", ".config/gh"} & set(shown)
+    for path in places.closed_to_others():
+        assert (await box.run(f"cat '{path}'")).code != 0, path
+    assert (await box.run("cat /etc/shadow")).code != 0
+
+
+def _path_in_home() -> list[str]:
+    return [folder for folder in os.environ["PATH"].split(":") if folder.startswith(f"{Path.home()}/")]
+
+
+async def test_our_own_folders_are_closed(workspace: Path, tmp_path: Path) -> None:
+    """Where layers are held, and what the caller names, wherever it lies."""
+    storage = Path(tempfile.mkdtemp(prefix="fairlead-storage-", dir=Path(__file__).parents[2]))
+    (storage / "session.json").write_text("secret")
+    try:
+        found = await probe(workspace, storage / "layers")
+        layer = await found.layer([storage])
+        try:
+            box = Boxes(layer)
+            ran = await box.run(f"cat {storage}/session.json; ls {storage}/layers; cat {storage}/layers/*/lock; true")
+            assert "secret" not in ran.output
+            assert "layer-" not in ran.output.replace("layers/*", "")
+            assert (await box.run(f"echo x > {storage}/session.json")).code != 0
+        finally:
+            await layer.aclose()
+        assert (storage / "session.json").read_text() == "secret"
+    finally:
+        subprocess.run(["rm", "-rf", str(storage)], check=True)
+
+
+async def test_limits(box: Boxes) -> None:
+    """A file without end and a process without measure are stopped; the box is told so as programs are."""
+    ran = await box.run("python3 -c \"open('big', 'wb').truncate(1 << 40)\"; rm -f big")
+    assert "Error" in ran.output
+    ran = await box.run('python3 -c "x = bytearray(1 << 42)"')
+    assert "MemoryError" in ran.output
+    assert (await box.run("ulimit -c")).output == "0\n"
+
+
+async def test_the_environment_is_a_list(box: Boxes) -> None:
+    """What tools need is there, with nothing that waits; nothing else is."""
+    environment = {"PATH": "/bin", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "k", "X_TOKEN": "t", "JAVA_HOME": "/j"}
+    assert places.command_environment(environment).keys() == {
+        *("PATH", "LC_ALL", "JAVA_HOME", "HOME", "TERM", "TMPDIR", "PAGER", "GIT_PAGER", "GIT_TERMINAL_PROMPT"),
+        "GIT_OPTIONAL_LOCKS",
+    }
+    assert await box.output("touch $TMPDIR/x ~/y && cd ~ && pwd") == f"{places.home()}\n"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend: str) -> None:
+    """It is what the command is for, wherever it lies, and is found by the name that the editor has for it too."""
+    if not is_there(backend):
+        pytest.skip(f"{backend} is not installed")
+    with tempfile.TemporaryDirectory(prefix="fairlead-ws-", dir="/var/tmp") as real:
+        link = tmp_path / "link"
+        os.symlink(real, link)
+        async with boxes(link, tmp_path / "state", backend) as box:
+            write(link, {".env": "KEY"})
+            command = f"echo a > {link}/a.txt; cat {real}/a.txt; pwd; cat {link}/.env 2>/dev/null"
+            ran = await box.run(command, View(hidden=[".env"]))
+        assert (ran.output, ran.left) == (f"a\n{real}\n", {"a.txt": b"a\n"})
+
+
+@pytest.mark.parametrize("kind", ["home", "around the home", "system"])
+async def test_workspaces_that_cannot_be_boxed(kind: str, tmp_path: Path) -> None:
+    """Refused with the reason, before anything is tried."""
+    root = {"home": Path.home(), "around the home": Path.home().parent, "system": Path("/proc")}[kind]
+    found = await probe(root, tmp_path / "state")
+    assert found.place is None
+    assert found.reason
+
+
+async def test_a_system_without_user_namespaces(workspace: Path, tmp_path: Path) -> None:
+    """No sandbox, and the reason is one that a person can do something about; nothing weaker is tried."""
+    code = (
+        "import asyncio, pathlib, sys\n"
+        "from fairlead.shell.sandbox.probe import probe\n"
+        "found = asyncio.run(probe(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))\n"
+        "print(found.place, found.reason)\n"
+    )
+    within = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+    python = [sys.executable, "-c", code, str(workspace), str(tmp_path / "state")]
+    without = ["unshare", "--user", "--map-root-user", "sh", "-c", within, "sh", *python]
+    ran = subprocess.run(without, check=True, capture_output=True, text=True)
+    assert ran.stdout.startswith("None User namespaces cannot be made: they are switched off (user.max_user_namespaces")
+
+
+async def test_a_state_folder_inside_the_workspace_is_not_used(workspace: Path) -> None:
+    """The layer goes elsewhere, so that it is not a part of what it is over."""
+    found = await probe(workspace, workspace / "state")
+    assert found.place is not None
+    assert not found.place.is_relative_to(workspace)
+
+
+async def test_as_an_ordinary_user(tmp_path: Path) -> None:
+    """Everything holds without root: a layer, its changes, its walls."""
+    if os.geteuid() != 0:
+        pytest.skip("the other tests do that already")
+    python, code = "/usr/bin/python3", Path(__file__).with_name("ordinary_user.py")
+    place = Path(tempfile.mkdtemp(prefix="fairlead-user-", dir="/var/tmp"))
+    os.chown(place, 65534, 65534)
+    libraries = [str(path) for path in map(Path, sys.path) if path.name == "site-packages"]
+    paths = [str(Path(__file__).parents[2] / "server"), str(Path(__file__).parents[1]), *libraries]
+    run = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, str(code), str(place)]
+    try:
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(place / "home"), "PYTHONPATH": ":".join(paths)}
+        ran = subprocess.run(run, check=False, capture_output=True, text=True, timeout=60, env=environment, cwd="/")
+        assert ran.stdout.splitlines()[-1:] == ["all well"], ran.stderr
+    finally:
+        subprocess.run(["rm", "-rf", str(place)], check=True)
+
+
+def test_of_an_environments_python_only_what_runs_it_is_shown(workspace: Path) -> None:
+    """Not what else lies beside it; a place that has a link on the way, or is no Python's, is not shown at all."""
+    with tempfile.TemporaryDirectory(prefix="fairlead-python-", dir="/var/tmp") as folder:
+        write(Path(folder), {f"python/{name}": "" for name in ("bin/python3", "lib/python3.12/os.py", "share/secret")})
+        write(Path(folder), {"plain/bin/tool": "", "plain/secret": ""})
+        os.symlink(f"{folder}/python", f"{folder}/link")
+        shown = {"python/bin": ["bin", "lib/python3.12"], "python": [], "link/bin": [], "plain/bin": []}
+        for home, parts in shown.items():
+            write(workspace, {".venv/pyvenv.cfg": f"home = {folder}/{home}\n"})
+            found = [path for path in places.tools(workspace, {}) if path.is_relative_to(folder)]
+            assert found == [Path(folder, "python", part) for part in parts]
+
+
+SETTINGS = """[user]
+  name = Ann
+[core] autocrlf = input
+  sshCommand = evil
+  hooksPath = /evil
+[sendemail]
+  smtppass = HUNTER
+[url "https://u:HUNTER@x/"]
+  insteadOf = x:
+[alias]
+  x = !evil
+[color "diff"]
+  meta = \\
+    blue
+[user]
+  password = HUNTER
+"""
+
+
+def test_of_the_persons_settings_of_git_only_harmless_ones_are_shown() -> None:
+    """No password, no program, nothing that is not known."""
+    assert gitconfig.harmless(SETTINGS).splitlines() == [
+        *("[user]", "name = Ann", "[core]", "autocrlf = input", '[color "diff"]', "meta =     blue", "[user]"),
+    ]
+
+
+async def test_no_access_in_the_repositorys_settings(box: Boxes, workspace: Path) -> None:
+    """A password in an address, and a header, are not shown; git works, and the file on the disk is as it was."""
+    subprocess.run(["git", "init", "-q", str(workspace)], check=True)
+    config = workspace / ".git/config"
+    with config.open("a") as file:
+        file.write('[remote "o"]\n\turl = https://ann:HUNTER@example.org/x\n\tpushurl = ssh://git@example.org/x\n')
+        file.write('[http]\n\textraHeader = "Authorization: HUNTER"\n')
+    before = config.read_bytes()
+    ran = await box.run("cat .git/config; git config remote.o.url; git config remote.o.pushurl; echo x >> .git/config")
+    assert "HUNTER" not in ran.output
+    assert "https://example.org/x\nssh://git@example.org/x\n" in ran.output
+    assert ran.code != 0
+    assert config.read_bytes() == before

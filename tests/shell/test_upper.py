@@ -1,0 +1,200 @@
+"""What a command leaves is hostile: read without following it, in bounded time and memory, and removed whole."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from fairlead.shell.layer import Entry, View
+from fairlead.shell.sandbox import left, trees
+from shell.boxes import boxes, on_disk, seen, write
+from support.sandbox import needs_sandbox
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+DEEP = "import os\nfor n in range(3000):\n    os.mkdir('d' * 100); os.chdir('d' * 100)\nopen('end', 'w').close()\n"
+
+
+async def test_what_is_no_ordinary_file_is_told_and_not_kept(workspace: Path, tmp_path: Path) -> None:
+    """Links, pipes and sockets, also in a file's place; a link that was there and was only touched is no change."""
+    write(workspace, {"a.txt": "a", "b.txt": "b"})
+    os.symlink("a.txt", workspace / "old")
+    make = "import socket; socket.socket(socket.AF_UNIX).bind('s')"
+    async with boxes(workspace, tmp_path / "state") as box:
+        links = "ln -s /etc l; ln -sf /etc/passwd a.txt; touch -h old"
+        ran = await box.run(f'{links}; mkfifo p; python3 -c "{make}"; echo c > b.txt')
+        assert ran.unfit.keys() == {"l", "p", "s", "a.txt"}
+        assert ran.unfit["l"] == "it is a link"
+        assert ran.left == {"b.txt": b"c\n"}
+        assert await box.output("ls; cat a.txt") == "a.txt\nb.txt\nold\na"
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+async def test_no_link_leads_out_of_the_layer(workspace: Path, tmp_path: Path, ignored: bool) -> None:
+    """A folder that became a link to another place: nothing is read, written or removed there, now or by a proposal."""
+    outside = tmp_path / "outside"
+    write(outside, {"a.txt": "theirs", "sub/b.txt": "theirs"})
+    write(workspace, {".gitignore": "build\n" if ignored else "", "src/a.txt": "a"})
+    async with boxes(workspace, tmp_path / "state") as box:
+        ran = await box.run(f"rm -r src; ln -s {outside} src; ln -s {outside} build")
+        assert ran.unfit.keys() == ({"src"} if ignored else {"src", "build"})
+        assert ran.left == {"src/a.txt": None}
+        view = seen(**{"build/a.txt": "ours", "build/sub/b.txt": None, "src/c.txt": "c"})
+        assert await box.output("cat build/a.txt; ls src", view) == "oursa.txt\nc.txt\n"
+    assert on_disk(outside) == {"a.txt": "theirs", "sub/b.txt": "theirs"}
+
+
+async def test_a_deep_tree_is_told_and_removed(workspace: Path, tmp_path: Path) -> None:
+    """Deeper than any path can name: one line, and the layer is empty again."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        ran = await box.run("python3 p.py", seen(**{"p.py": DEEP}))
+        assert list(ran.unfit.values()) == ["the folders are nested too deeply"]
+        assert await box.output("ls") == ""
+
+
+async def test_large_files_are_told_and_not_read(workspace: Path, tmp_path: Path) -> None:
+    """A sparse file of many GB, a file that grew too large; one that was large and is the same is no change."""
+    with (workspace / "same.bin").open("wb") as file:
+        file.truncate(left.MAX_BYTES + 5)
+    write(workspace, {"a.txt": "a"})
+    start = time.monotonic()
+    async with boxes(workspace, tmp_path / "state") as box:
+        ran = await box.run(f"truncate -s 7G huge; truncate -s {left.MAX_BYTES + 1} a.txt; touch same.bin")
+        assert ran.unfit == dict.fromkeys(["huge", "a.txt"], "it is larger than 20 MB")
+        assert ran.left == {}
+        assert (await box.run("rm same.bin")).unfit == {"same.bin": "it was larger than 20 MB"}
+    assert time.monotonic() - start < 10
+
+
+async def test_more_files_than_can_be_proposed(workspace: Path, tmp_path: Path) -> None:
+    """The first ones come back, the rest is counted; nothing stays."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        ran = await box.run("for n in $(seq 2500); do echo x > f$n; done")
+        assert len(ran.left) == left.MAX_CHANGES
+        assert ran.changes.dropped == ["500 more files were changed than can be proposed at once; they are not kept."]
+        assert await box.output("ls") == ""
+
+
+async def test_names_that_are_not_text(workspace: Path, tmp_path: Path) -> None:
+    """Told in a form that can be shown, and not kept."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        ran = await box.run("echo x > $'a\\xff.txt'")
+    assert ran.unfit == {"a�.txt": "its name is not UTF-8"}
+
+
+async def test_rules_that_are_no_file(workspace: Path, tmp_path: Path) -> None:
+    """A pipe or a folder called .gitignore ends no reading."""
+    write(workspace, {"d/.gitignore": "*.o\n", "d/a.o": "a"})
+    async with boxes(workspace, tmp_path / "state") as box:
+        ran = await box.run("mkfifo .gitignore; rm d/.gitignore; mkdir d/.gitignore; echo b > d/a.o; echo c > c.txt")
+    assert ran.left == {"d/.gitignore": None, "c.txt": b"c\n"}
+    assert ran.unfit.keys() == {".gitignore"}
+
+
+async def test_files_that_nobody_may_read(workspace: Path, tmp_path: Path) -> None:
+    """Modes do not hide a change."""
+    write(workspace, {"a.txt": "a"})
+    async with boxes(workspace, tmp_path / "state") as box:
+        ran = await box.run("mkdir d; echo x > d/x; chmod 0 d/x d; echo b > a.txt; chmod 0 a.txt")
+    assert ran.left == {"d/x": b"x\n", "a.txt": b"b\n"}
+
+
+async def test_a_proposal_over_what_is_kept(workspace: Path, tmp_path: Path) -> None:
+    """A kept deletion of an ignored folder, then a proposal in it: only the proposal is seen there."""
+    write(workspace, {".gitignore": "out/\n", "out/old.txt": "old"})
+    async with boxes(workspace, tmp_path / "state") as box:
+        await box.run("rm -r out")
+        view = View({"out/new.txt": Entry(b"n")})
+        assert await box.output("ls out", view) == "new.txt\n"
+
+
+def test_a_tree_is_removed_whatever_its_modes(tmp_path: Path) -> None:
+    """Folders without rights, many beside each other, a link to a folder outside."""
+    write(tmp_path, {"outside/a.txt": "a", **{f"tree/{n}/{m}/f": "" for n in range(30) for m in range(3)}})
+    os.symlink(tmp_path / "outside", tmp_path / "tree/1/link")
+    for path in sorted((tmp_path / "tree").rglob("*"), reverse=True):
+        if not path.is_symlink():
+            path.chmod(0)
+    trees.remove_all(tmp_path / "tree")
+    trees.remove_all(tmp_path / "tree")
+    assert on_disk(tmp_path) == {"outside/a.txt": "a"}
+
+
+async def test_the_caches_of_compilers_see_each_edit(workspace: Path, tmp_path: Path) -> None:
+    """They go by whole seconds and the size: another content is from another second, the same one from the same."""
+    write(workspace, {"a": "0"})
+    async with boxes(workspace, tmp_path / "state") as box:
+        times = [await box.output("stat -c %Y a", seen(a=text)) for text in ("1", "1", "2", "3", "3")]
+    first, again, second, third, last = (int(line) for line in times)
+    assert int((workspace / "a").stat().st_mtime) < first == again < second < third == last
+
+
+async def test_a_link_of_the_disk_is_not_looked_through(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 34: a folder in the place of a link has nothing under it, wherever the link leads."""
+    outside = tmp_path / "outside"
+    write(outside, {"secret.txt": "theirs", "big": "x", ".gitignore": "*\n"})
+    with (outside / "big").open("wb") as file:
+        file.truncate(left.MAX_BYTES + 5)
+    write(workspace, {"a.txt": "a"})
+    os.symlink(outside, workspace / "link")
+    async with boxes(workspace, tmp_path / "state") as box:
+        same = "printf theirs > link/secret.txt; echo k > link/new.txt; truncate -s 20000005 link/big"
+        ran = await box.run(f"rm link && mkdir link && {same}; echo b > a.txt")
+    assert ran.left == {"a.txt": b"b\n"}
+    assert ran.unfit.keys() == {"link", "link/secret.txt", "link/new.txt", "link/big"}
+    assert {each.before for each in ran.changes.files if each.unfit} == {None}
+
+
+@pytest.mark.parametrize("name", [".git", "other.git"])
+async def test_a_deep_tree_in_a_repository(workspace: Path, tmp_path: Path, name: str) -> None:
+    """It is removed like any other, and the next command works."""
+    write(workspace, {f"{name}/HEAD": "ref: refs/heads/main\n", f"{name}/objects/x": "", f"{name}/refs/x": ""})
+    async with boxes(workspace, tmp_path / "state") as box:
+        view = seen(**{"p.py": f"import os\nos.chdir('{name}')\n{DEEP}"})
+        ran = await box.run("python3 p.py; echo b > b.txt", view)
+        assert (ran.code, ran.left, ran.unfit) == (0, {"b.txt": b"b\n"}, {})
+        assert await box.output(f"ls {name}") == "HEAD\nobjects\nrefs\n"
+
+
+async def test_a_closed_workspace_is_opened_again(workspace: Path, tmp_path: Path) -> None:
+    """What a command does to the rights of the workspace's own folder is gone with it."""
+    write(workspace, {"a.txt": "a"})
+    workspace.chmod(0o750)
+    async with boxes(workspace, tmp_path / "state") as box:
+        await box.run("chmod 000 .")
+        assert await box.output("stat -c %a .; cat a.txt; echo x > b.txt") == "750\na"
+
+
+async def test_a_virtual_environment_stays_in_the_layer(workspace: Path, tmp_path: Path) -> None:
+    """Whatever it is called; a file of that name in a folder of the person hides nothing."""
+    write(workspace, {"src/a.py": "a"})
+    async with boxes(workspace, tmp_path / "state") as box:
+        make = "mkdir -p my-env/lib; touch my-env/pyvenv.cfg my-env/lib/x src/pyvenv.cfg"
+        ran = await box.run(f"{make}; echo b > src/a.py")
+        assert (ran.left, ran.changes.kept) == ({"src/a.py": b"b\n", "src/pyvenv.cfg": b""}, 1)
+        assert await box.output("ls my-env") == "lib\npyvenv.cfg\n"
+
+
+async def test_ignored_files_of_the_disk_that_differ_are_named(workspace: Path, tmp_path: Path) -> None:
+    """Once, by the command that changed them; what tools keep for themselves is not."""
+    write(workspace, {".gitignore": "*.o\n", "a.o": "a", "b.o": "b", "__pycache__/a.pyc": "a"})
+    async with boxes(workspace, tmp_path / "state") as box:
+        ran = await box.run("echo x > a.o; rm b.o; echo x > new.o; echo x > __pycache__/a.pyc")
+        assert [line.partition(": ")[2] for line in ran.changes.dropped] == ["a.o, b.o."]
+        assert (await box.run("cat a.o")).changes.dropped == []
+
+
+def test_no_folder_is_made_behind_a_link(tmp_path: Path) -> None:
+    """Root makes them for another user, who may have put a link in the way."""
+    write(tmp_path, {"outside/a.txt": "a", "ours/box/b.txt": "b"})
+    os.symlink(tmp_path / "outside", tmp_path / "ours/link")
+    trees.make_folder(tmp_path / "ours", "box/upper", os.getuid(), os.getgid())
+    assert (tmp_path / "ours/box/upper").is_dir()
+    with pytest.raises(NotADirectoryError):
+        trees.make_folder(tmp_path / "ours", "link/upper", os.getuid(), os.getgid())
+    assert os.listdir(tmp_path / "outside") == ["a.txt"]

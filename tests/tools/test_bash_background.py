@@ -1,0 +1,150 @@
+"""Background commands: they go on behind their call, are read and ended by their handle, and end with the session."""
+
+import asyncio
+import random
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.events import CommandEnded, CommandStarted
+from fairlead.shell.background import MOST
+from fairlead.shell.output import HEAD, TAIL
+from tools.stand_ins import Desk
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
+
+
+@pytest.fixture
+async def desk(workspace: Path) -> AsyncIterator[Desk]:
+    """A desk whose session is closed at the end."""
+    made = Desk(workspace)
+    yield made
+    assert made.commands is not None
+    await made.commands.background.aclose()
+
+
+def nap() -> str:
+    return f"sleep {random.randint(10**6, 10**7)}"
+
+
+def running(command: str) -> bool:
+    return any(process.info["cmdline"] == command.split() for process in psutil.process_iter(["cmdline"]))
+
+
+def ends(desk: Desk) -> list[CommandEnded]:
+    return [event for event in desk.events if isinstance(event, CommandEnded)]
+
+
+async def until_it_says(desk: Desk, word: str) -> None:
+    async with asyncio.timeout(5):
+        while word not in desk.streamed:
+            await asyncio.wait([asyncio.ensure_future(asyncio.sleep(0.01))])
+
+
+async def test_it_is_read_by_its_handle_while_it_runs(desk: Desk) -> None:
+    """Each look has what came since the last one, and how it goes."""
+    first = nap()
+    assert await desk.call("bash", command=f"echo one; {first}", background=True) == (
+        "Started in the background as cmd-1. Read it with bash_output, end it with bash_kill."
+    )
+    await until_it_says(desk, "one")
+    assert (await desk.call("bash_output", id="cmd-1")).startswith("one\n(cmd-1: running, ")
+    assert (await desk.call("bash_output", id="cmd-1")).startswith("(cmd-1: running, ")
+    assert [(event.command, event.handle) for event in desk.events if isinstance(event, CommandStarted)] == [
+        (f"echo one; {first}", "cmd-1")
+    ]
+
+
+async def test_a_look_may_wait_for_the_end(desk: Desk) -> None:
+    """No longer than for that; then it has the exit code, and so has the event of its end."""
+    await desk.call("bash", command="sleep 0.3; echo done; exit 3", background=True)
+    text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
+    assert text.startswith("done\n(cmd-1: exit code 3, 0.")
+    assert (await desk.call("bash_output", id="cmd-1")).startswith("(cmd-1: exit code 3, ")
+    [end] = ends(desk)
+    assert (end.handle, end.run.call_id, end.run.exit_code, end.ended) == ("cmd-1", "call-1", 3, "exited")
+
+
+async def test_a_look_waits_no_longer_than_it_may(desk: Desk) -> None:
+    """And a look that waited, or found something, may be made again: it is no repetition (docs/plan.md L10)."""
+    await desk.call("bash", command=f"echo one; {nap()}", background=True)
+    await until_it_says(desk, "one")
+    for wait, fresh in ((0, True), (0, False), (1, True)):
+        await desk.call("bash_output", id="cmd-1", wait_seconds=wait)
+        assert desk.last.fresh is fresh
+
+
+async def test_it_is_ended_by_its_handle(desk: Desk) -> None:
+    """With all that it started; that is no failure."""
+    left = nap()
+    await desk.call("bash", command=f"setsid {left} & echo on; {left}", background=True)
+    await until_it_says(desk, "on")
+    assert (await desk.call("bash_kill", id="cmd-1")).startswith("on\n(cmd-1: killed, ")
+    assert not running(left)
+    [end] = ends(desk)
+    assert (end.ended, end.run.exit_code, end.run.stopped, end.run.failed) == ("stopped", None, True, False)
+    assert (await desk.call("bash_kill", id="cmd-1")).startswith("(cmd-1: killed, ")
+
+
+async def test_it_ends_with_the_session(desk: Desk) -> None:
+    """However many there are, also one that has hardly begun; nothing is left of them."""
+    naps = [nap() for _ in range(3)]
+    for command in naps:
+        await desk.call("bash", command=command, background=True)
+    assert desk.commands is not None
+    await desk.commands.background.aclose()
+    assert [end.ended for end in ends(desk)] == ["stopped"] * 3
+    assert not any(running(command) for command in naps)
+
+
+async def test_it_has_a_time_limit_only_if_it_is_given_one(desk: Desk) -> None:
+    """That of the settings is for commands that are waited for."""
+    await desk.call("bash", command=nap(), background=True, timeout_seconds=1)
+    text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
+    assert text.startswith("(cmd-1: ended after its time limit, 1.")
+
+
+async def test_there_are_so_many_at_once(desk: Desk) -> None:
+    """One more is refused, with their names, and asks nobody; one that ended makes room."""
+    for _ in range(MOST):
+        await desk.call("bash", command=nap(), background=True)
+    with pytest.raises(
+        ToolError, match=f"{MOST} commands run in the background already: cmd-1 .*End one with bash_kill"
+    ):
+        await desk.call("bash", command="true", background=True)
+    assert len(desk.person.asked) == MOST
+    await desk.call("bash_kill", id="cmd-2")
+    assert "cmd-9" in await desk.call("bash", command="true", background=True)
+
+
+@pytest.mark.parametrize("tool", ["bash_output", "bash_kill"])
+async def test_an_unknown_handle_is_an_error_that_names_the_known_ones(desk: Desk, tool: str) -> None:
+    """The model corrects itself."""
+    with pytest.raises(ToolError, match=r"no background command 'cmd-1' \(known: none was started"):
+        await desk.call(tool, id="cmd-1")
+    await desk.call("bash", command="true", background=True)
+    with pytest.raises(ToolError, match=r"no background command '1' \(known: cmd-1\)"):
+        await desk.call(tool, id="1")
+
+
+async def test_fault_27_its_output_is_bounded_between_two_looks(desk: Desk) -> None:
+    """docs/faults.md 27: head and tail are kept, and what was left out is said."""
+    await desk.call("bash", command="seq 1000000", background=True)
+    text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
+    assert text.startswith("1\n2\n")
+    assert "1000000\n(cmd-1: exit code 0" in text
+    assert "bytes left out ...]" in text
+    assert len(text) < HEAD + TAIL + 200
+
+
+async def test_one_that_cannot_be_started_says_so(desk: Desk) -> None:
+    """At the next look; here there is no folder any more to start it in."""
+    desk.path.rmdir()
+    await desk.call("bash", command="true", background=True)
+    text = await desk.call("bash_output", id="cmd-1", wait_seconds=5)
+    assert text.startswith("The command could not be started: ")
+    assert [end.ended for end in ends(desk)] == ["failed"]

@@ -1,0 +1,143 @@
+"""Files that look like secrets: not read, changed, searched or listed for the model without asking."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.workspace.editor import Decision
+from tools.stand_ins import Desk, Person
+
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("read_file", {"path": ".env"}),
+    ("edit_file", {"path": ".env", "old_text": "TOKEN=1", "new_text": "TOKEN=2"}),
+    ("write_file", {"path": ".env", "content": "TOKEN=2\n"}),
+    ("delete_file", {"path": ".env"}),
+    ("rename_file", {"path": ".env", "new_path": "env.txt"}),
+]
+
+
+@pytest.mark.parametrize(("name", "given"), CALLS, ids=[name for name, _ in CALLS])
+async def test_each_tool_asks_before_it_touches_one(desk: Desk, name: str, given: dict[str, Any]) -> None:
+    """The file is named, and why; a no is an error that says so, and nothing is told or proposed."""
+    desk.write(".env", "TOKEN=1\n")
+    desk = Desk(desk.path, Person(Decision("reject", "not that one")), documents=desk.documents)
+    with pytest.raises(ToolError) as error:
+        await desk.call(name, **given)
+    assert "the user did not allow it. The reason given: not that one" in str(error.value)
+    assert "TOKEN" not in str(error.value)
+    [asked] = desk.person.asked
+    assert asked.path == desk.path / ".env"
+    assert "looks like a secret" in asked.reasons[0]
+    assert desk.proposed(".env") is None
+
+
+@pytest.mark.parametrize(("name", "given"), CALLS, ids=[name for name, _ in CALLS])
+async def test_what_was_allowed_is_done(desk: Desk, name: str, given: dict[str, Any]) -> None:
+    """With a yes for once, and again the next time; with one for the session, never again for this file."""
+    for file in (".env", "sub/.env"):
+        desk.write(file, "TOKEN=1\n")
+    desk = Desk(desk.path, Person("allow_once", "allow_session"), documents=desk.documents)
+    await desk.call(name, **given)
+    for _ in range(2):
+        await desk.call("read_file", path="sub/.env")
+    assert len(desk.person.asked) == 2
+
+
+@pytest.mark.parametrize("given", [".ENV", "./sub/../.env", "link", "folder/.env", ".env."])
+async def test_no_other_way_to_say_its_name_helps(desk: Desk, given: str) -> None:
+    """Case, dots, a link to it: what the file is counts, and how it was called."""
+    desk.write(".env", "TOKEN=1\n")
+    desk.write(given if given in (".ENV", ".env.") else "x", "TOKEN=1\n")
+    (desk.path / "link").symlink_to(".env")
+    (desk.path / "folder").symlink_to(".")
+    desk = Desk(desk.path, Person("reject"), documents=desk.documents)
+    with pytest.raises(ToolError, match="looks like a secret"):
+        await desk.call("read_file", path=given)
+
+
+async def test_a_link_that_is_called_like_a_secret_is_one(desk: Desk) -> None:
+    """`.env` may lead to a file with any name."""
+    desk.write("config/production", "TOKEN=1\n")
+    (desk.path / ".env").symlink_to("config/production")
+    desk = Desk(desk.path, Person("reject"), documents=desk.documents)
+    with pytest.raises(ToolError, match="looks like a secret"):
+        await desk.call("read_file", path=".env")
+
+
+async def test_an_open_buffer_of_one_is_one(desk: Desk) -> None:
+    """Also where nothing is on the disk yet."""
+    desk.documents.type(desk.path / ".env", "TOKEN=1\n")
+    desk = Desk(desk.path, Person("reject"), documents=desk.documents)
+    with pytest.raises(ToolError, match="looks like a secret"):
+        await desk.call("read_file", path=".env")
+    assert await desk.call("search", pattern="TOKEN") == (
+        "No matches.\n(1 file that looks like a secret was left out; read_file asks the user.)"
+    )
+
+
+async def test_a_secret_under_a_proposed_name_is_one(desk: Desk) -> None:
+    """To let it be renamed is not to let it be read."""
+    desk.write(".env", "TOKEN=1\n")
+    desk = Desk(desk.path, Person("allow_once", "reject"), documents=desk.documents)
+    await desk.call("rename_file", path=".env", new_path="plain.txt")
+    with pytest.raises(ToolError, match="looks like a secret"):
+        await desk.call("read_file", path="plain.txt")
+    assert (await desk.call("search", pattern="TOKEN")).startswith("No matches.")
+    assert (await desk.call("list_files")).startswith("No files.")
+
+
+async def test_they_are_left_out_of_searches_and_lists(desk: Desk) -> None:
+    """How many is said, whether the pattern is in them or not; also where the path is theirs."""
+    for name in ("a.py", ".env", "certs/server.pem", "private/b.py"):
+        desk.write(name, "needle\n")
+    desk.write(".fairleadignore", "private/\n")
+    three = "\n(3 files that look like secrets were left out; read_file asks the user.)"
+    one = "\n(1 file that looks like a secret was left out; read_file asks the user.)"
+    assert await desk.call("list_files") == ".fairleadignore\na.py" + three
+    assert await desk.call("search", pattern="needle") == "a.py:1:needle" + three
+    assert await desk.call("search", pattern="nothing like it") == "No matches." + three
+    assert await desk.call("search", pattern="needle", path=".env") == "No matches." + one
+    assert await desk.call("search", pattern="needle", glob="*.pem") == "No matches." + one
+    assert await desk.call("list_files", glob="*.pem") == "No files." + one
+    assert await desk.call("search", pattern="needle", path="a.py") == "a.py:1:needle"
+
+
+async def test_a_name_that_is_not_there_is_not_answered_with_a_secrets(desk: Desk) -> None:
+    """The help for a misspelled name leaves them out too."""
+    desk.write("server.pem", "x")
+    desk.write("server.pen.txt", "x")
+    with pytest.raises(ToolError) as error:
+        await desk.call("read_file", path="server.pe")
+    assert "server.pem" not in str(error.value)
+
+
+async def test_fault_43_good_work_asks_nothing(desk: Desk) -> None:
+    """docs/faults.md 43: examples, new files of the agent's own, and what the workspace took out of the list."""
+    desk.write(".env.example", "TOKEN=\n")
+    desk.write("tests/server.pem", "for tests\n")
+    desk.write(".fairleadignore", "!tests/*.pem\n")
+    desk = Desk(desk.path, Person("reject"), documents=desk.documents)
+    assert await desk.call("read_file", path=".env.example") == "TOKEN=\n"
+    assert await desk.call("read_file", path="tests/server.pem") == "for tests\n"
+    await desk.call("write_file", path=".env.local", content="TOKEN=mine\n")
+    assert await desk.call("read_file", path=".env.local") == "TOKEN=mine\n"
+    assert desk.person.asked == []
+
+
+@pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".GIT/config", "sub/.git/config", "sub/.git"])
+async def test_fault_35_the_repository_itself_is_not_edited(desk: Desk, path: str) -> None:
+    """docs/faults.md 35: not even proposed; the model reads what to do instead."""
+    desk.write(".git/config", "[core]\n")
+    desk.write("a.txt", "a\n")
+    for name, given in (
+        ("write_file", {"path": path, "content": "x"}),
+        ("delete_file", {"path": path}),
+        ("rename_file", {"path": "a.txt", "new_path": path}),
+        ("rename_file", {"path": path, "new_path": "b.txt"}),
+    ):
+        with pytest.raises(ToolError, match=r"belongs to the repository itself"):
+            await desk.call(name, **given)
+    assert not list(desk.files.changes)
+    assert Path(desk.path / ".git" / "config").read_text() == "[core]\n"

@@ -1,0 +1,174 @@
+"""docs/faults.md 35: which files need a confirmation of their own, by name alone."""
+
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.agent.errors import ToolError
+from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root
+from fairlead.workspace.protected import is_protected, is_repository, protected_files, protected_links
+from tools.stand_ins import Documents
+
+PROTECTED = [
+    *(
+        ".vscode/settings.json",
+        ".vscode/tasks.json",
+        "sub/.vscode/new.json",
+        ".idea/x",
+        ".devcontainer/x",
+        "a.code-workspace",
+    ),
+    *(
+        ".git/hooks/pre-commit",
+        ".git/config",
+        ".git",
+        "sub/.git/config",
+        ".husky/pre-commit",
+        ".githooks/x",
+        ".gitmodules",
+    ),
+    *(
+        ".gitattributes",
+        ".pre-commit-config.yaml",
+        ".github/workflows/ci.yml",
+        ".gitlab-ci.yml",
+        ".circleci/config.yml",
+    ),
+    *(
+        ".envrc",
+        ".bashrc",
+        "home/.zshrc",
+        ".npmrc",
+        "AGENTS.md",
+        "docs/AGENTS.md",
+        "CLAUDE.md",
+        ".cursorrules",
+        ".cursor/x",
+    ),
+    *(".claude/settings.json", ".mcp.json", ".fairleadignore", "Jenkinsfile", ".github/copilot-instructions.md"),
+]
+ORDINARY = [
+    *(
+        "package.json",
+        "src/main.py",
+        ".gitignore",
+        ".github/README.md",
+        ".github/ISSUE_TEMPLATE/x.md",
+        "workflows/ci.yml",
+    ),
+    *(
+        "vscode/settings.json",
+        "docs/agents.markdown",
+        "git/hooks/x",
+        ".editorconfig",
+        "..foo",
+        ".env",
+        "my.git/x",
+        "a~1",
+    ),
+    *("README.md", "CLAUDE.md.bak", "code-workspace", "日本/.hidden"),
+]
+DISGUISED = [
+    *(
+        ".VSCODE/Settings.json",
+        ".Git/hooks/x",
+        "agents.MD",
+        ".vſcode/x",
+        ".vscode./x",
+        ".vscode /x",
+        "AGENTS.md. .",
+        ".git::$DATA",
+    ),
+    *(
+        "AGENTS.md:stream",
+        ".git::$INDEX_ALLOCATION/config",
+        "GIT~1/config",
+        "vscode~2/x",
+        "AGENTS~1.MD",
+        "CLAUDE.md::$DATA",
+    ),
+    *(".g\u200cit/config", ".\u2060vscode/x", "sub\\.vscode\\x", "GITHUB~1/workflows/ci.yml", "GITMOD~1"),
+]
+
+
+@pytest.mark.parametrize("name", PROTECTED)
+def test_fault_35_what_runs_by_itself_is_protected(name: str) -> None:
+    """docs/faults.md 35: with a reason for people; whether it is there is not asked."""
+    reason = is_protected(name)
+    assert reason is not None and reason.endswith(".")
+
+
+@given(st.sampled_from(PROTECTED), st.randoms())
+def test_fault_35_in_any_case_of_letters(name: str, chance: st.DataObject) -> None:
+    """docs/faults.md 35: a file system may not tell them apart."""
+    changed = "".join(chance.choice((letter.upper(), letter.lower())) for letter in name)  # type: ignore[attr-defined]
+    assert is_protected(changed) == is_protected(name)
+
+
+@pytest.mark.parametrize("name", DISGUISED)
+def test_fault_35_in_the_spellings_of_windows_and_macos(name: str) -> None:
+    """docs/faults.md 35: dots and blanks at the end, streams, short names, characters that are not seen."""
+    assert is_protected(name)
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_fault_43_ordinary_files_are_not(name: str) -> None:
+    """docs/faults.md 43: names that only look alike, and files that people edit every day."""
+    assert is_protected(name) is None
+
+
+@given(st.text())
+def test_any_name_has_an_answer(name: str) -> None:
+    """Whatever a model sends."""
+    is_protected(name)
+    assert not is_repository(name) or is_protected(name)
+
+
+def test_what_is_there_is_listed(workspace: Path) -> None:
+    """Folders as one, at the root and two levels below it, and where a link leads; dependencies are passed over."""
+    for name in (
+        *(
+            ".git/hooks/x",
+            ".vscode/a.json",
+            ".github/workflows/ci.yml",
+            ".github/README.md",
+            "AGENTS.md",
+            "src/main.py",
+        ),
+        *(
+            "packages/one/.vscode/b.json",
+            "packages/one/deep/CLAUDE.md",
+            "node_modules/x/.npmrc",
+            "config/hooks/pre-commit",
+        ),
+    ):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).touch()
+    (workspace / ".husky").symlink_to("config/hooks")
+    (workspace / ".idea").symlink_to("/")
+    assert protected_files(workspace) == [
+        *(".git", ".github/workflows", ".husky", ".idea", ".vscode", "AGENTS.md", "config/hooks"),
+        "packages/one/.vscode",
+    ]
+    assert protected_files(workspace / "gone") == []
+
+
+def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Path) -> None:
+    """docs/faults.md 35: what git runs programs by, where a `.git` leads, in bare ones, and where settings say."""
+    for name in ("store", "deep/bare", "deep/plain"):
+        for part in ("objects", "refs", "hooks"):
+            (workspace / name / part).mkdir(parents=True)
+        (workspace / name / "config").write_text("[core]\n\thooksPath = ci/hooks\n")
+        if name != "deep/plain":
+            (workspace / name / "HEAD").write_text("ref: refs/heads/main\n")
+    (workspace / ".git").write_text("gitdir: store\n")
+    inside = {f"{name}/{part}" for name in ("store", "deep/bare") for part in ("config", "hooks")}
+    assert set(protected_files(workspace)) == {".git", "ci/hooks", *inside}
+    assert protected_links(workspace).keys() == {"ci/hooks", "store/config", "store/hooks"}
+    files = Files(Root(workspace), Documents())
+    with pytest.raises(ToolError, match="repository itself"):
+        files.propose(workspace / "store/hooks/pre-commit", "x\n", None, None)
+    files.propose(workspace / "deep/plain/hooks/pre-commit", "x\n", None, None)

@@ -1,0 +1,118 @@
+"""Which files look like secrets: by their names, and by what the workspace says."""
+
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.workspace.secrets import Secrets, find_secrets, secret_rules
+
+SECRETS = [
+    *(
+        ".env",
+        "sub/.env",
+        ".env.local",
+        ".env.production",
+        "key.pem",
+        "a/b/server.key",
+        "id_rsa",
+        "id_ed25519",
+        "id_work",
+    ),
+    *(".npmrc", ".netrc", ".pypirc", "cert.p12", "cert.pfx", "pass.kdbx", "credentials.json", "client_secret_1.json"),
+    *("service-account.json", ".ssh/config", "home/.aws/credentials", ".docker/config.json", "config/secrets.yml"),
+    *("prod.tfvars", "terraform.tfstate", ".git-credentials", "gha-creds-12.json", ".kube/config"),
+]
+ORDINARY = [
+    *(
+        ".env.example",
+        ".env.sample",
+        ".env.template",
+        "id_rsa.pub",
+        "id_map.py",
+        "src/env.py",
+        "monkey.py",
+        "keys/a.txt",
+    ),
+    *("package.json", "credentials.py", ".envs", "secrets/README.md", "pem", ".sshx/a", "x.ssh/a", "auth.py"),
+]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_the_usual_secrets_are_known(tmp_path: Path, name: str) -> None:
+    """In any case of letters."""
+    is_secret = secret_rules(tmp_path)
+    assert is_secret(name) and is_secret(name.upper()) and is_secret(name.title())
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_fault_43_what_only_looks_alike_is_none(tmp_path: Path, name: str) -> None:
+    """docs/faults.md 43: examples, public keys, sources."""
+    assert not secret_rules(tmp_path)(name)
+
+
+def test_a_workspace_names_its_own(tmp_path: Path) -> None:
+    """`.fairleadignore` reads like a .gitignore and goes before the list; a line with `!` takes files out."""
+    lines = ["# mine", "", "Private/", "*.secret", "!tests/**/*.pem", "!.env.test", "/only-here.txt"]
+    (tmp_path / ".fairleadignore").write_text("\n".join(lines))
+    is_secret = secret_rules(tmp_path)
+    assert all(map(is_secret, ("private/a/b", "x/PRIVATE/c", "a.SECRET", "server.pem", ".env", "only-here.txt")))
+    assert not any(map(is_secret, ("tests/certs/server.pem", ".env.test", "sub/only-here.txt", "private", "# mine")))
+
+
+@pytest.mark.parametrize(
+    "data", [b"[\n/\n!\n\\\n", b"\xff\xfe\x00\n", b"*a*b*c*d*e*f*g\n", b"x" * 30_000_000, b"**/" * 99]
+)
+def test_what_is_no_rule_changes_nothing(tmp_path: Path, data: bytes) -> None:
+    """What is no pattern, is too large or would take too long to match."""
+    (tmp_path / ".fairleadignore").write_bytes(data)
+    is_secret = secret_rules(tmp_path)
+    assert is_secret(".env")
+    assert not is_secret("a" * 200)
+
+
+@given(st.text())
+def test_any_name_has_an_answer(name: str) -> None:
+    """Whatever a model sends."""
+    secret_rules(Path("/nowhere"))(name)
+
+
+async def test_those_that_are_there_are_found(workspace: Path) -> None:
+    """Also the ignored ones and those in hidden folders; not those of dependencies."""
+    for name in (
+        "a.py",
+        ".env",
+        "sub/.hidden/日本.pem",
+        "private/x",
+        "node_modules/a/b.pem",
+        ".venv/lib/c.pem",
+        ".git/d.key",
+    ):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).touch()
+    (workspace / ".gitignore").write_text(".env\nprivate/\n")
+    (workspace / ".fairleadignore").write_text("private/\n")
+    assert (await find_secrets(workspace)).names == {".env", "sub/.hidden/日本.pem", "private/x"}
+
+
+async def test_links_are_found_by_their_own_names(workspace: Path) -> None:
+    """Whatever what they lead to is called; a folder's link where all in a folder of that name is secret."""
+    for name in ("config/prod", "keys/mine", "src/a.py", "deep/er/x"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).touch()
+    inside = {".env": "config/prod", "deep/er/a.pem": "../../src/a.py", ".ssh": "keys", "id_links": "src", "x": "."}
+    outside = {"out.key": "/etc/hostname", ".aws": ".", "plain": "/etc/hostname", "round": "round"}
+    for link, end in {**inside, **outside}.items():
+        (workspace / link).symlink_to(end)
+    found = {".env", "deep/er/a.pem", ".ssh", "out.key", ".aws"}
+    assert await find_secrets(workspace) == Secrets(frozenset(found), frozenset({"out.key", ".aws"}))
+
+
+async def test_each_of_the_usual_secrets_is_found(workspace: Path) -> None:
+    """What the rules know by its name, in any case of letters, the search of the workspace finds too."""
+    names = {name for secret in SECRETS for name in (secret, secret.upper())}
+    for name in names:
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).touch()
+    assert (await find_secrets(workspace)).names == names
