@@ -64,6 +64,9 @@ async def records(
             feeding.cancel()
         if process.returncode is None:
             process.kill()
+            # a pipe that is full and not read counts as open, and `wait` waits for it
+            while await process.stdout.read(1 << 16):
+                pass
             await process.wait()
 
 
