@@ -46,7 +46,7 @@ editorTest("plan first does nothing but plan, and the message's Go starts the wo
   await page.toast("the plan has 2 steps");
   assert.equal(disk(workspace, "a.txt"), text);
   assert.deepEqual(await page.rows(EDITS, () => true), []);
-  assert.equal(await bar(page).count(), 0);
+  await page.until("no bar above the rows", async () => (await bar(page).count()) === 0);
   await page.page.evaluate(() => {
     window.said = [];
     new MutationObserver((changes) => {
