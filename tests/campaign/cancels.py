@@ -3,7 +3,7 @@
 `python tests/campaign/cancels.py` plays it whole, `test_cancels.py` a part of it.
 
 The run looks, proposes with parallel calls, and runs a command. In each session it is cancelled at another event, once
-or twice, and the next prompt is sent before the cancelled run has answered. The strict fake API must refuse nothing.
+or twice, by its id or by its session, and the next prompt is sent before the cancelled run has answered. The strict fake API must refuse nothing.
 """
 
 from __future__ import annotations
@@ -38,6 +38,13 @@ ROUNDS = (
     Turn((Text("All done."),), chunk=3),
 )
 NEXT = Turn((Text("I am here."),))
+WAYS = (
+    ("agent/cancel",),
+    ("$/cancelRequest",),
+    ("agent/cancel", "agent/cancel"),
+    ("$/cancelRequest", "agent/cancel"),
+    ("agent/cancel", "$/cancelRequest"),
+)
 
 
 def points() -> Iterator[tuple[int, int]]:
@@ -47,26 +54,30 @@ def points() -> Iterator[tuple[int, int]]:
             yield number, before
 
 
-async def cancel_at(client: Client, api: FakeApi, number: int, before: int, times: int) -> None:
-    """One session: runs up to there, is cancelled so many times, and answers the next prompt.
+async def cancel_at(client: Client, api: FakeApi, number: int, before: int, ways: tuple[str, ...]) -> None:
+    """One session: runs up to there, is cancelled in each of these ways, and answers the next prompt.
 
     Raises:
         AssertionError: something came otherwise than promised; the message names the point.
     """
-    where = f"round {number}, event {before}, cancelled {times} times"
+    where = f"round {number}, event {before}, cancelled by {ways}"
     session = (await client.request("agent/sessions/create", {}))["sessionId"]
     hold = threading.Event()
     for turn in ROUNDS[:number]:
         api.push(turn)
     api.push(Wait(ROUNDS[number], hold, before))
     asked = len(api.requests)
-    _, first = client.begin("agent/runTask", {"prompt": "go", "sessionId": session})
+    request, first = client.begin("agent/runTask", {"prompt": "go", "sessionId": session})
     await asyncio.to_thread(api.wait_for_requests, asked + number + 1, 20)
-    for _ in range(times):
-        client.begin("agent/cancel", {"sessionId": session})
+    answers = [first]
+    for way in ways:
+        if way == "agent/cancel":
+            answers.append(client.begin(way, {"sessionId": session})[1])
+        else:
+            client.notify(way, {"id": request})
     api.push(NEXT)
     result = await client.request("agent/runTask", {"prompt": "Still there?", "sessionId": session})
-    stopped = await first
+    stopped, *_ = await asyncio.gather(*answers)
     hold.set()
     assert stopped["stopReason"] == "cancelled", where
     assert (result["stopReason"], result["message"]) == ("end_turn", "I am here."), where
@@ -96,7 +107,7 @@ async def campaign(every: int = 1) -> int:
         allow = {"agent/approve": lambda _: {"option": "allow_once"}}
         async with Client(Path(folder), env=env, answers=allow) as client:
             for number, before in list(points())[::every]:
-                await cancel_at(client, api, number, before, times=1 + played % 2)
+                await cancel_at(client, api, number, before, WAYS[played % len(WAYS)])
                 played += 1
     return played
 

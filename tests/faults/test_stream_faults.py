@@ -147,18 +147,26 @@ async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> N
             assert client.last("agent/edits") is None
 
 
-async def test_fault_20_stopped_and_asked_again_in_one_breath(connect: Connect) -> None:
+@pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
+async def test_fault_20_stopped_and_asked_again_in_one_breath(connect: Connect, way: str) -> None:
     """docs/faults.md 20: each of three tasks is answered, the stopped ones as stopped, in their order."""
     with FakeApi(turns=[Wait(THREE, threading.Event(), 3)]) as api:
         async with connect(api) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
-            _, first = client.begin("agent/runTask", {"prompt": "one", "sessionId": session})
+
+            def cancel(number: int) -> None:
+                if way == "agent/cancel":
+                    client.begin(way, {"sessionId": session})
+                else:
+                    client.notify(way, {"id": number})
+
+            one, first = client.begin("agent/runTask", {"prompt": "one", "sessionId": session})
             await asyncio.to_thread(api.wait_for_requests, 1)
             api.push(DONE)
-            client.begin("agent/cancel", {"sessionId": session})
-            _, second = client.begin("agent/runTask", {"prompt": "two", "sessionId": session})
-            client.begin("agent/cancel", {"sessionId": session})
-            client.begin("agent/cancel", {"sessionId": session})
+            cancel(one)
+            two, second = client.begin("agent/runTask", {"prompt": "two", "sessionId": session})
+            cancel(two)
+            cancel(two)
             _, third = client.begin("agent/runTask", {"prompt": "three", "sessionId": session})
             reasons = [(await answer)["stopReason"] for answer in (first, second, third)]
             assert reasons == ["cancelled", "cancelled", "end_turn"]

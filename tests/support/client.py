@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlparse
 Json = dict[str, Any]
 Answer = Callable[[Json], Any] | Callable[[Json], Awaitable[Any]]
 
-DEADLINE = 15.0
+DEADLINE = 30.0
 
 EDITOR: Json = {
     "workspace": {

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from fairlead.agent import loop
 from fairlead.agent.budget import Budget
@@ -86,6 +87,7 @@ class Session:
         self._model: OpenModel | None = None
         self._choice: ModelChoice | None = None
         self._task: asyncio.Task[Outcome] | None = None
+        self._caller: asyncio.Task[Any] | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._prompts = 0
         self._stopping = False
@@ -104,7 +106,7 @@ class Session:
     def check(self, prompt: str) -> None:
         """Raises what `run` would raise now."""
         _check_words(prompt)
-        if self.running and not self._stopping:
+        if self.running and not self._is_stopping():
             raise RequestRefused("This session is already running a task. Stop it first, or start a new task.")
         self._host.workspace()
 
@@ -124,22 +126,29 @@ class Session:
             RequestRefused: this session is running already, or the workspace cannot be worked in.
         """
         self.check(prompt)
+        if self.running:  # and about to stop
+            self.cancel()
         self._title_from(prompt)
         self.keeper.tidy()
         self._prompts += 1
         blocks = user_prompt(prompt, context, self.root, mode)
         task = asyncio.ensure_future(self._begun(self._task, blocks, mode, begins))
-        self._task, self._stopping = task, False
+        self._task, self._caller, self._stopping = task, asyncio.current_task(), False
         try:
             while not task.done():
                 try:
                     await asyncio.wait({task})
                 except asyncio.CancelledError:  # however often
-                    self.cancel()
+                    if self._task is task:
+                        self.cancel()
             return task.result()
         finally:
             if self._task is task:
-                self._task = None
+                self._task = self._caller = None
+
+    def _is_stopping(self) -> bool:
+        """Whether the run was stopped; its caller may have been cancelled and not have come to hear of it yet."""
+        return self._stopping or (self._caller is not None and self._caller.cancelling() > 0)
 
     async def _begun(
         self, before: asyncio.Task[Outcome] | None, prompt: list[Block], mode: Mode, begins: Callable[[], None]

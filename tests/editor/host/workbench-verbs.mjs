@@ -193,11 +193,19 @@ export function workbenchVerbs({ page, until, act }) {
       ),
 
     /** Shows a view container by its icon in the activity bar. */
-    showContainer: (title) =>
-      act(`the icon "${title}" in the activity bar`, async () => {
-        if (!(await containerIcon(title).getAttribute("class")).includes("checked"))
+    showContainer: async (title) => {
+      const shown = containerIcon(title).and(page.locator(".checked"));
+      let looks = 0;
+      // A window that is loading shows its container by itself, and a click on the icon of a shown one closes it.
+      await until(`the icon "${title}" in the activity bar`, async () => {
+        looks = (await shown.count()) ? looks + 1 : 0;
+        if (looks === 0) {
           await containerIcon(title).locator(".action-label").click();
-      }),
+          await shown.waitFor({ timeout: 500 }).catch(() => {});
+        }
+        return looks > 3;
+      });
+    },
 
     /** The badge on a container's icon: `{ text, label }`, or undefined where there is none. */
     viewBadge: async (container) => {
