@@ -4,7 +4,8 @@ import * as vscode from "vscode";
 import { relative } from "./editsView";
 import { conversationMarkdown } from "./markdown";
 import { scheme } from "./protocol";
-import { coalesced, type Store } from "./state";
+import { coalesced } from "./coalesced";
+import { type Store } from "./state";
 
 const NAME = "Conversation.md";
 

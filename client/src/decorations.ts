@@ -1,7 +1,8 @@
 // Marks on files with proposed changes, wherever VS Code shows files: the Explorer, tabs, lists.
 
 import * as vscode from "vscode";
-import { coalesced, type Store } from "./state";
+import { coalesced } from "./coalesced";
+import { type Store } from "./state";
 
 const PENDING = mark("P", "Proposed change to review", "fairlead.proposedForeground");
 const CONFLICT = mark("!", "Proposed change in conflict with yours", "fairlead.conflictForeground");

@@ -8,15 +8,18 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 const INSTALL_LIMIT = 10 * 60_000;
+/** A module of what each of the package's extras installs; an extra has the name of the provider that needs it. */
+const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "google.auth" };
 
 export function venvPython(folder: string): string {
   return process.platform === "win32" ? path.join(folder, "Scripts", "python.exe") : path.join(folder, "bin", "python");
 }
 
-/** The environment's folder if it is there and starts. */
-export async function readyEnvironment(folder: string): Promise<boolean> {
+/** Whether the environment is there and starts, with an extra if one is named. */
+export async function readyEnvironment(folder: string, extra?: string): Promise<boolean> {
+  const module = extra === undefined ? undefined : MODULES[extra];
   try {
-    await run(venvPython(folder), ["-c", "import fairlead"], { timeout: 20_000, windowsHide: true });
+    await run(venvPython(folder), ["-c", module === undefined ? "import fairlead" : `import fairlead, ${module}`], { timeout: 20_000, windowsHide: true });
     return true;
   } catch {
     return false;
@@ -40,12 +43,28 @@ export async function makeEnvironment(
     report("creating a virtual environment");
     await run(python, ["-m", "venv", temporary], { signal, timeout: INSTALL_LIMIT, windowsHide: true });
     report("installing the server's packages");
-    const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", wheel];
-    await run(venvPython(temporary), pip, { signal, timeout: INSTALL_LIMIT, windowsHide: true });
+    await install(temporary, wheel, signal);
     await replace(temporary, folder);
   } finally {
     await fs.rm(temporary, { recursive: true, force: true });
   }
+}
+
+/** Adds an extra's packages. A server that runs in the environment finds them when it needs them. */
+export async function addExtra(
+  folder: string,
+  wheel: string,
+  extra: string,
+  report: (message: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  report(`installing the packages for ${extra}`);
+  await install(folder, `${wheel}[${extra}]`, signal);
+}
+
+async function install(folder: string, what: string, signal: AbortSignal): Promise<void> {
+  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", what];
+  await run(venvPython(folder), pip, { signal, timeout: INSTALL_LIMIT, windowsHide: true });
 }
 
 async function replace(temporary: string, folder: string): Promise<void> {

@@ -3,9 +3,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { makeEnvironment, readyEnvironment, removeOthers, venvPython } from "./environment";
+import { addExtra, makeEnvironment, readyEnvironment, removeOthers, venvPython } from "./environment";
 import { findPython, names, OLDEST, type Attempt } from "./python";
-import { chosenPython } from "./settings";
+import { chosenCloud, chosenPython } from "./settings";
 
 const PYTHON_EXTENSION_LIMIT = 3000;
 
@@ -19,15 +19,51 @@ export class NoPython extends Error {
 export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
   const wheel = bundledWheel(context.extensionPath);
   if (wheel === undefined) return venvPython(path.join(context.extensionPath, ".venv"));
+  const folder = environmentFolder(context);
+  if (!(await readyEnvironment(folder, chosenCloud()))) {
+    if (!(await readyEnvironment(folder))) await setUp(folder, wheel, log);
+    await ensureExtra(context, log);
+  }
+  return venvPython(folder);
+}
+
+/**
+ * Installs what the chosen cloud's client needs, where it is not there yet. Where that fails the server still starts, and
+ * says with the first task what to install by hand.
+ */
+export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<void> {
+  const wheel = bundledWheel(context.extensionPath);
+  const cloud = chosenCloud();
+  const folder = environmentFolder(context);
+  if (wheel === undefined || cloud === undefined || (await readyEnvironment(folder, cloud))) return;
+  try {
+    await withProgress("Fairlead", log, (report, signal) => addExtra(folder, wheel, cloud, report, signal));
+  } catch (error) {
+    log.warn(`The packages for ${cloud} could not be installed: ${String(error)}`);
+  }
+}
+
+function environmentFolder(context: vscode.ExtensionContext): string {
   const { version } = context.extension.packageJSON as { version: string };
-  const folder = path.join(context.globalStorageUri.fsPath, `server-${version}`);
-  if (await readyEnvironment(folder)) return venvPython(folder);
+  return path.join(context.globalStorageUri.fsPath, `server-${version}`);
+}
+
+async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel): Promise<void> {
   const { python, attempts } = await findPython(candidates(await interpreterOfPythonExtension(log)));
   for (const attempt of attempts) log.info(`Python: ${attempt.command} ${attempt.problem}`);
   if (!python) throw new NoPython(attempts);
   log.info(`Python ${python.version.join(".")} at ${python.executable}`);
+  await withProgress("Fairlead: first start", log, (report, signal) => makeEnvironment(folder, python.executable, wheel, report, signal));
+  await removeOthers(folder);
+}
+
+async function withProgress(
+  title: string,
+  log: vscode.LogOutputChannel,
+  work: (report: (message: string) => void, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: "Fairlead: first start", cancellable: true },
+    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     async (progress, token) => {
       const abort = new AbortController();
       token.onCancellationRequested(() => {
@@ -37,11 +73,9 @@ export async function serverPython(context: vscode.ExtensionContext, log: vscode
         log.info(message);
         progress.report({ message });
       };
-      await makeEnvironment(folder, python.executable, wheel, report, abort.signal);
+      await work(report, abort.signal);
     },
   );
-  await removeOthers(folder);
-  return venvPython(folder);
 }
 
 function* candidates(ofExtension: string | undefined): Iterable<readonly string[]> {

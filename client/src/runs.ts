@@ -6,6 +6,7 @@ import { plural } from "./figures";
 import { method, type Mode, type RunResult } from "./protocol";
 import type { Prompts } from "./prompt";
 import { NotStarted, SECRET, ServerGone, type AgentServer } from "./server";
+import { chosenCloud } from "./settings";
 import { readyToGo, type Session, type Store } from "./state";
 
 interface WorkDone {
@@ -78,7 +79,8 @@ export class Runs {
   async stop(sessionId?: string): Promise<void> {
     const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
     if (running.length === 0) void vscode.window.showInformationMessage("The agent is not running.");
-    await Promise.all(running.map((session) => this.server.request(method.cancel, { sessionId: session.id })));
+    for (const { id } of running) this.store.stop(id);
+    await Promise.all(running.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
   }
 
   async setApiKey(): Promise<void> {
@@ -108,32 +110,54 @@ export class Runs {
   private async run(sessionId: string | undefined, prompt: string, mode: Mode = "agent"): Promise<void> {
     if (prompt !== GO && prompt !== ON) await this.prompts.remember(prompt);
     try {
-      const client = await this.server.started();
+      await this.server.started();
       const id = sessionId ?? (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
-      this.store.begin(id, prompt, mode);
+      const run = this.store.begin(id, prompt, mode).begun;
       if (sessionId === undefined) await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
       // the answer comes there
       if (mode === "ask") await vscode.commands.executeCommand("fairlead.showConversation");
-      const workDoneToken = `run-${++this.tokens}`;
-      const result = await vscode.window.withProgress(
-        { location: vscode.ProgressLocation.Notification, title: "Agent", cancellable: true },
-        async (progress, token) => {
-          const listening = client.onProgress(PROGRESS, workDoneToken, ({ message }) => {
-            if (message !== undefined) progress.report({ message });
-          });
-          try {
-            const params = { prompt, sessionId: id, mode, workDoneToken, context: selection() };
-            return await this.server.request<RunResult>(method.runTask, params, token);
-          } finally {
-            listening.dispose();
-          }
-        },
-      );
-      this.store.end(id, result);
+      const result = await this.asked(id, run, prompt, mode).catch((error: unknown) => {
+        if (!(error instanceof ServerGone)) this.store.end(id, run, { stopReason: "error", message: String(error), record: "" });
+        throw error;
+      });
+      this.store.end(id, run, result);
       await this.tell(result, mode);
     } catch (error) {
       await this.failed(error);
     }
+  }
+
+  /** The run's answer. Its progress is shown until then, or until the person stops it. */
+  private async asked(id: string, run: number, prompt: string, mode: Mode): Promise<RunResult> {
+    const [client, stop, workDoneToken] = [await this.server.started(), new vscode.CancellationTokenSource(), `run-${++this.tokens}`];
+    const answer = this.server.request<RunResult>(method.runTask, { prompt, sessionId: id, mode, workDoneToken, context: selection() }, stop.token);
+    const over = Promise.race([answer.catch(() => undefined), this.stopped(id, run)]);
+    const options = { location: vscode.ProgressLocation.Notification, title: "Agent", cancellable: true };
+    await vscode.window.withProgress(options, async (progress, token) => {
+      const listening = client.onProgress(PROGRESS, workDoneToken, ({ message }) => {
+        if (message !== undefined) progress.report({ message });
+      });
+      token.onCancellationRequested(() => {
+        this.store.stop(id);
+        stop.cancel();
+      });
+      await over;
+      listening.dispose();
+    });
+    return answer.finally(() => {
+      stop.dispose();
+    });
+  }
+
+  /** Comes when the person has stopped a run, which may be before the server has come to its end. */
+  private stopped(id: string, run: number): Promise<void> {
+    return new Promise((resolve) => {
+      const forget = this.store.onChange((_, session) => {
+        if (session.id !== id || (session.running && session.begun === run)) return;
+        forget();
+        resolve();
+      });
+    });
   }
 
   private async failed(error: unknown): Promise<void> {
@@ -154,7 +178,7 @@ export class Runs {
     const files = session?.edits?.files.length ?? 0;
     if (result.stopReason === "cancelled") return;
     if (result.error) {
-      const actions = result.error.kind === "auth" ? ["Set API Key"] : ["Show Conversation"];
+      const actions = result.error.kind === "auth" && chosenCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
       const chosen = await vscode.window.showErrorMessage(result.message, ...actions);
       if (chosen) this.store.show(result.sessionId);
       if (chosen === "Set API Key") await this.setApiKey();

@@ -16,7 +16,7 @@ import { applyEdit } from "./applyEdit";
 import type { Approvals } from "./approvals";
 import { diagnostics } from "./editor";
 import { showPythonHelp } from "./help";
-import { NoPython, serverPython } from "./locate";
+import { ensureExtra, NoPython, serverPython } from "./locate";
 import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type DiagnosticsParams, type Edits, type Plan, type SessionList } from "./protocol";
 import type { Questions } from "./questions";
 import { savesAfterAccept, serverSettings } from "./settings";
@@ -50,6 +50,7 @@ export class AgentServer implements vscode.Disposable {
     this.disposables = [
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (!event.affectsConfiguration("fairlead")) return;
+        if (event.affectsConfiguration("fairlead.provider") && this.running()) void ensureExtra(context, log);
         if (event.affectsConfiguration("fairlead.python")) void this.restart();
         else void this.tell("workspace/didChangeConfiguration", { settings: serverSettings() });
       }),

@@ -27,7 +27,7 @@ interface Look {
 const WAITS: Look = { icon: "question", color: "charts.yellow", word: "waits for you" };
 const LOOKS: Record<SessionRow["state"], Look> = {
   running: { icon: "sync~spin", color: "charts.blue", word: "running" },
-  paused: { icon: "debug-pause", color: "charts.yellow", word: "interrupted" },
+  paused: { icon: "debug-pause", color: "charts.yellow", word: "paused" },
   idle: { icon: "circle-outline", word: "idle" },
 };
 const DONE: Look = { icon: "pass", color: "charts.green", word: "done" };

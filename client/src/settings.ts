@@ -8,6 +8,9 @@ const KEYS = [
   "maxTokens",
   "contextTokens",
   "effort",
+  "provider",
+  "cloud.region",
+  "cloud.project",
   "baseUrl",
   "replay",
   "plan.maxItems",
@@ -41,6 +44,12 @@ export function serverSettings(): Record<string, unknown> {
 
 export function savesAfterAccept(): boolean {
   return vscode.workspace.getConfiguration("fairlead").get("saveAfterAccept", true);
+}
+
+/** The cloud that serves the model, if any does. */
+export function chosenCloud(): string | undefined {
+  const provider = vscode.workspace.getConfiguration("fairlead").get<string>("provider", "anthropic");
+  return provider === "anthropic" ? undefined : provider;
 }
 
 /** The interpreter that the person named, if any. */

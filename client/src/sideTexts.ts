@@ -4,7 +4,8 @@ import * as vscode from "vscode";
 import { method, scheme } from "./protocol";
 import type { AgentServer } from "./server";
 import { sideAt, wireAddress } from "./sides";
-import { coalesced, type Store } from "./state";
+import { coalesced } from "./coalesced";
+import { type Store } from "./state";
 
 const GONE =
   "This proposal is no longer there: the agent's server that held it has ended.\n" +

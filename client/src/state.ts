@@ -40,7 +40,14 @@ export interface Session {
   commands: CommandStarted[];
   /** The plan was asked for alone, and nobody told the agent to go on with it yet. */
   planOnly: boolean;
+  /** How many runs were begun here, and of how many of them the server has said that they are over. */
+  begun: number;
+  over: number;
+  /** Runs that the person stopped, by their numbers from 1, and how their ends are shown; the server may still be at it. */
+  stopped: Map<number, End>;
 }
+
+type End = Extract<Entry, { kind: "end" }>;
 
 export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
 
@@ -52,6 +59,9 @@ const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
   retry: "run",
   usage: "run",
 };
+
+/** Events that end what is shown as going on, and what it cost: they count after a stop too. */
+const FINAL: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
 
 /** A command's output kept for the conversation, in characters; the server bounds what it sends, this bounds memory. */
 const OUTPUT_LIMIT = 20_000;
@@ -152,6 +162,7 @@ export class Store {
     const session = this.session(id);
     session.title ||= prompt.split("\n", 1)[0] ?? prompt;
     session.running = true;
+    session.begun += 1;
     // a question about the plan leaves it as it is
     if (mode !== "ask") session.planOnly = mode === "plan";
     session.entries.push({ kind: "prompt", text: prompt, model: "" });
@@ -160,26 +171,46 @@ export class Store {
     return session;
   }
 
-  /** The run's answer came. */
-  end(id: string, { stopReason, message, record }: Pick<RunResult, "stopReason" | "message" | "record">): void {
+  /** The person stopped the run: it is over at once, and what still comes of it is not shown. */
+  stop(id: string): void {
     const session = this.session(id);
+    if (session.running) session.stopped.set(session.begun, this.close(session, { stopReason: "cancelled", message: "Stopped.", record: "" }));
+  }
+
+  /** The answer to a run came, the one with this number. */
+  end(id: string, run: number, { stopReason, message, record }: Pick<RunResult, "stopReason" | "message" | "record">): void {
+    const session = this.session(id);
+    session.over = Math.max(session.over, run);
+    const shown = session.stopped.get(run);
+    if (shown) {
+      session.stopped.delete(run);
+      Object.assign(shown, { stopReason, message, record });
+      this.emit("conversation", session);
+    } else if (session.running && run === session.begun) this.close(session, { stopReason, message, record });
+  }
+
+  private close(session: Session, how: Pick<End, "stopReason" | "message" | "record">): End {
+    const end: End = { kind: "end", ...how };
     session.running = false;
+    session.retry = undefined;
     // a protected file waits for the person's own accept, not for the run
     session.approvals = session.approvals.filter(({ toolCallId }) => toolCallId === null);
     session.questions = [];
-    session.entries.push({ kind: "end", stopReason, message, record });
+    session.entries.push(end);
     this.emit("approvals", session);
     this.emit("run", session);
+    return end;
   }
 
   /** The server is gone. The next one brings back what it kept; until then plan and conversation stay readable. */
   lost(): void {
     for (const session of this.sessions) {
-      const running = session.running;
       session.edits = undefined;
       session.commands = [];
       session.row = undefined;
-      if (running) this.end(session.id, { stopReason: "lost", message: "The agent's server stopped; the run was interrupted.", record: "" });
+      if (session.running) this.close(session, { stopReason: "lost", message: "The agent's server stopped; the run was interrupted.", record: "" });
+      session.over = session.begun;
+      session.stopped.clear();
       this.emit("edits", session);
     }
   }
@@ -225,6 +256,12 @@ export class Store {
 
   addEvent(event: AgentEvent): void {
     const session = this.session(event.sessionId);
+    if (!isFenced(session) || FINAL.includes(event.kind)) this.note(session, event);
+    if (event.kind === "run_finished") session.over = Math.min(session.over + 1, session.begun);
+    for (const hearer of this.hearers) hearer(event);
+  }
+
+  private note(session: Session, event: AgentEvent): void {
     session.retry = undefined;
     switch (event.kind) {
       case "run_started": {
@@ -295,7 +332,6 @@ export class Store {
         break;
     }
     this.emit(CHANGES[event.kind] ?? "conversation", session);
-    for (const hearer of this.hearers) hearer(event);
   }
 
   private session(id: string): Session {
@@ -316,6 +352,9 @@ export class Store {
         questions: [],
         commands: [],
         planOnly: false,
+        begun: 0,
+        over: 0,
+        stopped: new Map(),
       };
       this.byId.set(id, session);
       this.activeId ??= id; // one that the server brought back
@@ -326,6 +365,11 @@ export class Store {
   private emit(change: Change, session: Session): void {
     for (const listener of this.listeners) listener(change, session);
   }
+}
+
+/** Whether what the server tells is of a run that the person stopped. */
+function isFenced({ stopped, over }: Session): boolean {
+  return [...stopped.keys()].some((run) => run > over);
 }
 
 function entryOf({ role, text }: OpenedSession["transcript"][number]): Entry {
@@ -353,20 +397,4 @@ export function readyToGo(session: Session | undefined): boolean {
 function findTool(session: Session, id: string): Extract<Entry, { kind: "tool" }> | undefined {
   const entry = session.entries.findLast((other) => other.kind === "tool" && other.id === id);
   return entry?.kind === "tool" ? entry : undefined;
-}
-
-/** Calls `draw` soon, once for all calls in between: a busy server must not make a busy screen. */
-export function coalesced(draw: () => void, milliseconds = 50): { schedule: () => void; dispose: () => void } {
-  let timer: NodeJS.Timeout | undefined;
-  return {
-    schedule: () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        draw();
-      }, milliseconds);
-    },
-    dispose: () => {
-      clearTimeout(timer);
-    },
-  };
 }

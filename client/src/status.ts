@@ -3,7 +3,8 @@
 import * as vscode from "vscode";
 import { planCount } from "./planRows";
 import { fullness, paid } from "./figures";
-import { coalesced, readyToGo, waiting, type Session, type Store } from "./state";
+import { coalesced } from "./coalesced";
+import { readyToGo, waiting, type Session, type Store } from "./state";
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("fairlead.status", vscode.StatusBarAlignment.Left, 100);

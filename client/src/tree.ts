@@ -1,7 +1,8 @@
 // What the tree views have in common: drawn anew from the store, seldom enough.
 
 import * as vscode from "vscode";
-import { coalesced, type Change, type Store } from "./state";
+import { coalesced } from "./coalesced";
+import { type Change, type Store } from "./state";
 
 export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Node | undefined>();

@@ -61,7 +61,7 @@ test("the conversation shows the prompt, folded thinking, tools with outcome and
   const locations = [{ uri: "file:///w/a b.py", line: 3 }];
   send({ kind: "tool_started", toolCallId: "1", name: "read_file", title: "Read a b.py", toolKind: "read", input: {}, locations });
   send({ kind: "tool_finished", toolCallId: "1", isError: true, text: "Error: no such file" });
-  store.end("s", { stopReason: "cancelled", message: "Stopped.", record: "1 of 2 steps. Not done: B_c." });
+  store.end("s", 1, { stopReason: "cancelled", message: "Stopped.", record: "1 of 2 steps. Not done: B_c." });
   const text = conversationMarkdown(session, (uri) => decodeURIComponent(uri.replace("file:///w/", "")));
   for (const part of [
     "# Do \\*this\\*",

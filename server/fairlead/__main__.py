@@ -1,6 +1,7 @@
 """The composition root: `fairlead serve` and `fairlead run`."""
 
 import asyncio
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -16,8 +17,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["serve"]:
+        gc.disable()  # nothing of what is imported is garbage, and looking through it takes longer than the imports
         from fairlead.lsp.serve import serve  # noqa: PLC0415  the terminal's modules are no part of the server
 
+        gc.freeze()
+        gc.enable()
         return asyncio.run(serve())
     from fairlead.cli.main import run_command_line  # noqa: PLC0415
 

@@ -3,7 +3,16 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from fairlead.agent.context import CLEARED, cleared, gained, size, summarised, summary_request
+from fairlead.agent.context import (
+    CLEARED,
+    cleared,
+    cleared_first,
+    gained,
+    size,
+    summarised,
+    summary_request,
+    to_keep,
+)
 from fairlead.agent.messages import History, Message, ToolCall, ToolResult, text_block
 from support.fake_api_ask import Ask, Handed
 from support.fake_api_rules import refusal, rules
@@ -66,6 +75,16 @@ def test_fault_24_whatever_is_cleared_the_history_stays_valid(history: History, 
             elif block["type"] == "tool_result" and not lasting(names[block["tool_use_id"]]) and old in before[:kept]:
                 left += len(block["content"]) > 400
     assert size(before) - size(after) >= free or left == 0
+
+
+@given(conversations(), st.integers(0, 60_000))
+def test_fault_24_what_the_provider_may_clear_is_what_would_be_cleared_here(history: History, free: int) -> None:
+    """docs/faults.md 24, docs/plan.md L15: the number of uses that it may keep leads to the same conversation."""
+    messages = history.messages
+    names = [b["name"] for m in messages for b in m["content"] if b["type"] == "tool_use"]
+    uses = sum(not lasting(name) for name in names)
+    after = cleared_first(messages, uses - to_keep(messages, free, lasting), lasting)
+    assert after == cleared(messages, free, lasting)
 
 
 @given(conversations(), st.booleans())

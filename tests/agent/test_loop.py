@@ -341,12 +341,18 @@ async def test_l14_a_budget_of_tokens_pauses_the_run(connect: Connect, workspace
     look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 600}) for n in range(3)]
     with FakeApi(turns=look) as api:
         async with connect(api, settings={"budget": {"tokens": 1000}}) as client:
+
+            async def state() -> str:
+                return (await client.request("agent/sessions/list", {}))["sessions"][0]["state"]
+
             first = await client.run()
             assert first["stopReason"] == "budget"
             assert "the budget is 1,000 (setting budget.tokens)" in first["message"]
             assert len(api.requests) == 2
+            assert await state() == "paused"
             api.push(DONE)
             assert (await client.run("continue", sessionId=first["sessionId"]))["stopReason"] == "end_turn"
+            assert await state() == "idle"
         assert api.refusals == []
 
 

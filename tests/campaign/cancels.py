@@ -3,7 +3,8 @@
 `python tests/campaign/cancels.py` plays it whole, `test_cancels.py` a part of it.
 
 The run looks, proposes with parallel calls, and runs a command. In each session it is cancelled at another event, once
-or twice, by its id or by its session, and the next prompt is sent before the cancelled run has answered. The strict fake API must refuse nothing.
+or twice, by its id or by its session, and the next prompt is sent before the cancelled run has answered. The strict
+fake API must refuse nothing.
 """
 
 from __future__ import annotations

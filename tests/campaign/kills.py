@@ -2,6 +2,7 @@
 
     --kills N      how many kills (default 200)
     --seed S       other moments
+    --window T     a model of so few tokens that room must be made in the conversation again and again
 
 The model is a script of 30 rounds with parallel calls and a plan, which goes on where the conversation says that it is;
 meanwhile the person accepts files and rejects one. Each time the server is dead a new one is started on the same
@@ -16,6 +17,7 @@ import argparse
 import asyncio
 import contextlib
 import random
+import re
 import sys
 import tempfile
 import time
@@ -34,6 +36,7 @@ Json = dict[str, Any]
 ROUNDS = 30
 FILES = 5
 REJECTED = "rejected.txt"
+SUMMED_UP = re.compile(r"Done up to step (\d+)")
 LATENCY = 0.01  # seconds; what a model takes, so that a kill may come while it is waited for
 
 
@@ -48,6 +51,8 @@ class End:
 def model(body: Json) -> Turn:
     """The next round by the conversation: the first step of which no call has succeeded."""
     time.sleep(random.uniform(0, LATENCY))
+    texts = [b["text"] for m in body["messages"] for b in m["content"] if b["type"] == "text"]
+    told = max((int(n) for text in texts for n in SUMMED_UP.findall(text)), default=0)
     failed = {
         block["tool_use_id"]
         for message in body["messages"]
@@ -63,7 +68,9 @@ def model(body: Json) -> Turn:
         and block["name"] == "todo"
         and block["id"] not in failed
     }
-    step = next((n for n in range(1, ROUNDS + 1) if f"step {n}" not in done), None)
+    step = next((n for n in range(told + 1, ROUNDS + 1) if f"step {n}" not in done), None)
+    if texts[-1].startswith("<summarise>"):
+        return Turn((Text(f"Done up to step {ROUNDS if step is None else step - 1}."),), chunk=5)
     return (
         Turn((Text("All steps are done."),)) if step is None else Turn((Text(f"Step {step}."), *calls(step)), chunk=20)
     )
@@ -71,9 +78,9 @@ def model(body: Json) -> Turn:
 
 def calls(step: int) -> Iterator[Call]:
     """An edit, sometimes a look, a new file or a command, and last the plan, which says that the step is done."""
-    name, line = f"f{step % FILES}.txt", f"line {step}\n"
-    yield Call("edit_file", {"path": name, "old_text": line, "new_text": f"line {step}, changed\n"})
-    if step % 4 == 0:
+    name, line = f"f{step % FILES}.txt", f"line {step}:"
+    yield Call("edit_file", {"path": name, "old_text": line, "new_text": f"line {step}, changed:"})
+    if step % 2 == 0:
         yield Call("read_file", {"path": name})
     if step % 6 == 0:
         yield Call("write_file", {"path": f"new{step}.txt", "content": f"made in step {step}\n"})
@@ -91,7 +98,7 @@ def calls(step: int) -> Iterator[Call]:
 def prepare(workspace: Path) -> None:
     workspace.mkdir(parents=True)
     for n in range(FILES):
-        (workspace / f"f{n}.txt").write_text("".join(f"line {line}\n" for line in range(1, ROUNDS + 1)))
+        (workspace / f"f{n}.txt").write_text("".join(f"line {line}: {'word ' * 12}\n" for line in range(1, ROUNDS + 1)))
 
 
 async def review(client: Client, session: Json) -> None:
@@ -128,7 +135,7 @@ async def ended(client: Client, workspace: Path, session: str) -> End:
     return End(files, [(item["id"], item["content"], item["status"]) for item in opened["plan"]["items"]])
 
 
-async def run(folder: Path, api: FakeApi, lives: Iterator[float]) -> tuple[End, int]:
+async def run(folder: Path, api: FakeApi, lives: Iterator[float], window: int) -> tuple[End, int]:
     """A run to its end through several servers, each of which is killed after so many seconds; returns the kills."""
     workspace = folder / "ws"
     prepare(workspace)
@@ -137,7 +144,8 @@ async def run(folder: Path, api: FakeApi, lives: Iterator[float]) -> tuple[End, 
     session: Json = {}
     killed = 0
     while True:
-        async with Client(workspace, env=env, storage=folder / "storage", answers=answers) as client:
+        settings = {"contextTokens": window}
+        async with Client(workspace, env=env, storage=folder / "storage", answers=answers, settings=settings) as client:
             rows = (await client.request("agent/sessions/list", {}))["sessions"]
             assert len(rows) <= 1, rows
             session = {"sessionId": rows[0]["sessionId"]} if rows else session
@@ -154,25 +162,30 @@ async def run(folder: Path, api: FakeApi, lives: Iterator[float]) -> tuple[End, 
                 await work
 
 
-async def campaign(folder: Path, kills: int, seed: int) -> list[str]:
+async def campaign(folder: Path, kills: int, seed: int, window: int = 0) -> list[str]:
     """Kills servers until it is enough; returns what did not come out as it should."""
     chance = random.Random(seed)
     random.seed(seed)
     wrong: list[str] = []
     with FakeApi(turns=[model] * 100_000) as api:
         start = time.monotonic()
-        expected, _ = await run(folder / "undisturbed", api, iter(()))
+        expected, _ = await run(folder / "undisturbed", api, iter(()), window)
         seconds = time.monotonic() - start
         killed = number = 0
         while killed < kills:
             number += 1
             lives = (chance.uniform(0, seconds / 3) for _ in range(kills - killed))
-            found, times = await run(folder / f"run{number}", api, lives)
+            found, times = await run(folder / f"run{number}", api, lives, window)
             killed += times
             if found != expected:
                 wrong.append(f"run {number} ({times} kills): {found} instead of {expected}")
             print(f"run {number}: {times} kills, {'as undisturbed' if found == expected else 'WRONG'}", flush=True)
         wrong += api.refusals
+        if window:
+            raw = [request.raw for request in api.requests]
+            marks = (b"<summarise>", b"[Cleared to make room")
+            summaries, notes = (sum(mark in body for body in raw) for mark in marks)
+            print(f"{len(raw)} requests, {summaries} for a summary, {notes} with cleared results")
     print(f"{killed} kills in {number} runs; an undisturbed one takes {seconds:.1f} s; {len(wrong)} wrong", flush=True)
     return wrong
 
@@ -181,9 +194,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--window", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fairlead-kills-") as folder:
-        wrong = asyncio.run(campaign(Path(folder), given.kills, given.seed))
+        wrong = asyncio.run(campaign(Path(folder), given.kills, given.seed, given.window))
     print("\n".join(wrong))
     return 1 if wrong else 0
 

@@ -11,6 +11,7 @@ import yaml
 
 from cli.command import Ended, run_plain
 from support.fake_api import FakeApi, Text, Turn
+from support.fake_clouds import FakeBedrock
 
 Record = Callable[..., Path]
 WRITE = {"calls": [{"write_file": {"path": "src/new.py", "content": "print('新')\n"}}]}
@@ -139,6 +140,16 @@ def test_a_run_that_is_cut_off(workspace: Path) -> None:
     assert "✗ The last answer was cut off" in ended.out
     assert "maxTokens" in ended.out
     assert ended.out.count("half an answ") == 1
+
+
+def test_a_cloud_serves_the_model(workspace: Path) -> None:
+    """`--provider` takes the sign-in of the environment, and the heading says who serves."""
+    keys: dict[str, Any] = {"AWS_ACCESS_KEY_ID": FakeBedrock.KEY, "AWS_SECRET_ACCESS_KEY": FakeBedrock.SECRET}
+    with FakeBedrock(Turn((Text("Done."),))) as api:
+        where = ("--provider", "bedrock", "--base-url", api.url, "--model", "m-1")
+        ended = run_plain("run", "a task", "--workspace", workspace, *where, **keys, AWS_REGION=api.REGION)
+    assert ended.code == 0, ended.out
+    assert f"m-1 on Amazon Bedrock at {api.url}" in ended.out
 
 
 def test_an_encoding_without_the_signs(workspace: Path, record: Record) -> None:

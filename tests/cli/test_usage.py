@@ -15,11 +15,14 @@ from fairlead.cli.main import run_command_line
     [
         (["run"], "TASK"),
         (["run", ""], "the task is empty"),
+        (["run", "--continue", " "], "the task is empty"),
         (["run", "  \n "], "the task is empty"),
         (["run", "x", "--workspace", "nowhere"], "the workspace is not a folder: nowhere"),
         (["run", "x", "--workspace", "file.txt"], "the workspace is not a folder: file.txt"),
         (["run", "x", "--replay", "a.yaml", "--model", "b"], "not allowed with argument"),
         (["run", "x", "--replay", "a.yaml", "--base-url", "http://localhost"], "--base-url makes no sense"),
+        (["run", "x", "--replay", "a.yaml", "--provider", "bedrock"], "--provider makes no sense"),
+        (["run", "x", "--provider", "azure"], "invalid choice"),
         (["run", "x", "--accept", "ask"], "needs a terminal"),
         (["run", "x", "--accept", "some"], "invalid choice"),
         (["run", "x", "--record", "nowhere/run.yaml"], "cannot be written there"),
@@ -60,7 +63,18 @@ def test_help_of_run() -> None:
     """`fairlead run --help` names every option and the exit codes, and calls a dangerous one so."""
     helped = run_plain("run", "--help")
     assert helped.code == 0
-    for word in ("--workspace", "--model", "--replay", "--base-url", "--accept", "--record", "exit codes", "DANGEROUS"):
+    words = (
+        "--continue",
+        "--workspace",
+        "--model",
+        "--replay",
+        "--provider",
+        "--base-url",
+        "--accept",
+        "--record",
+        "exit codes",
+    )
+    for word in (*words, "DANGEROUS"):
         assert word in helped.out
 
 

@@ -47,6 +47,12 @@ export async function followUp(page, prompt) {
   await page.fillInput(prompt);
 }
 
+/** Takes a picture for a person to look at, where FAIRLEAD_EDITOR_PICTURES names a folder for them. */
+export async function picture(page, name) {
+  const folder = process.env.FAIRLEAD_EDITOR_PICTURES;
+  if (folder) await page.screenshot(path.join(folder, `${name}.png`));
+}
+
 /** The process ids of the agent's servers that belong to one VS Code (Linux: told by its home folder). */
 export function serverPids(code) {
   return fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {

@@ -1,7 +1,7 @@
 // A run that used up its budget: it pauses, says which, and goes on at the person's word. Tokens in the status bar.
 
 import assert from "node:assert/strict";
-import { plan, runTask, useAgent } from "./agent.mjs";
+import { picture, plan, runTask, useAgent } from "./agent.mjs";
 
 const turns = [
   { calls: [plan(["Count", "in_progress", "Counting"])], usage: { input: 34_000 } },
@@ -16,6 +16,7 @@ editorTest("a run at the end of its budget pauses, says so, and shows what it to
   const told = await page.toast("the budget is 30,000 (setting budget.tokens)");
   assert.deepEqual(told.buttons, ["Go On", "Stop Here"]);
   await page.until("the tokens in the status bar", async () => (await status(page)).text.includes("Agent 0/1 · 34k"));
+  await picture(page, "budget");
 });
 
 editorTest("go on: the same run goes on with a fresh budget", async ({ page }) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, plan, runTask, useAgent } from "./agent.mjs";
+import { edit, plan, picture, runTask, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
 const SESSIONS = "Sessions";
@@ -16,19 +16,17 @@ const editorTest = useAgent(
   ],
   { workspace: { "a.txt": "one\n" }, viewport: { width: 1280, height: 1200 } },
 );
-const PICTURES = process.env.FAIRLEAD_SESSION_PICTURES;
-const picture = (page, name) => (PICTURES ? page.screenshot(path.join(PICTURES, `${name}.png`)) : undefined);
 const described = (...parts) => (rows) => rows.length === 1 && parts.every((part) => rows[0].description.includes(part));
 
-editorTest("loaded anew in the middle of a run, the window shows it as interrupted, with plan and proposals", async ({ page, workspace }) => {
+editorTest("loaded anew in the middle of a run, the window shows it as paused, with plan and proposals", async ({ page, workspace }) => {
   await page.showContainer("Agent");
   await runTask(page, "Greet me");
   await page.rows(PLAN, (rows) => rows.some(({ label }) => label === "Answer: Shall I go on?"));
   await page.reload();
   await page.showContainer("Agent");
   await page.runCommand("Agent: Focus on Sessions View");
-  const rows = await page.rows(SESSIONS, described("interrupted", "0/2", "1 file"));
-  assert.match(rows[0].name, /^Greet me, shown, interrupted/);
+  const rows = await page.rows(SESSIONS, described("paused", "0/2", "1 file"));
+  assert.match(rows[0].name, /^Greet me, shown, paused/);
   await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
   await page.rows(CHANGES, (all) => all.some(({ label }) => label === "a.txt"));
   assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, plan, runTask, useAgent } from "./agent.mjs";
+import { edit, plan, picture, runTask, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
 const SESSIONS = "Sessions";
@@ -22,8 +22,6 @@ const editorTest = useAgent(
 const find = (rows, label) => rows.find((row) => row.label === label);
 const described = (label, ...parts) => (rows) => parts.every((part) => find(rows, label)?.description.includes(part));
 const conversation = (page) => page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
-const PICTURES = process.env.FAIRLEAD_SESSION_PICTURES;
-const picture = (page, name) => (PICTURES ? page.screenshot(path.join(PICTURES, `${name}.png`)) : undefined);
 
 editorTest("the view is there, closed, and lists a task once there is one", async ({ page }) => {
   await page.showContainer("Agent");

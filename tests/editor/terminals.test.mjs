@@ -1,7 +1,7 @@
 // Commands as terminals: opened from their rows, live while they run, with their colours and how they ended.
 
 import assert from "node:assert/strict";
-import { bash, plan, runTask, useAgent } from "./agent.mjs";
+import { bash, followUp, picture, plan, runTask, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
 const server = { bash: { command: "echo listening; sleep 600", background: true } };
@@ -10,6 +10,8 @@ const editorTest = useAgent(
     { calls: [plan(["Run it", "in_progress", "Running it"]), bash("printf '\\033[31mred\\033[0m one\\n'; sleep 4; echo two; exit 3")] },
     { calls: [server] },
     { text: "It runs." },
+    { calls: [bash("trap '' TERM; echo stubborn; sleep 300")] },
+    { text: "I am here." },
   ],
   { settings: { "fairlead.approvals": "ask" }, workspace: { "a.txt": "a\n" }, viewport: { width: 1280, height: 1000 } },
 );
@@ -60,4 +62,17 @@ editorTest("a background command goes on behind the run, and is stopped from its
   await shows(page, /\[stopped · \d/);
   const ended = await page.rows(PLAN, (all) => row(all, "sleep 600")?.description.startsWith("stopped") ?? false);
   assert.equal(row(ended, "sleep 600").icon, "debug-stop");
+});
+
+editorTest("stop takes effect at once while a command runs that does not want to end, and the next task may come", async ({ page }) => {
+  await followUp(page, "Be stubborn");
+  await allow(page, "stubborn");
+  await page.rows(PLAN, (rows) => row(rows, "stubborn")?.description === "running");
+  await page.runCommand("Agent: Stop");
+  await page.until("a status bar that is at rest", async () => (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"));
+  await picture(page, "stopped");
+  await followUp(page, "Still there?");
+  await page.toast("I am here.");
+  const rows = await page.rows(PLAN, (all) => row(all, "stubborn")?.description.startsWith("stopped") ?? false);
+  assert.equal(row(rows, "stubborn").icon, "debug-stop");
 });

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.client import Client
 from support.fake_api import Call, FakeApi, HttpError, Text, Thinking, Turn
 
@@ -20,13 +22,14 @@ def sizes(body: Json) -> dict[str, int]:
     return {"input_tokens": len(json.dumps(body["messages"])) // 4}
 
 
-def reading(workspace: Path, count: int) -> list[Callable[[Json], Turn]]:
+def reading(workspace: Path, count: int, thinking: bool = True) -> list[Callable[[Json], Turn]]:
     """Turns that each read a file of 8,000 characters, counted as a model would."""
+    thoughts = (Thinking("Hm."),) if thinking else ()
     for number in range(count):
         (workspace / f"{number}.txt").write_text(f"{number}: {'word ' * 1600}\n")
 
     def turn(number: int) -> Callable[[Json], Turn]:
-        return lambda body: Turn((Thinking("Hm."), Call("read_file", {"path": f"{number}.txt"})), usage=sizes(body))
+        return lambda body: Turn((*thoughts, Call("read_file", {"path": f"{number}.txt"})), usage=sizes(body))
 
     return [turn(number) for number in range(count)]
 
@@ -35,18 +38,23 @@ def told(api: FakeApi, number: int = -1) -> str:
     return json.dumps(api.requests[number].body["messages"])
 
 
-async def test_fault_24_old_results_give_way_before_the_limit(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 24: in one go and in valid pairs; the task, the plan and the newest results stay whole."""
+@pytest.mark.parametrize("plain", [False, True])
+async def test_fault_24_old_results_give_way_before_the_limit(connect: Connect, workspace: Path, plain: bool) -> None:
+    """docs/faults.md 24: in one go and in valid pairs; the task, the plan and the newest results stay whole.
+
+    The API clears by itself, a `plain` server does not: the conversation that goes on is the same one.
+    """
     plan = Turn((Call("todo", {"items": PLAN}),))
-    with FakeApi(turns=[plan, *reading(workspace, 12), DONE]) as api:
+    with FakeApi(turns=[plan, *reading(workspace, 12, not plain), DONE], plain=plain) as api:
         async with connect(api, settings={"contextTokens": 20_000}) as client:
             result = await client.run("Read them all, please.")
             assert result["stopReason"] == "end_turn"
-            assert client.events("room_made")
+            made = {event["text"].partition(" cleared")[0] for event in client.events("room_made")}
+            assert made == {"Old results were" if plain else "The model's service"}
             assert max(event["contextTokens"] for event in client.events("usage")) <= 20_000
             assert {event["contextLimit"] for event in client.events("usage")} == {20_000}
         last = told(api)
-        assert api.refusals == []
+        assert plain or api.refusals == []
         assert "[Cleared to make room: read_file 0.txt, 2 lines." in last and "11: word" in last
         assert "Read them all, please." in last and "[>] #1: Read them all" in last
         firsts = [

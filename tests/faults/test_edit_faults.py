@@ -156,6 +156,7 @@ async def test_fault_40_commands_get_no_key(workspace: Path, replay: Replay) -> 
     """docs/faults.md 40, its part here: the environment of a command holds no API key."""
     settings = replay({"calls": [{"bash": {"command": "env"}}]}, {"text": "."})
     env = {"ANTHROPIC_API_KEY": "sk-secret", "ANTHROPIC_AUTH_TOKEN": "tok-secret"}
+    env["AWS_BEARER_TOKEN_BEDROCK"] = "bedrock-secret"
     answers = {"agent/approve": lambda _: {"option": "allow_once"}}
     async with Client(workspace, settings=settings, env=env, answers=answers) as client:
         await client.run()

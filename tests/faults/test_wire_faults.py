@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,21 @@ async def test_fault_45_a_stream_out_of_step_ends_the_process(workspace: Path, s
     client.process.stdin.close()
     async with asyncio.timeout(10):
         assert await client.process.wait() != 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory")
+@pytest.mark.parametrize("length", [b"260000000", b"260000000000"])
+async def test_fault_45_a_length_that_nobody_has_the_memory_for_ends_the_process(
+    workspace: Path, length: bytes
+) -> None:
+    """docs/faults.md 45: at once, though the client goes on holding its end open."""
+    client = Client(workspace)
+    client.command = ["sh", "-c", 'ulimit -v 300000; exec "$0" "$@"', *client.command]
+    await client.start()
+    assert client.process.stdin is not None
+    client.process.stdin.write(b"Content-Length: %s\r\n\r\n{" % length)
+    async with asyncio.timeout(10):
+        assert await client.process.wait() == 1
 
 
 async def test_a_client_that_leaves_ends_the_server_and_its_command(workspace: Path, replay: Replay) -> None:

@@ -43,6 +43,10 @@ def journals(storage: Path) -> list[Path]:
     return sorted((storage / "sessions").glob("*.jsonl"))
 
 
+def journal(storage: Path, session: str) -> Path:
+    return storage / "sessions" / f"{session}.jsonl"
+
+
 async def kill(client: Client, *broken_off: asyncio.Future[Any]) -> None:
     client.process.kill()
     await client.process.wait()
@@ -302,6 +306,29 @@ async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Re
             assert {edits["sessionId"] for edits in other.all("agent/edits")} == {mine, theirs}
 
 
+async def test_a_client_that_wants_one_task_takes_no_other(workspace: Path, replay: Replay, storage: Path) -> None:
+    """`restore: false`: nothing comes back by itself, all are listed, those of another process too, and each comes back
+    for the request that names it, unless the other process has it still."""
+    (workspace / "a.txt").write_text("one\ntwo\n")
+    first, second = edits(("one", "ONE")), edits(("two", "TWO"))
+    settings = replay({"calls": [{"todo": PLAN}, *first]}, {"text": "."}, {"calls": second}, {"text": "."})
+    options: Json = {"settings": settings, "capabilities": SHOWING, "storage": storage}
+    async with Client(workspace, **options) as one:
+        mine = (await one.run("The first"))["sessionId"]
+        async with Client(workspace, **options, restore=False) as other:
+            row = (await listed(other))["The first"]
+            assert row["sessionId"] == mine
+            assert (row["state"], row["completed"], row["total"], row["pendingFiles"]) == ("idle", 0, 1, 1)
+            refused = await other.error("agent/sessions/open", {"sessionId": mine})
+            assert (refused.code, "another window or terminal" in refused.message) == (-32803, True)
+            await other.run("The second")
+            await kill(one)
+            assert len((await other.request("agent/sessions/open", {"sessionId": mine}))["edits"]["files"]) == 1
+        async with Client(workspace, **options, restore=False) as other:
+            assert list(await listed(other)) == ["The second", "The first"]
+            assert other.all("agent/edits") == []
+
+
 async def test_no_folder_to_write_to(workspace: Path, replay: Replay, tmp_path: Path) -> None:
     """A storage folder that cannot be written: the person is told once, and the run goes on in memory."""
     (workspace / "a.txt").write_text("one\n")
@@ -381,6 +408,30 @@ async def test_old_sessions_are_pruned(connect: Connect, workspace: Path, replay
         assert set(await listed(client)) == {"Old and pending", "Not kept"}
     async with Client(workspace, settings=settings, storage=storage) as client:
         assert set(await listed(client)) == {"Old and pending"}
+
+
+async def test_other_workspaces_are_forgotten(tmp_path: Path, replay: Replay, storage: Path) -> None:
+    """Of a workspace that nobody opens again, what is at rest goes after the same time; what is undecided goes with its
+    folder, but not before."""
+    settings = replay({"calls": [{"write_file": {"path": "a.txt", "content": "one\n"}}]}, {"text": "."})
+    kept: dict[str, Path] = {}
+    for name in ("here", "there", "gone"):
+        folder = tmp_path / name
+        folder.mkdir()
+        async with Client(folder, settings=settings, storage=storage) as client:
+            undecided, decided = [(await client.run(name))["sessionId"] for _ in range(2)]
+            await client.request("agent/edits/reject", {"sessionId": decided, "target": {"all": True}})
+            kept |= {name: journal(storage, undecided), f"{name}, at rest": journal(storage, decided)}
+    (tmp_path / "gone").rename(tmp_path / "moved")
+    async with Client(tmp_path / "here", settings=settings, storage=storage) as client:
+        await listed(client)
+        assert [name for name, path in kept.items() if not path.exists()] == []
+    for path in kept.values():
+        path.write_text(re.sub(r"\b1[67]\d{8}\.\d+", lambda when: str(float(when[0]) - 31 * DAY), path.read_text()))
+        os.utime(path, (0, 0))
+    async with Client(tmp_path / "here", settings=settings, storage=storage) as client:
+        await listed(client)
+        assert [name for name, path in kept.items() if path.exists()] == ["here", "there"]
 
 
 async def test_fault_40_no_key_in_the_journals(connect: Connect, storage: Path) -> None:

@@ -13,6 +13,7 @@ DECLARED: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding
 ]["properties"]
 # each of these chooses who is asked, who answers or what is run
 WIDENING = ["model", "baseUrl", "python", "replay", "approvals", "bash.allow", "bash.deny"]
+WIDENING += ["provider", "cloud.region", "cloud.project"]
 
 
 def test_rules_are_kept_as_they_are_written() -> None:

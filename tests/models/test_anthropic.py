@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from itertools import pairwise
 from threading import Event as Signal
 from typing import Any
@@ -11,8 +12,8 @@ import psutil
 import pytest
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.messages import History, ToolResult, text_block
-from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta, Usage
+from fairlead.agent.messages import History, ToolCall, ToolResult, text_block
+from fairlead.agent.model import Clearing, ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta, Usage
 from fairlead.models.anthropic import AnthropicModel
 from fairlead.models.retry import MAX_ATTEMPTS, RESTARTED
 from models.asking import ANSWER, HELLO, MODEL, TOOLS, asked, endpoint, events, failure, opened, reply, shown
@@ -74,6 +75,50 @@ async def test_what_is_sent() -> None:
         assert request.headers["content-type"] == "application/json"
 
 
+def long_talk(count: int) -> list[dict[str, Any]]:
+    """A conversation with so many commands, each with 4,000 characters of output."""
+    history = History()
+    history.add_prompt([text_block("hi")])
+    for number in range(count):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "bash", "input": {"command": "ls"}}
+        history.add_reply([call], [ToolCall(call["id"], "bash", call["input"])])
+        history.add_results([ToolResult(call["id"], f"{number} " + "x" * 4000)])
+    return list(history.messages)
+
+
+async def test_fault_24_what_the_api_may_clear_by_itself() -> None:
+    """docs/faults.md 24, docs/plan.md L15: asked for with its beta, and how much it cleared comes with the reply."""
+    request = replace(asked(*long_talk(8)), clearing=Clearing(at=5000, at_least=1000, keep=3, lasting=("todo",)))
+    with FakeApi([HELLO, HELLO]) as api:
+        async with opened(api) as model:
+            assert (await reply(model, request)).cleared == 5
+            assert (await reply(model, replace(request, clearing=None))).cleared == 0
+        first, second = api.requests
+        assert first.body["context_management"] == {
+            "edits": [
+                {
+                    "type": "clear_tool_uses_20250919",
+                    "trigger": {"type": "input_tokens", "value": 5000},
+                    "keep": {"type": "tool_uses", "value": 3},
+                    "clear_at_least": {"type": "input_tokens", "value": 1000},
+                    "exclude_tools": ["todo"],
+                }
+            ]
+        }
+        assert first.headers["anthropic-beta"] == "context-management-2025-06-27"
+        assert "anthropic-beta" not in second.headers and "context_management" not in second.body
+        assert api.refusals == []
+
+
+async def test_fault_24_a_server_without_context_editing_is_not_asked_for_it_again() -> None:
+    """docs/faults.md 24: room is made here then."""
+    request = replace(asked(*long_talk(8)), clearing=Clearing(at=5000, at_least=1000, keep=3, lasting=()))
+    with FakeApi([HELLO, HELLO], plain=True) as api:
+        async with opened(api) as model:
+            assert [(await reply(model, request)).cleared for _ in range(2)] == [0, 0]
+        assert ["context_management" in request.body for request in api.requests][-2:] == [False, False]
+
+
 async def test_unknown_events_fields_and_deltas_are_let_pass() -> None:
     """A later version of the API adds some."""
     with FakeApi([Turn((Text("Hi."), Call("bash", {"command": "ls"})), extra_events=True)]) as api:
@@ -123,7 +168,34 @@ async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None
         assert advice in failed.message
         assert f"({error.status}: {error.message})" in failed.message
         assert retryable == ("Fairlead tried 5 times. Your task and proposals are kept" in failed.message)
-        assert len(api.requests) == (MAX_ATTEMPTS if retryable else 1)
+        # a bare 400 is asked once more without the fields that not every server knows
+        assert len(api.requests) == (MAX_ATTEMPTS if retryable else 2 if "max_tokens" in error.message else 1)
+
+
+REJECTED = HttpError(400, "invalid_request_error", "unsupported parameter")
+
+
+async def test_a_server_that_does_not_say_which_field_it_does_not_know_is_asked_without() -> None:
+    """Features are probed, never assumed; what it did not take the first time is not sent again."""
+    picky = [lambda body: REJECTED if "thinking" in body else HELLO] * 3
+    with FakeApi(picky) as api:
+        async with opened(api, effort="low") as model:
+            assert [shown(await events(model)) for _ in range(2)] == [ANSWER, ANSWER]
+        optional = [
+            [name for name in ("cache_control", "thinking", "output_config") if name in r.body] for r in api.requests
+        ]
+        assert optional == [["cache_control", "thinking", "output_config"], [], []]
+
+
+async def test_a_refusal_that_has_another_reason_costs_no_feature() -> None:
+    """Nor does one that comes when the fields are known to be taken: it is not asked a second time then."""
+    credit = HttpError(400, "invalid_request_error", "Your credit balance is too low")
+    with FakeApi([credit, credit, HELLO, credit]) as api:
+        async with opened(api) as model:
+            assert "credit balance" in (await failure(model)).message
+            assert shown(await events(model)) == ANSWER
+            assert "credit balance" in (await failure(model)).message
+        assert ["thinking" in request.body for request in api.requests] == [True, False, True, True]
 
 
 async def test_fault_18_overloaded_twice_then_fine() -> None:

@@ -14,6 +14,22 @@ def test_a_usage_is_priced_by_the_model() -> None:
     assert price.of(usage) == pytest.approx(0.475)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "us.anthropic.claude-sonnet-5-5-20260901-v1:0",
+        "global.anthropic.claude-sonnet-5-5-20260901-v1:0",
+        "anthropic.claude-sonnet-5-5-20260901-v1:0",
+        "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-sonnet-5-5-20260901-v1:0",
+        "claude-sonnet-5-5@20260901",
+    ],
+)
+def test_a_clouds_name_is_that_of_the_same_model(name: str) -> None:
+    """Bedrock's with its region, as an ARN too, and Vertex AI's with its date."""
+    assert price_of(name) == price_of("claude-sonnet-5-5") is not None
+    assert context_of(name) == context_of("claude-sonnet-5-5")
+
+
 def test_every_row_is_whole() -> None:
     """Each model of the list has a price and a window; the list has a date."""
     date, rows = price_list()

@@ -168,7 +168,7 @@ def written(kept: Journals, *all: SessionState) -> bytes:
 
 
 def loaded(kept: Journals) -> SessionState:
-    journal, state = kept.open(Found(ID, ROOT, None))
+    journal, state = kept.open(Found(ID, ROOT, 0.0, None))
     journal.close()
     return state
 
@@ -193,7 +193,7 @@ def test_cut_at_any_byte_a_journal_says_what_it_said_before(made: list[Change], 
         found = loaded(kept)
         # where the cut is between an entry and its row, the entry counts
         assert any(same(found, state) for state in all[expected : expected + 2])
-        journal, found = kept.open(Found(ID, ROOT, None))
+        journal, found = kept.open(Found(ID, ROOT, 0.0, None))
         journal.write(all[-1])
         journal.close()
         assert same(loaded(kept), all[-1])
@@ -276,7 +276,7 @@ def test_an_entry_of_another_kind_is_an_error(tmp_path: Path) -> None:
     data = written(kept, SessionState("x")) + b'{"plan": 3}\n'
     file_of(kept).write_bytes(data)
     with pytest.raises(ValueError, match="no entry"):
-        kept.open(Found(ID, ROOT, None))
+        kept.open(Found(ID, ROOT, 0.0, None))
     assert file_of(kept).read_bytes() == data
 
 
@@ -286,11 +286,11 @@ def test_fault_46_a_journal_has_one_owner(tmp_path: Path) -> None:
     journal = kept.new(ID, ROOT)
     journal.write(SessionState("x"))
     with pytest.raises(Taken):
-        kept.open(Found(ID, ROOT, None))
-    kept.remove(Found(ID, ROOT, None))
+        kept.open(Found(ID, ROOT, 0.0, None))
+    kept.remove(Found(ID, ROOT, 0.0, None))
     assert file_of(kept).exists()
     journal.close()
-    other, _ = kept.open(Found(ID, ROOT, None))
+    other, _ = kept.open(Found(ID, ROOT, 0.0, None))
     other.delete()
     assert list(tmp_path.iterdir()) == []
 

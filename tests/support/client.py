@@ -65,9 +65,10 @@ class Client:
         trusted: bool | None = None,
         answers: dict[str, Answer] | None = None,
         storage: Path | None = None,
+        restore: bool = True,
     ) -> None:
         self.command = [sys.executable, "-m", "fairlead", "serve"]
-        self.storage = storage
+        self.storage, self.restore = storage, restore
         self.workspace = workspace
         self.settings = settings
         self.capabilities = capabilities
@@ -124,6 +125,8 @@ class Client:
             options["trusted"] = self.trusted
         if self.storage is not None:
             options["storageDir"] = str(self.storage)
+        if not self.restore:
+            options["restore"] = False
         return {
             "processId": os.getpid(),
             "rootUri": uri,

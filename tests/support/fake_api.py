@@ -3,7 +3,7 @@
 It refuses what the API refuses. Tests import all they need from here.
 
 Here: the server and its record of what came. Not here: what can be scripted (`fake_api_turns`), what is
-refused (`fake_api_rules`), the accounting of the prompt cache (`fake_api_cache`).
+refused (`fake_api_rules`), the accounting of the prompt cache (`fake_api_cache`), context editing (`fake_api_edits`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from threading import Condition, Thread
 from threading import Event as Signal
-from typing import Any
+from typing import Any, Self
 
 from .fake_api_ask import Ask, Handed, Json, read_body
 from .fake_api_cache import PromptCache
+from .fake_api_edits import edited
 from .fake_api_rules import refusal, rules
 from .fake_api_turns import (
     Answer,
@@ -129,7 +130,7 @@ class FakeApi:
         self._changed = Condition()
         self._server: _Server | None = None
 
-    def __enter__(self) -> FakeApi:
+    def __enter__(self) -> Self:
         self._server = _Server(self)
         Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         return self
@@ -185,12 +186,24 @@ class FakeApi:
             if reason or not self._turns:
                 return self._refuse(reason or "the script has no more turns")
             answer = self._turns.pop(0)
+        body, edits = edited(body)
         try:
             scripted = answer(body) if callable(answer) else answer
-            return scripted if isinstance(scripted, HttpError) else self._play(scripted, body)
+            return scripted if isinstance(scripted, HttpError) else self._play(scripted, body, edits)
         except Exception as error:  # The script is the test's code; a test looks at the refusals.
             with self._changed:
                 return self._refuse(f"the script failed: {type(error).__name__}: {error}")
+
+    stream_type = "text/event-stream; charset=utf-8"
+
+    def frames(self, event: Event) -> list[bytes]:
+        """An event's bytes on the wire, in parts that are written apart."""
+        return event.encode()
+
+    def error(self, error: HttpError, request_id: str) -> tuple[Any, Mapping[str, str]]:
+        """The body of an error and its headers, without the server's own."""
+        inner = {"type": error.error_type, "message": error.message}
+        return {"type": "error", "error": inner, "request_id": request_id}, {"request-id": request_id}
 
     def mint(self, prefix: str) -> str:
         """A new id, as "toolu_fake_0001"."""
@@ -212,13 +225,13 @@ class FakeApi:
         self._refusals.append(reason)
         return HttpError(400, "invalid_request_error", reason)
 
-    def _play(self, scripted: Streamed, body: Json) -> Json | list[Step]:
+    def _play(self, scripted: Streamed, body: Json, edits: Json | None) -> Json | list[Step]:
         scripted = with_ids(scripted, self.mint)
         with self._changed:
             usage = self._cache.usage(body)
         if self._plain:
             usage = {"input_tokens": usage["input_tokens"]}
-        envelope = Envelope(self.mint("msg"), body["model"], usage, _shows_thinking(body))
+        envelope = Envelope(self.mint("msg"), body["model"], usage, _shows_thinking(body), edits)
         if body.get("stream"):
             answer = steps(scripted, envelope)
         elif isinstance(scripted, Turn):
@@ -302,12 +315,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: `FakeApi.requests` is the log."""
 
     def _send_error(self, error: HttpError) -> None:
-        inner = {"type": error.error_type, "message": error.message}
-        request_id = self.api.mint("req")
-        body = {"type": "error", "error": inner, "request_id": request_id}
-        self._send_json(error.status, body, {"request-id": request_id, **error.headers})
+        body, headers = self.api.error(error, self.api.mint("req"))
+        self._send_json(error.status, body, {**headers, **error.headers})
 
-    def _send_json(self, status: int, body: Json, headers: Mapping[str, str]) -> None:
+    def _send_json(self, status: int, body: Any, headers: Mapping[str, str]) -> None:
         data = json.dumps(body).encode()
         kind = {"content-type": "application/json", "content-length": str(len(data))}
         self._send_head(status, {**kind, **headers})
@@ -320,13 +331,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _send_stream(self, answer: list[Step]) -> None:
-        kind = "text/event-stream; charset=utf-8"
-        head = {"content-type": kind, "cache-control": "no-cache", "transfer-encoding": "chunked"}
+        head = {"content-type": self.api.stream_type, "cache-control": "no-cache", "transfer-encoding": "chunked"}
         self._send_head(200, {**head, "request-id": self.api.mint("req")})
         for step in answer:
             match step:
                 case Event():
-                    for data in step.encode():
+                    for data in self.api.frames(step):
                         self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
                 case Hold():
                     while not step.event.wait(0.01):

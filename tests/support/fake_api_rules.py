@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from .fake_api_ask import Ask, blocks_of, cache_marks, extras, list_of
+from .fake_api_edits import context_edits
 from .fake_api_message_rules import (
     NAME,
     block_shapes,
@@ -290,6 +291,7 @@ RULES: tuple[Rule, ...] = (
     tool_names,
     tool_schemas,
     thinking_config,
+    context_edits,
     tool_choice,
     output_config,
     mark_shapes,

@@ -167,12 +167,13 @@ Step = Event | Hold | End
 
 @dataclass(frozen=True)
 class Envelope:
-    """What the server adds to a turn: ids, the model's name, the input's usage, whether thinking is shown."""
+    """What the server adds to a turn: ids, the model's name, the input's usage, whether thinking is shown, edits."""
 
     id: str = "msg_fake_0000"
     model: str = "claude-opus-5-5"
     usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
     show_thinking: bool = True
+    context_management: Mapping[str, Any] | None = None
 
 
 def event_names(turn: Streamed) -> tuple[str, ...]:
@@ -303,7 +304,9 @@ def _known_events(turn: Turn, envelope: Envelope) -> Iterator[Event]:
         yield _event("content_block_stop", index=index)
     totals = {name: count for name, count in envelope.usage.items() if name.endswith("input_tokens")}
     usage = {**totals, "output_tokens": _output_tokens(turn), **turn.usage}
-    yield _event("message_delta", delta={"stop_reason": _stop_reason(turn), "stop_sequence": None}, usage=usage)
+    edits = {} if envelope.context_management is None else {"context_management": envelope.context_management}
+    delta = {"stop_reason": _stop_reason(turn), "stop_sequence": None}
+    yield _event("message_delta", delta=delta, usage=usage, **edits)
     yield _event("message_stop")
 
 

@@ -58,6 +58,13 @@ def schema(**fields: Any) -> Json:
     return ask(tools=[tool(input_schema=fields)])
 
 
+EDITING = {**HEADERS, "anthropic-beta": "context-management-2025-06-27"}
+
+
+def edits(**changes: Any) -> Json:
+    return ask(context_management={"edits": [{"type": "clear_tool_uses_20250919", **changes}]})
+
+
 REFUSED = [
     Case(r.version_header, "anthropic-version: header is required", ask(), {"x-api-key": "test-key"}),
     Case(r.version_header, 'anthropic-version: "1" is', ask(), {**HEADERS, "anthropic-version": "1"}),
@@ -69,6 +76,13 @@ REFUSED = [
     Case(r.required_fields, "messages: Field required", without("messages")),
     Case(r.known_fields, "mood: Extra inputs are not permitted", ask(mood="good")),
     Case(r.known_fields, "context_management: Extra inputs", ask(context_management={"edits": []})),
+    Case(r.context_edits, "context_management: Input should be", ask(context_management=["x"]), EDITING),
+    Case(r.context_edits, "context_management.mood: Extra", ask(context_management={"mood": 1}), EDITING),
+    Case(r.context_edits, "context_management.edits.0: Input tag 'x'", edits(type="x"), EDITING),
+    Case(r.context_edits, "context_management.edits.0.at: Extra", edits(at=5), EDITING),
+    Case(r.context_edits, "context_management.edits.0.keep: ", edits(keep={"type": "tokens", "value": 3}), EDITING),
+    Case(r.context_edits, "context_management.edits.0.trigger: ", edits(trigger={"type": "input_tokens"}), EDITING),
+    Case(r.context_edits, "context_management.edits.0.exclude_tools: ", edits(exclude_tools=[5]), EDITING),
     Case(r.field_types, "model: Input should be a valid string", ask(model=5)),
     Case(r.field_types, "model: String should have at least 1 character", ask(model="")),
     Case(r.field_types, "max_tokens: Input should be a valid integer", ask(max_tokens="100")),

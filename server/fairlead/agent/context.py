@@ -7,13 +7,15 @@ results. Both keep the pairs of calls and results whole.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from fairlead.agent.messages import Block, Message, text_block
 
-FULL = 0.8  # of the window: time to make room
+NEAR = 0.7  # of the window: where the provider can clear results by itself, and counts better, it may from here
+FULL = 0.8  # time to make room
 ROOM = 0.5  # so full it may be afterwards
 ENOUGH = 0.65  # where clearing leaves more than this, only a summary helps
 WORTH = 0.1  # a summary that stands for less is not asked for
@@ -96,21 +98,54 @@ def cleared(
     The last round (so many messages) stays whole, and so do results of tools that are `lasting`. Messages without a
     change are the same objects.
     """
-    calls = _calls(messages)
-    new = list(messages)
-    for index, message in enumerate(messages[: len(messages) - last_round]):
+    return _noted(messages, _chosen(messages, free, lasting, last_round))
+
+
+def cleared_first(messages: Sequence[Message], count: int, lasting: Callable[[str], bool]) -> list[Message]:
+    """The messages as the provider read them, which cleared the oldest so many uses of tools that are not `lasting`."""
+    oldest = islice(_results(messages, lasting), count)
+    return _noted(messages, {block["tool_use_id"] for _, block in oldest if len(block["content"]) > SHORT})
+
+
+def to_keep(messages: Sequence[Message], free: int, lasting: Callable[[str], bool]) -> int:
+    """How many of the newest uses of tools stay where `cleared` frees so much."""
+    chosen = _chosen(messages, free, lasting, LAST_ROUND)
+    uses = [block["tool_use_id"] in chosen for _, block in _results(messages, lasting)]
+    return next((behind for behind, gone in enumerate(reversed(uses)) if gone), len(uses))
+
+
+def _chosen(messages: Sequence[Message], free: int, lasting: Callable[[str], bool], last_round: int) -> set[str]:
+    chosen = set[str]()
+    for call, block in _results(messages[: len(messages) - last_round], lasting):
         if free <= 0:
             break
+        if len(block["content"]) > SHORT:
+            chosen.add(block["tool_use_id"])
+            free -= len(block["content"]) - len(_note(call, block["content"]))
+    return chosen
+
+
+def _noted(messages: Sequence[Message], chosen: Set[str]) -> list[Message]:
+    calls = _calls(messages)
+    new = list(messages)
+    for index, message in enumerate(messages):
         content = list[Block](message["content"])
         for place, block in enumerate(content):
-            call = calls.get(block.get("tool_use_id", ""))
-            if free <= 0 or call is None or lasting(call["name"]) or len(block["content"]) <= SHORT:
-                continue
-            content[place] = {**block, "content": _note(call, block["content"])}
-            free -= len(block["content"]) - len(content[place]["content"])
+            if block.get("tool_use_id") in chosen:
+                content[place] = {**block, "content": _note(calls[block["tool_use_id"]], block["content"])}
         if content != message["content"]:
             new[index] = {**message, "content": content}
     return new
+
+
+def _results(messages: Sequence[Message], lasting: Callable[[str], bool]) -> Iterator[tuple[Block, Block]]:
+    """Calls of tools that are not `lasting`, and their results, in their order."""
+    calls = _calls(messages)
+    for message in messages:
+        for block in message["content"]:
+            call = calls.get(block.get("tool_use_id", ""))
+            if call is not None and not lasting(call["name"]):
+                yield call, block
 
 
 def _calls(messages: Sequence[Message]) -> Mapping[str, Block]:

@@ -150,6 +150,7 @@ class _Run:
         self.room = Room(
             history=agent.history,
             window=agent.window,
+            tools=list(agent.tools),
             lasting=agent.is_lasting,
             summarise=self.summary,
             plan=agent.plan.render,
@@ -215,7 +216,8 @@ class _Run:
     async def ask(self, messages: Sequence[Message], shown: bool = True) -> Reply:
         """One request; deltas go out as they come, where they are `shown`."""
         agent = self.agent
-        async with aclosing(agent.model.stream(Request(agent.system, agent.specs, messages))) as stream:
+        request = Request(agent.system, agent.specs, messages, self.room.offer() if shown else None)
+        async with aclosing(agent.model.stream(request)) as stream:
             async for event in stream:
                 match event:
                     case TextDelta(text) if shown:
@@ -230,6 +232,8 @@ class _Run:
                         self.usage += event.usage
                         agent.window.used = event.usage.tokens
                         agent.emit(UsageReported(self.usage, self.cost, agent.window.used, agent.window.limit))
+                        if event.cleared:
+                            self.room.took(event.cleared)
                         return event
                     case _:
                         pass

@@ -17,12 +17,27 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Clearing:
+    """What the provider may clear by itself from a request longer than `at`: results of tools, the oldest first.
+
+    `at` and `at_least` (less is not worth it) are tokens; so many of the newest uses stay as `keep` says, and all of
+    the tools in `lasting`.
+    """
+
+    at: int
+    at_least: int
+    keep: int
+    lasting: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One question to the model. `system` and `tools` are the same objects through a session."""
 
     system: str
     tools: Sequence[ToolSpec]
     messages: Sequence[Message]
+    clearing: Clearing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +89,14 @@ class Reply:
     """A whole answer, from a stream that ended as it should.
 
     `content` is what goes into the history, thinking blocks as they came; `calls` are its tool_use blocks, in order.
+    `cleared` is from how many of the oldest tool uses the provider cleared the results (`Clearing`).
     """
 
     content: Sequence[Block]
     calls: Sequence[ToolCall]
     stop_reason: str
     usage: Usage
+    cleared: int = 0
 
     @property
     def text(self) -> str:

@@ -3,27 +3,60 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from fairlead.agent.context import ENOUGH, FULL, ROOM, WORTH, Window, cleared, gained, size, summarised
+from fairlead.agent.context import (
+    ENOUGH,
+    FULL,
+    NEAR,
+    ROOM,
+    WORTH,
+    Window,
+    cleared,
+    cleared_first,
+    gained,
+    size,
+    summarised,
+    to_keep,
+)
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Event, RoomMade
 from fairlead.agent.messages import History, Message
+from fairlead.agent.model import Clearing
 
 
 @dataclass
 class Room:
     """What is needed to make room.
 
-    `lasting` names the tools whose results stay; `summarise` asks the model for a summary of messages; `plan` and
-    `proposals` say how these stand.
+    `tools` names all of them, and `lasting` tells of one whether its results stay; `summarise` asks the model for a
+    summary of messages; `plan` and `proposals` say how these stand.
     """
 
     history: History
     window: Window
+    tools: Sequence[str]
     lasting: Callable[[str], bool]
     summarise: Callable[[Sequence[Message]], Awaitable[str]]
     plan: Callable[[], str]
     proposals: Callable[[], str]
     emit: Callable[[Event], None]
+
+    def offer(self) -> Clearing | None:
+        """What the provider may clear from the next request by itself; None while there is no need.
+
+        It would clear as much as `make` does at FULL, only a little earlier.
+        """
+        messages, limit = self.history.messages, self.window.limit
+        if limit is None or (expected := self.window.expected(messages)) < ENOUGH * limit:
+            return None
+        per_char = expected / max(1, size(messages))
+        keep = to_keep(messages, round(size(messages) - ROOM * limit / per_char), self.lasting)
+        lasting = tuple(name for name in self.tools if self.lasting(name))
+        return Clearing(round(NEAR * limit), round(WORTH * limit), keep, lasting)
+
+    def took(self, count: int) -> None:
+        """The provider has cleared the results of the oldest so many uses: the conversation is the one that it read."""
+        self._put(cleared_first(self.history.messages, count, self.lasting))
+        self.emit(RoomMade(f"The model's service cleared {count} old results to make room."))
 
     async def make(self) -> bool:
         """Makes the conversation shorter; False where nothing can give way.

@@ -4,14 +4,17 @@ import argparse
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
+
+import platformdirs
 
 from fairlead import __version__
 from fairlead.cli.demo import run_demo
-from fairlead.cli.options import DemoOptions, RunOptions
+from fairlead.cli.options import GO_ON, DemoOptions, RunOptions
 from fairlead.cli.run import run_task
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.terminal import open_terminal
+from fairlead.session.settings import Provider
 
 WRONG_USAGE = 2
 
@@ -19,7 +22,7 @@ OVERVIEW = """\
 A coding agent that keeps to its plan and changes nothing before you accept it.
 
 commands:
-  fairlead run "task"   run a task here in the terminal
+  fairlead run "task"   run a task here in the terminal; --continue goes on with it
   fairlead demo         watch a recorded task on an example; needs no key
   fairlead serve        the language server on stdin and stdout, for editors
 
@@ -30,16 +33,29 @@ Runs a task in a folder. The agent's changes are proposals: they are shown as
 diffs at the end, and your files change only where you accept.
 
 The model is Claude (ANTHROPIC_API_KEY), or whatever serves the Messages API at
---base-url (or ANTHROPIC_BASE_URL): Ollama, llama.cpp, LM Studio, vLLM.
+--base-url (or ANTHROPIC_BASE_URL): Ollama, llama.cpp, LM Studio, vLLM. With
+--provider it is Claude on Amazon Bedrock or Google Vertex AI, with the sign-in,
+region (AWS_REGION; CLOUD_ML_REGION) and project (ANTHROPIC_VERTEX_PROJECT_ID)
+that you have there.
+
+A task is kept when it ends or is broken off, however that happens: its
+conversation, its plan, and the changes that you did not decide on. --continue
+takes up the newest one of the folder, "Go on where you stopped." if you say no
+more; nothing goes on by itself. Of a folder the newest 20 unfinished tasks are
+kept, and finished ones for 30 days.
 """
 RUN_EXAMPLES = """\
 examples:
   fairlead run "Add type hints to hello.py"
   fairlead run "Fix the failing test" --workspace ~/project --record run.yaml
   fairlead run "Explain src/" --model qwen3-coder --base-url http://localhost:11434
+  fairlead run "Explain src/" --provider vertex --model claude-sonnet-5-5
+  fairlead run --continue
+  fairlead run --continue "Use a dataclass there" --accept all
 
 exit codes: 0 done; 1 the run ended otherwise (an error, a limit, a change that
-could not be applied); 2 wrong usage; 130 stopped with Ctrl-C.
+could not be applied); 2 wrong usage, or nothing to continue; 130 stopped with
+Ctrl-C.
 """
 DEMO_ABOUT = """\
 Copies an example script into a temporary folder and lets a recorded conversation
@@ -82,14 +98,21 @@ def _parser() -> argparse.ArgumentParser:
         prog="fairlead", dest="command", metavar="COMMAND", help=argparse.SUPPRESS, parser_class=_Parser
     )
     run = commands.add_parser(
-        "run", description=RUN_ABOUT, epilog=RUN_EXAMPLES, formatter_class=raw, usage="fairlead run TASK [OPTIONS]"
+        "run", description=RUN_ABOUT, epilog=RUN_EXAMPLES, formatter_class=raw, usage="fairlead run [TASK] [OPTIONS]"
     )
     run.set_defaults(parser=run)
-    run.add_argument("prompt", metavar="TASK", help="what should be done, in your words")
+    run.add_argument("prompt", metavar="TASK", nargs="?", help="what should be done, in your words")
+    run.add_argument(
+        "--continue",
+        dest="goes_on",
+        action="store_true",
+        help="go on with the newest task of the folder; TASK is then what you say to it, and may be left out",
+    )
     run.add_argument("--workspace", metavar="DIR", default=".", help="the folder to work in (default: this one)")
     source = run.add_mutually_exclusive_group()
     source.add_argument("--model", metavar="NAME", default="", help="the model that answers")
     source.add_argument("--replay", metavar="FILE", help="let a recorded conversation answer instead of a model")
+    run.add_argument("--provider", choices=get_args(Provider), help="who serves the model (default: anthropic)")
     run.add_argument("--base-url", metavar="URL", default="", help="where the Messages API is served")
     run.add_argument(
         "--accept",
@@ -113,21 +136,29 @@ def _parser() -> argparse.ArgumentParser:
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
     workspace = Path(given.workspace).expanduser()
     record = Path(given.record).expanduser() if given.record else None
-    if not given.prompt.strip():
+    prompt = GO_ON if given.goes_on and given.prompt is None else given.prompt
+    if prompt is None:
+        fail("TASK is missing: say what should be done, or go on with the last one by --continue")
+    if not prompt.strip():
         fail("the task is empty: say what should be done")
     if not workspace.is_dir():
         fail(f"the workspace is not a folder: {given.workspace}")
     if given.replay and given.base_url:
         fail("--replay plays a recording, so --base-url makes no sense with it")
+    if given.replay and given.provider:
+        fail("--replay plays a recording, so --provider makes no sense with it")
     if given.accept == "ask" and not can_ask:
         fail("--accept ask needs a terminal; use --accept all or --accept none")
     if record is not None and (record.is_dir() or not record.absolute().parent.is_dir()):
         fail(f"the recording cannot be written there: {given.record}")
     return RunOptions(
-        prompt=given.prompt,
+        prompt=prompt,
         workspace=workspace.resolve(),
+        storage=platformdirs.user_state_path("fairlead", appauthor=False) / "terminal",
+        goes_on=given.goes_on,
         replay=Path(given.replay).expanduser().absolute() if given.replay else None,
         model=given.model,
+        provider=given.provider or "",
         base_url=given.base_url,
         accept=given.accept,
         record=record.absolute() if record else None,

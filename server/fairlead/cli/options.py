@@ -6,15 +6,24 @@ from typing import Any, Literal
 
 Accept = Literal["ask", "all", "none"]
 
+GO_ON = "Go on where you stopped."
+"""What the agent reads when a task is gone on with and the person has no further words."""
+
 
 @dataclass(frozen=True)
 class RunOptions:
-    """One `fairlead run`. Paths are absolute; `accept` None leaves the choice to the terminal."""
+    """One `fairlead run`. Paths are absolute; `accept` None leaves the choice to the terminal.
+
+    `storage` is where tasks are kept (None: nowhere), `goes_on` takes up the newest one of the workspace.
+    """
 
     prompt: str
     workspace: Path
+    storage: Path | None = None
+    goes_on: bool = False
     replay: Path | None = None
     model: str = ""
+    provider: str = ""
     base_url: str = ""
     accept: Accept | None = None
     record: Path | None = None
@@ -23,7 +32,8 @@ class RunOptions:
     @property
     def settings(self) -> dict[str, Any]:
         """The server's settings (docs/protocol.md, `Settings`); what was not asked for stays the server's choice."""
-        given = {"replay": str(self.replay or ""), "model": self.model, "baseUrl": self.base_url}
+        given = {"model": self.model, "provider": self.provider, "baseUrl": self.base_url}
+        given["replay"] = str(self.replay or "")
         return {name: value for name, value in given.items() if value}
 
 

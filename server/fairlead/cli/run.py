@@ -12,6 +12,7 @@ from rich.text import Text
 from fairlead.cli.approvals import Approvals
 from fairlead.cli.ask import Option, ask
 from fairlead.cli.display import Display
+from fairlead.cli.kept import NothingKept, forget_old, newest
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.options import Accept, RunOptions
 from fairlead.cli.plain import PlainDisplay
@@ -20,7 +21,15 @@ from fairlead.cli.record import Recorder
 from fairlead.cli.review import FileReport, Review
 from fairlead.cli.screen import LiveDisplay
 from fairlead.cli.signals import CANCELLED, ending_signals, stop_signal
-from fairlead.cli.summary import heading, model_lines, replay_line, result_lines, summary_lines
+from fairlead.cli.summary import (
+    continued_lines,
+    go_on_line,
+    heading,
+    model_lines,
+    replay_line,
+    result_lines,
+    summary_lines,
+)
 from fairlead.cli.terminal import Terminal
 from fairlead.cli.text import clean
 from fairlead.cli.transcript import Transcript
@@ -29,7 +38,7 @@ from fairlead.lsp.client import AgentClient, ServerGone
 from fairlead.lsp.errors import RequestError
 from fairlead.models.recording import write_recording
 
-DONE, ENDED_OTHERWISE = 0, 1
+DONE, ENDED_OTHERWISE, NOTHING_TO_CONTINUE = 0, 1, 2
 SHOW_MESSAGE = "window/showMessage"
 WARNING = 2  # LSP 3.18, `MessageType`: 1 is an error, 2 a warning, what is above is for logs
 LOOK_OPTIONS = (
@@ -39,7 +48,7 @@ LOOK_OPTIONS = (
 
 
 async def run_task(options: RunOptions, terminal: Terminal) -> int:
-    """Runs a task; returns the exit code: 0 done, 1 it ended otherwise, 130 cancelled."""
+    """Runs a task; returns the exit code: 0 done, 1 it ended otherwise, 2 nothing to continue, 130 cancelled."""
     display: Display = LiveDisplay(terminal) if terminal.can_draw else PlainDisplay(terminal)
     with Keyboard(terminal.can_ask) as keyboard:
         run = Run(options, terminal, display, keyboard)
@@ -74,19 +83,43 @@ class Run:
         """The whole of it; returns the exit code."""
         self._display.show(heading(self._options, self._display))
         try:
-            await self._client.start(self._options.settings)
-            self._session_id = (await self._client.request(wire.CREATE_SESSION, {}))["sessionId"]
+            await self._client.start(self._options.settings, self._options.storage)
+            await self._take_session()
             return CANCELLED if self._stopped else await self._run()
+        except NothingKept as error:
+            self._fail(error)
+            return NOTHING_TO_CONTINUE
         except (RequestError, ServerGone, OSError) as error:
-            self._transcript.end_text()
-            self._display.close()
-            self._display.show([Text(), *(Text(line, style="red") for line in clean(str(error)).split("\n"))])
+            self._fail(error)
             self._write_recording()
+            if isinstance(error, ServerGone) and self._session_id and self._options.storage is not None:
+                self._display.show([go_on_line(self._options, finished=False)])
             return ENDED_OTHERWISE
         except Interrupted:
             return CANCELLED
         finally:
             await self._client.stop()
+
+    def _fail(self, error: Exception) -> None:
+        self._transcript.end_text()
+        self._display.close()
+        self._display.show([Text(), *(Text(line, style="red") for line in clean(str(error)).split("\n"))])
+
+    async def _take_session(self) -> None:
+        """A new one, or the one that is gone on with."""
+        if self._options.storage is not None:
+            for line in await forget_old(self._client):
+                self._transcript.note(line)
+        if not self._options.goes_on:
+            self._session_id = (await self._client.request(wire.CREATE_SESSION, {}))["sessionId"]
+            return
+        row = await newest(self._client)
+        self._session_id = row["sessionId"]
+        opened: wire.OpenResult = await self._client.request(wire.OPEN_SESSION, {"sessionId": self._session_id})
+        self._edits = opened["edits"]
+        files = len(opened["edits"]["files"])
+        self._display.show(continued_lines(row["title"], opened["plan"], files, self._display))
+        self._transcript.goes_on(opened["plan"])
 
     def interrupt(self) -> None:
         """Ctrl-C: the run is cancelled, or the review is left."""
@@ -120,7 +153,7 @@ class Run:
         self._display.close()
         self._show_result(result, time.monotonic() - began)
         recorded = self._write_recording()
-        reports = await self._review()
+        reports = await self._review(finished=result["stopReason"] == "end_turn")
         if self._stopped or result["stopReason"] == "cancelled":
             return CANCELLED
         refused = any(report.counts["refused"] for report in reports)
@@ -137,10 +170,10 @@ class Run:
         if self._options.replay and (result["usage"]["requests"] or not result["error"]):
             self._display.show([replay_line(self._options)])
 
-    async def _review(self) -> Sequence[FileReport]:
+    async def _review(self, *, finished: bool) -> Sequence[FileReport]:
         edits = self._edits
         if edits is None or not edits["files"]:
-            self._display.show([Text(), *summary_lines([], self._accept, chosen=True)])
+            self._summarize([], chosen=True, finished=finished)
             return []
         review = Review(self._client, self._display, self._keyboard, self._options.workspace, edits)
         if self._terminal.can_ask:
@@ -149,8 +182,15 @@ class Run:
             await review.decide(await self._what_to_accept(len(edits["files"])))
         finally:
             chosen = self._options.accept is not None or self._terminal.can_ask
-            self._display.show([Text(), *summary_lines(review.reports, self._accept, chosen=chosen)])
+            self._summarize(review.reports, chosen=chosen, finished=finished)
         return review.reports
+
+    def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
+        """What became of the files, and how to go on where something is left."""
+        self._display.show([Text(), *summary_lines(reports, self._accept, chosen=chosen)])
+        left = any(report.counts["left"] or report.counts["refused"] for report in reports)
+        if self._options.storage is not None and (left or not finished):
+            self._display.show([go_on_line(self._options, finished=finished)])
 
     async def _what_to_accept(self, files: int) -> Accept | None:
         """Of a run that was stopped nothing (None), unless the person wants to see it."""
@@ -176,7 +216,9 @@ class Run:
         return True
 
     def _told(self, method: str, params: dict[str, Any]) -> None:
-        """A notification, in the order of the wire."""
+        """A notification, in the order of the wire. Those of other sessions are nobody's here."""
+        if params.get("sessionId", self._session_id) != self._session_id:
+            return
         match method:
             case wire.PLAN:
                 self._transcript.take_plan(params)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """The lines at the beginning and at the end of a run."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from fairlead.cli.review import FileReport
 from fairlead.cli.terminal import Marks
 from fairlead.cli.text import clean, revealed, rows
 from fairlead.lsp import protocol as wire
+from fairlead.models.clouds import LABELS
 
 LABEL = 10
 MAX_TASK_LINES = 5
@@ -40,8 +42,25 @@ def heading(options: RunOptions, display: Display) -> list[Text]:
 
 def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
     """Who answers, and where."""
+    cloud = LABELS.get(options.provider)
+    on = f" on {cloud}" if cloud else ""
     at = f" at {clean(options.base_url)}" if options.base_url else ""
-    return _field("Model", clean(name) + at, display)
+    return _field("Model", clean(name) + on + at, display)
+
+
+def continued_lines(title: str, plan: wire.PlanWire, files: int, display: Display) -> list[Text]:
+    """The task that is gone on with, how far it is, and how many files have undecided changes."""
+    steps = [f"{plan['completed']} of {plan['total']} step{'s' if plan['total'] != 1 else ''}"] if plan["total"] else []
+    left = [f"{files} file{'s' if files != 1 else ''} to decide on"] if files else []
+    facts = f" ({', '.join([*steps, *left])})" if steps or left else ""
+    return _field("Goes on", f"“{revealed(title)}”{facts}", display)
+
+
+def go_on_line(options: RunOptions, *, finished: bool) -> Text:
+    """How to go on with a task that stopped in the middle, or that left changes undecided."""
+    where = "" if _is_here(options.workspace) else f" --workspace {shlex.quote(str(options.workspace))}"
+    what = "What you did not decide on is kept. To go on with it" if finished else "To go on where it stopped"
+    return Text(f"{what}: fairlead run --continue{revealed(where)}", style="dim")
 
 
 def result_lines(result: wire.RunResult, said: str, seconds: float, marks: Marks) -> list[Text]:
@@ -95,6 +114,13 @@ def summary_lines(reports: Sequence[FileReport], accept: Accept, *, chosen: bool
     if accept == "none" and not chosen:
         lines.append(Text("Without a terminal nobody can be asked; --accept all applies the changes.", style="dim"))
     return lines
+
+
+def _is_here(folder: Path) -> bool:
+    try:
+        return folder.samefile(".")
+    except OSError:  # one of them is gone
+        return False
 
 
 def _task(prompt: str) -> str:

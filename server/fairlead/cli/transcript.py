@@ -70,6 +70,12 @@ class Transcript:
         self._plan = plan_items(plan)
         self._display.plan(self._plan)
 
+    def goes_on(self, plan: wire.PlanWire) -> None:
+        """The run begins with this plan. Where it is not drawn on a screen, it is told before anything else."""
+        self.take_plan(plan)
+        if self._display.width is not None:
+            self._told_plan = self._plan
+
     def take(self, event: Json) -> None:
         """One `agent/event`. Kinds that are not known say nothing."""
         handler = self._handlers.get(event["kind"])

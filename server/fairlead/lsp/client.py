@@ -65,8 +65,12 @@ class AgentClient:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    async def start(self, settings: Json) -> Json:
-        """Starts the server and shakes hands; returns what `initialize` answered."""
+    async def start(self, settings: Json, storage: Path | None = None) -> Json:
+        """Starts the server and shakes hands; returns what `initialize` answered.
+
+        `storage` is the folder in which sessions are kept; a kept one comes back only if a request names it, so that
+        another client may have it meanwhile.
+        """
         # -P: the folder that the person stands in is no place to import modules from. A group of its own: Ctrl-C
         # goes to the client alone, which ends its server in good order.
         new_group: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
@@ -84,6 +88,7 @@ class AgentClient:
         )
         self._keep(asyncio.ensure_future(self._read()))
         uri = self._workspace.as_uri()
+        kept = {"storageDir": str(storage), "restore": False} if storage is not None else {}
         answer = await self.request(
             "initialize",
             {
@@ -91,7 +96,7 @@ class AgentClient:
                 "rootUri": uri,
                 "workspaceFolders": [{"uri": uri, "name": self._workspace.name}],
                 "capabilities": CAPABILITIES,
-                "initializationOptions": {"settings": settings, "trusted": True},
+                "initializationOptions": {"settings": settings, "trusted": True, **kept},
             },
         )
         self.notify("initialized", {})

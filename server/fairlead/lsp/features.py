@@ -53,6 +53,7 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     server.host.trusted = given.get("trusted") is not False
     server.editor.abilities = ClientAbilities(params.capabilities)
     server.host.code = EditorKnowledge(server.protocol, server.documents) if server.editor.abilities.editor else None
+    server.host.wakes = given.get("restore") is not False
     storage = given.get("storageDir")
     folder = Path(storage) if isinstance(storage, str) and storage else None
     server.host.journals = Journals(folder / "sessions" if folder is not None else None, server.warn)

@@ -26,8 +26,10 @@ from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Publisher
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.lsp.settings import read_settings
-from fairlead.models.anthropic import Endpoint, load_sdk
+from fairlead.models.anthropic import load_sdk
 from fairlead.models.choose import ModelChoice
+from fairlead.models.clouds import Cloud
+from fairlead.models.endpoint import Endpoint
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.host import Host
 from fairlead.session.listing import Row
@@ -102,10 +104,13 @@ class AgentServer(LanguageServer):
             self.protocol.send_notification(wire.SESSIONS, convert.sessions(rows))
 
     def choose_model(self) -> ModelChoice:
-        """The model by precedence: agent/credentials, settings, environment."""
+        """The model by precedence: agent/credentials, settings, environment. A cloud gets no key of the API's."""
         settings, given, env = self.host.settings, self.credentials, os.environ
-        api_key, auth_token = given.api_key, given.auth_token
-        if not (api_key or auth_token):
+        api_key, auth_token, cloud = given.api_key, given.auth_token, None
+        if settings.provider != "anthropic":
+            cloud = Cloud(settings.provider, settings.cloud.region.strip(), settings.cloud.project.strip())
+            api_key, auth_token, env = None, None, {}
+        elif not (api_key or auth_token):
             api_key, auth_token = env.get("ANTHROPIC_API_KEY"), env.get("ANTHROPIC_AUTH_TOKEN")
         endpoint = Endpoint(
             model=settings.model,
@@ -114,6 +119,7 @@ class AgentServer(LanguageServer):
             base_url=given.base_url or settings.base_url or env.get("ANTHROPIC_BASE_URL") or None,
             api_key=api_key or None,
             auth_token=auth_token or None,
+            cloud=cloud,
         )
         return ModelChoice(endpoint, Path(settings.replay).expanduser() if settings.replay else None)
 

@@ -76,6 +76,8 @@ class StdioFrames:
                 frame = read_frame(self._stream)
             except FramingError as error:
                 frame = error
+            except MemoryError:
+                frame = FramingError("a frame that the memory has no room for")
             except (OSError, ValueError):
                 frame = None
             try:
@@ -103,8 +105,15 @@ class StdoutWriter:
 
 
 def own_stdin() -> BinaryIO:
-    """The process's stdin for frames alone: the interpreter waits at its end for whoever reads its own object."""
-    return os.fdopen(os.dup(0), "rb")
+    """The process's stdin for frames alone: the interpreter waits at its end for whoever reads its own object.
+
+    Whatever else reads, as a helper that a cloud's credentials come from, finds nothing.
+    """
+    kept = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(kept, "rb")
 
 
 def own_stdout() -> BinaryIO:

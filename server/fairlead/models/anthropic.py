@@ -1,7 +1,8 @@
 """The Messages API through the anthropic SDK: the only module that imports it, and it does so lazily.
 
 The SDK makes the connection, signs and sends; the stream is read raw (models/sse.py), because the SDK's own helper
-takes a cut-off stream for a complete one. Each message is encoded once and its bytes are kept.
+takes a cut-off stream for a complete one. Each message is encoded once and its bytes are kept. What is different where
+a cloud serves the API is in models/clouds.py.
 """
 
 import asyncio
@@ -9,16 +10,16 @@ import contextlib
 import importlib
 import json
 import logging
-import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence, Set
 from threading import Lock
 from typing import Any
-from urllib.parse import urlsplit
 
-from fairlead.agent.errors import ErrorKind, ModelError
+from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import Message
-from fairlead.agent.model import ModelEvent, Request, ToolSpec
+from fairlead.agent.model import Clearing, ModelEvent, Request, ToolSpec
+from fairlead.models import clouds
+from fairlead.models.api_errors import TOO_LONG, connection_error, status_error, stream_error
+from fairlead.models.endpoint import Endpoint
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import read_events
@@ -29,60 +30,7 @@ CONNECT_TIMEOUT = 15.0
 # the API pings while the model thinks, so a silence this long means that the connection is dead
 SILENCE_TIMEOUT = 180.0
 DRAIN_TIMEOUT = 0.5
-
-NO_KEY = (
-    "No API key. In VS Code run “Agent: Set API Key”; in a terminal set ANTHROPIC_API_KEY. "
-    "For a local model set a base URL (setting baseUrl, or ANTHROPIC_BASE_URL)."
-)
-ODD_KEY = "The API key holds characters that no key has. Set it again with “Agent: Set API Key” or ANTHROPIC_API_KEY."
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where requests go and with what: the model's name, limits, and who pays. Secrets do not show in its repr.
-
-    Blanks around an address or a key, as pasting brings them along, are no part of it.
-    """
-
-    model: str
-    max_tokens: int
-    effort: str | None
-    base_url: str | None
-    api_key: str | None
-    auth_token: str | None
-
-    def __post_init__(self) -> None:
-        for name in ("base_url", "api_key", "auth_token"):
-            object.__setattr__(self, name, (getattr(self, name) or "").strip() or None)
-
-    def __repr__(self) -> str:
-        return f"Endpoint({self.model!r}, base_url={self.shown_url!r})"
-
-    @property
-    def shown_url(self) -> str | None:
-        """The base URL as it may be shown: without a password in it."""
-        return self.base_url and re.sub(r"//[^/]*@", "//", self.base_url)
-
-    def check(self) -> None:
-        """Raises ModelError where no request can be made with this. A base URL alone will do, as of a local server."""
-        if not (self.api_key or self.auth_token or self.base_url):
-            raise ModelError("auth", NO_KEY)
-        # a header with other characters would be refused with an error that quotes it
-        if not re.fullmatch(r"[!-~]*", f"{self.api_key or ''}{self.auth_token or ''}"):
-            raise ModelError("auth", ODD_KEY)
-        if not (self.base_url is None or _is_address(self.base_url)):
-            raise ModelError(
-                "invalid_request", f"“{self.shown_url}” is no base URL; one is like http://localhost:11434."
-            )
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
-    except ValueError:
-        return False
-
+CLEARING_BETA = "context-management-2025-06-27"
 
 _import_lock = Lock()
 
@@ -101,13 +49,9 @@ class AnthropicModel:
         self._sleep = sleep
         self._client: Any = None
         self._encoded: list[tuple[Message, bytes]] = []
-        # features that not every Messages API server knows; one that refuses a field is not sent it again
-        self._features: dict[str, Any] = {
-            "cache_control": {"type": "ephemeral"},
-            "thinking": {"type": "adaptive", "display": "summarized"},
-        }
-        if endpoint.effort:
-            self._features["output_config"] = {"effort": endpoint.effort}
+        # of the fields that not every Messages API server knows: those that this one has taken, and has refused
+        self._taken: set[str] = set()
+        self._refused: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -129,10 +73,11 @@ class AnthropicModel:
         try:
             stream = await self._open(sdk, request)
             builder = ReplyBuilder()
-            events = read_events(stream.response.aiter_bytes())
+            framed = self._endpoint.cloud is not None and self._endpoint.cloud.provider == "bedrock"
+            events = clouds.read_frames(sdk, stream) if framed else read_events(stream.response.aiter_bytes())
             async for event in events:
                 if event.get("type") == "error":
-                    raise _stream_error(event.get("error") or {})
+                    raise stream_error(event.get("error") or {}, self._endpoint)
                 seen = builder.feed(event)
                 if seen is not None:
                     yield seen
@@ -145,9 +90,9 @@ class AnthropicModel:
         except (ModelError, GeneratorExit):
             raise
         except sdk.APIStatusError as error:
-            raise _status_error(error, self._endpoint) from error
+            raise status_error(error, self._endpoint) from error
         except (sdk.APIConnectionError, *_transport_errors()) as error:
-            raise _connection_error(error, self._endpoint) from error
+            raise connection_error(error, self._endpoint) from error
         except (KeyError, TypeError, AttributeError) as error:
             log.warning("unreadable stream event", exc_info=True)
             raise ModelError("network", "The model's stream was garbled.", retryable=True) from error
@@ -156,28 +101,59 @@ class AnthropicModel:
                 await stream.response.aclose()
 
     async def _open(self, sdk: Any, request: Request) -> Any:
-        """Sends the request; a field that the server does not know is left out from then on."""
+        """Sends the request; fields that the server does not know are left out from then on."""
+        guess: Set[str] = frozenset()
         while True:
+            features = self._features(request, guess)
             try:
-                return await self._connected(sdk).post(
-                    "/v1/messages",
-                    cast_to=object,
-                    content=self._body(request),
-                    options={"headers": {"Content-Type": "application/json"}},
-                    stream=True,
-                    stream_cls=sdk.AsyncStream[object],
-                )
+                stream = await self._send(sdk, request, features)
             except sdk.BadRequestError as error:
                 said = str(error)
-                unknown = next((name for name in self._features if name in said), None)
-                if unknown is None or "messages." in said:  # a block of the conversation, not the field
+                if guess or "messages." in said or TOO_LONG.search(said):  # the conversation, not a field
                     raise
-                log.info("the server does not know %s: going on without", unknown)
-                del self._features[unknown]
+                unknown = {name for name in features if name in said}
+                # a server that names none of them is asked once without those that it never took
+                guess = frozenset() if unknown else features.keys() - self._taken
+                if not unknown and not guess:
+                    raise
+                self._refused |= unknown
+            else:
+                self._refused |= guess
+                self._taken |= features.keys()
+                return stream
 
-    def _connected(self, sdk: Any) -> Any:
-        if self._client is None:
-            end = self._endpoint
+    def _features(self, request: Request, without: Set[str]) -> dict[str, Any]:
+        """The fields that not every Messages API server knows, but those that this one has refused."""
+        features: dict[str, Any] = {
+            "cache_control": {"type": "ephemeral"},
+            "thinking": {"type": "adaptive", "display": "summarized"},
+        }
+        if self._endpoint.effort:
+            features["output_config"] = {"effort": self._endpoint.effort}
+        if request.clearing is not None and self._endpoint.cloud is None:
+            features["context_management"] = {"edits": [_edit(request.clearing)]}
+        return {name: value for name, value in features.items() if name not in self._refused | without}
+
+    async def _send(self, sdk: Any, request: Request, features: dict[str, Any]) -> Any:
+        client = await self._connected(sdk)
+        answer = {"cast_to": object, "stream": True, "stream_cls": sdk.AsyncStream[object]}
+        if self._endpoint.cloud is not None:
+            body = clouds.marked({**self._head(request, features), "messages": request.messages})
+            with clouds.signing(self._endpoint.cloud):
+                return await client.post("/v1/messages", body=body, **answer)
+        beta = {"anthropic-beta": CLEARING_BETA} if "context_management" in features else {}
+        return await client.post(
+            "/v1/messages?beta=true" if beta else "/v1/messages",
+            content=self._body(request, features),
+            options={"headers": {"Content-Type": "application/json", **beta}},
+            **answer,
+        )
+
+    async def _connected(self, sdk: Any) -> Any:
+        end = self._endpoint
+        if self._client is None and end.cloud is not None:
+            self._client = await clouds.connect(sdk, end.cloud, end.base_url)
+        elif self._client is None:
             self._client = sdk.AsyncAnthropic(
                 # a local server takes any key, but the SDK insists on one
                 api_key=end.api_key or (None if end.auth_token else "none"),
@@ -188,16 +164,20 @@ class AnthropicModel:
             )
         return self._client
 
-    def _body(self, request: Request) -> bytes:
-        head = {
+    def _head(self, request: Request, features: dict[str, Any]) -> dict[str, Any]:
+        """The body but for the messages."""
+        return {
             "model": self._endpoint.model,
             "max_tokens": self._endpoint.max_tokens,
             "stream": True,
-            **self._features,
+            **features,
             "system": request.system,
             "tools": [_tool(spec) for spec in request.tools],
         }
-        return _encode(head)[:-1] + b',"messages":[' + b",".join(self._messages(request.messages)) + b"]}"
+
+    def _body(self, request: Request, features: dict[str, Any]) -> bytes:
+        head, messages = self._head(request, features), self._messages(request.messages)
+        return _encode(head)[:-1] + b',"messages":[' + b",".join(messages) + b"]}"
 
     def _messages(self, messages: Sequence[Message]) -> list[bytes]:
         for index, message in enumerate(messages):
@@ -220,6 +200,17 @@ def _encode(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+def _edit(clearing: Clearing) -> dict[str, Any]:
+    """The API's own clearing of old results, as this module's CLEARING_BETA has it."""
+    return {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": clearing.at},
+        "keep": {"type": "tool_uses", "value": clearing.keep},
+        "clear_at_least": {"type": "input_tokens", "value": clearing.at_least},
+        "exclude_tools": list(clearing.lasting),
+    }
+
+
 def _tool(spec: ToolSpec) -> dict[str, Any]:
     return {"name": spec.name, "description": spec.description, "input_schema": spec.input_schema}
 
@@ -228,93 +219,3 @@ def _transport_errors() -> tuple[type[Exception], ...]:
     """What a broken connection raises in the middle of a stream: the transport's own errors, not the SDK's."""
     transport = importlib.import_module("httpx2")
     return (transport.TransportError, transport.StreamError)
-
-
-_KINDS: dict[str, tuple[ErrorKind, bool]] = {
-    "authentication_error": ("auth", False),
-    "permission_error": ("auth", False),
-    "billing_error": ("billing", False),
-    "rate_limit_error": ("rate_limit", True),
-    "overloaded_error": ("overloaded", True),
-    "timeout_error": ("overloaded", True),
-    "api_error": ("internal", True),
-    "request_too_large": ("context_overflow", False),
-    "invalid_request_error": ("invalid_request", False),
-    "not_found_error": ("invalid_request", False),
-}
-_STATUSES: dict[int, str] = {
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
-    408: "timeout_error",
-    409: "timeout_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    529: "overloaded_error",
-}
-_ADVICE: dict[str, str] = {
-    "authentication_error": "The API key was refused. Set another with “Agent: Set API Key” or ANTHROPIC_API_KEY.",
-    "permission_error": "The key may not use this model or service. Choose another model (setting model) or key.",
-    "billing_error": "The account has no credit left. Add some, or use another key.",
-    "rate_limit_error": "The rate limit is reached.",
-    "overloaded_error": "The model is overloaded.",
-    "timeout_error": "The model's server took too long.",
-    "api_error": "The model's server had a fault of its own.",
-    "request_too_large": "The conversation is too large for one request. Start a new task.",
-}
-
-
-# the API, and servers of local models, each in its own words
-_TOO_LONG = re.compile(r"prompt is too long|(context|input) (length|limit|size|window)", re.IGNORECASE)
-
-
-def _status_error(error: Any, endpoint: Endpoint) -> ModelError:
-    """An HTTP error answer as a ModelError; the status decides, the body explains."""
-    status: int = error.status_code
-    body = error.body if isinstance(error.body, dict) else {}
-    details = body.get("error")
-    said = (str(details.get("message", "")) if isinstance(details, dict) else str(error.message))[:500]
-    name = _STATUSES.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    kind, retryable = _KINDS[name]
-    advice = _ADVICE.get(name, "The model's server refused the request.")
-    if name == "not_found_error":
-        advice = f"Not found: check the model's name (“{endpoint.model}”) and the base URL."
-    elif name == "invalid_request_error" and _TOO_LONG.search(said):
-        kind, advice = "context_overflow", "The conversation no longer fits the model. Start a new task."
-    return ModelError(
-        kind,
-        f"{advice} ({status}: {said})",
-        retryable=retryable,
-        retry_after=_retry_after(error.response.headers),
-    )
-
-
-def _stream_error(error: dict[str, Any]) -> ModelError:
-    """An `event: error` inside an answer that began well."""
-    name = str(error.get("type", ""))
-    kind, retryable = _KINDS.get(name, ("internal", True))
-    return ModelError(
-        kind,
-        f"{_ADVICE.get(name, 'The answer broke off.')} ({error.get('message', name)})",
-        retryable=retryable,
-    )
-
-
-def _connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
-    where = endpoint.shown_url or "the Anthropic API"
-    cause = error.__cause__ or error
-    detail = str(cause) or type(cause).__name__
-    return ModelError(
-        "network", f"No connection to {where} ({detail}). Check the network and the base URL.", retryable=True
-    )
-
-
-def _retry_after(headers: Any) -> float | None:
-    """Seconds from `retry-after-ms` or `retry-after`; a date or nonsense counts as not given."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) * unit)
-        except (KeyError, ValueError):
-            continue
-    return None

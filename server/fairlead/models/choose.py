@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Protocol
 
 from fairlead.agent.model import Model
-from fairlead.models.anthropic import AnthropicModel, Endpoint
+from fairlead.models.anthropic import AnthropicModel
+from fairlead.models.endpoint import Endpoint
 
 
 class OpenModel(Model, Protocol):

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-import yaml
-
 from fairlead.agent.model import Usage
 
 
@@ -30,6 +28,8 @@ class Price:
 @cache
 def price_list() -> tuple[str, dict[str, dict[str, float]]]:
     """The list's date and its rows by the beginning of a model's name."""
+    import yaml  # noqa: PLC0415  it would slow every start down
+
     content = yaml.safe_load((files("fairlead.models") / "prices.yaml").read_text(encoding="utf-8"))
     return str(content["date"]), content["models"]
 
@@ -48,5 +48,7 @@ def context_of(model: str) -> int | None:
 
 def _row(model: str) -> dict[str, float] | None:
     rows = price_list()[1]
+    # Bedrock puts where and whose before the name, in an ARN too; what it and Vertex put behind it does no harm
+    model = model.rpartition("anthropic.")[2]
     known = max((name for name in rows if model.startswith(name)), key=len, default=None)
     return rows[known] if known is not None else None

@@ -24,6 +24,7 @@ class ReplyBuilder:
         self._calls: list[ToolCall] = []
         self._stop_reason = ""
         self._usage: dict[str, Any] = {}
+        self._cleared = 0
         self.reply: Reply | None = None
 
     def feed(self, event: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
@@ -42,10 +43,12 @@ class ReplyBuilder:
             case "message_delta":
                 self._stop_reason = event["delta"].get("stop_reason") or self._stop_reason
                 self._usage.update({k: v for k, v in (event.get("usage") or {}).items() if v is not None})
+                self._cleared = read_cleared(event.get("context_management")) or self._cleared
             case "message_stop":
                 for index in list(self._blocks):
                     self._complete(index, whole=False)
-                self.reply = Reply(self._content, self._calls, self._stop_reason, read_usage(self._usage))
+                usage = read_usage(self._usage)
+                self.reply = Reply(self._content, self._calls, self._stop_reason, usage, self._cleared)
             case _:
                 pass
         return None
@@ -123,6 +126,12 @@ def _no_constant(name: str) -> None:
 def _depth(value: Any) -> int:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + max(map(_depth, inner), default=0)
+
+
+def read_cleared(raw: dict[str, Any] | None) -> int:
+    """From how many tool uses the API cleared the results before the model read the request."""
+    edits = (raw or {}).get("applied_edits") or []
+    return sum(edit.get("cleared_tool_uses") or 0 for edit in edits)
 
 
 def read_usage(raw: dict[str, Any]) -> Usage:

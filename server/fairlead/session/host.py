@@ -30,7 +30,8 @@ class Host:
     """Changed by the front end as the editor tells; read by sessions at each use.
 
     `clock` tells seconds, `now` those since the epoch; `watch` is told of each file whose changes on disk matter;
-    `code` is the editor's language support, where the editor tells of it.
+    `code` is the editor's language support, where the editor tells of it; without `wakes` a kept session comes back
+    only for a request that names it.
     """
 
     buffers: Buffers
@@ -44,6 +45,7 @@ class Host:
     layers: Layers = field(default_factory=lambda: Layers(None))
     root: Root | None = None
     trusted: bool = True
+    wakes: bool = True
     code: CodeKnowledge | None = None
 
     def workspace(self) -> Root:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fairlead.session.entries import Written, fold
+from fairlead.session.entries import Folded, Written, fold
 from fairlead.session.lock import Lock, Taken
 from fairlead.session.state import SessionState
 from fairlead.session.values import Json
@@ -42,10 +42,12 @@ class AtRest:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A journal that is there: of which workspace, and the session's row if it is at rest."""
+    """A journal that is there: of which workspace, when it was written last (seconds since the epoch), and the
+    session's row if it is at rest."""
 
     id: str
     root: str
+    written: float
     at_rest: AtRest | None
 
 
@@ -76,10 +78,8 @@ class Journal:
             ValueError: it is no journal, or one of another format.
         """
         assert self._path is not None
-        data = self._path.read_bytes()
-        whole, newline, _ = data.rpartition(b"\n")
-        folded = fold(entry for entry in _lines(whole) if "row" not in entry)
-        self._written, self._size = Written(folded), len(whole) + len(newline)
+        folded, self._size = _folded(self._path)
+        self._written = Written(folded)
         try:
             self._file = _opened(self._path)
             os.ftruncate(self._file, self._size)
@@ -205,6 +205,17 @@ class Journals:
             except (OSError, ValueError) as error:
                 self.unreadable(path.stem, error)
 
+    def read(self, found: Found) -> SessionState:
+        """What a journal says at this moment; it stays whose it is.
+
+        Raises:
+            OSError: the file is gone or cannot be read.
+            ValueError: it cannot be understood.
+        """
+        path = self._path(found.id)
+        assert path is not None
+        return _folded(path)[0].state
+
     def open(self, found: Found) -> tuple[Journal, SessionState]:
         """A journal that is there, and what it says.
 
@@ -227,7 +238,7 @@ class Journals:
             raise
 
     def remove(self, found: Found) -> None:
-        """Takes away a session at rest, if no process has it and it can be."""
+        """Takes away a session that nobody wants any more, if no process has it and it can be."""
         path = self._path(found.id)
         assert path is not None
         try:
@@ -262,6 +273,17 @@ def _row(state: SessionState) -> bytes:
     return _encoded({"row": [state.title, state.updated, state.plan.completed, len(state.plan.items)]})
 
 
+def _folded(path: Path) -> tuple[Folded, int]:
+    """What a file says, and how many of its bytes that are: a last line that was not written whole does not count.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no journal, or one of another format.
+    """
+    whole, newline, _ = path.read_bytes().rpartition(b"\n")
+    return fold(entry for entry in _lines(whole) if "row" not in entry), len(whole) + len(newline)
+
+
 def _lines(data: bytes) -> Iterator[Json]:
     """The lines behind the first, which is checked.
 
@@ -292,9 +314,10 @@ def _look(path: Path) -> Found:
     """
     with path.open("rb") as file:
         root = _root(json.loads(file.readline()))
-        file.seek(max(0, path.stat().st_size - TAIL))
+        now = os.fstat(file.fileno())
+        file.seek(max(0, now.st_size - TAIL))
         last, _, torn = file.read().rpartition(b"\n")
-    return Found(path.stem, root, _at_rest(last.rpartition(b"\n")[2]) if not torn else None)
+    return Found(path.stem, root, now.st_mtime, _at_rest(last.rpartition(b"\n")[2]) if not torn else None)
 
 
 def _at_rest(line: bytes) -> AtRest | None:

@@ -10,7 +10,7 @@ from fairlead.agent.messages import Block, Message
 from fairlead.session.feedback import SAID
 from fairlead.session.journal import Found
 from fairlead.session.session import Session
-from fairlead.session.state import Phase
+from fairlead.session.state import Phase, SessionState
 
 _SAID = re.compile(re.escape(SAID).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
 
@@ -36,16 +36,23 @@ class Line:
     text: str
 
 
-def rows(sessions: Iterable[Session], resting: Iterable[Found]) -> tuple[Row, ...]:
-    """The newest first. Those at rest are known by their journals alone."""
-    found = (*map(_row, sessions), *(_resting(one) for one in resting))
-    return tuple(sorted(found, key=lambda row: row.updated, reverse=True))
+def rows(sessions: Iterable[Session], asleep: Iterable[Row]) -> tuple[Row, ...]:
+    """The newest first. Those asleep are known by their journals alone."""
+    return tuple(sorted((*map(_row, sessions), *asleep), key=lambda row: row.updated, reverse=True))
 
 
-def _resting(found: Found) -> Row:
+def resting_row(found: Found) -> Row:
+    """Of a session at rest."""
     rest = found.at_rest
     assert rest is not None
     return Row(found.id, rest.title, rest.updated, "idle", rest.completed, rest.total, 0)
+
+
+def kept_row(session_id: str, kept: SessionState) -> Row:
+    """Of any other one, as it would come back."""
+    state: Phase = "idle" if kept.phase == "idle" else "paused"
+    plan = kept.plan
+    return Row(session_id, kept.title, kept.updated, state, plan.completed, len(plan.items), len(kept.changes))
 
 
 def _row(session: Session) -> Row:

@@ -10,7 +10,7 @@ from fairlead.agent import loop
 from fairlead.agent.budget import Budget
 from fairlead.agent.context import Window
 from fairlead.agent.errors import ToolError
-from fairlead.agent.events import Event, RunFinished, RunStarted, Steered
+from fairlead.agent.events import Event, RunFinished, RunStarted, Steered, StopReason
 from fairlead.agent.loop import Agent, Limits, Outcome
 from fairlead.agent.messages import Block, History
 from fairlead.agent.model import Usage
@@ -27,11 +27,12 @@ from fairlead.session.feedback import Feedback
 from fairlead.session.host import Host, RequestRefused, Stale, WrongRequest
 from fairlead.session.journal import Journal
 from fairlead.session.keeper import Keeper
+from fairlead.session.patience import Patience
 from fairlead.session.prompt import MAX_PROMPT, ContextItem, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
 from fairlead.session.repair import repaired
 from fairlead.session.risk import protections
-from fairlead.session.state import Phase, SessionState
+from fairlead.session.state import PAUSES, Phase, SessionState
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, to_its_end
 from fairlead.tools.table import tool_table
@@ -80,9 +81,9 @@ class Session:
         self.steps = Steps()
         self.history = History()
         self.window = Window()
-        self.editor = host.editor
+        self.editor = Patience(host.editor, host.clock)
         self.reviewing = asyncio.Lock()
-        self.approvals = Approvals(host.editor, session_id)
+        self.approvals = Approvals(self.editor, session_id)
         self.commands = SessionCommands(self.files, host, self.publish)
         self._model: OpenModel | None = None
         self._choice: ModelChoice | None = None
@@ -230,7 +231,7 @@ class Session:
         if event is not None:
             self.recorder.on_event(event)
         if isinstance(event, RunStarted | RunFinished):
-            self.state = "running" if isinstance(event, RunStarted) else "paused" if self._leaving else "idle"
+            self.state = "running" if isinstance(event, RunStarted) else self._rest(event.stop_reason)
             self.updated = self._host.now()
         plan, edits = self.plan.snapshot(), self.files.version
         now = _Published(plan.version, self.recorder.record, edits, self.steps)
@@ -244,6 +245,9 @@ class Session:
             self._sink(self.edits())
         if event is not None:
             self._sink(event)
+
+    def _rest(self, stop_reason: StopReason) -> Phase:
+        return "paused" if self._leaving or stop_reason in PAUSES else "idle"
 
     def _whole(self) -> SessionState:
         """All that is kept of it, but for what the keeper knows."""
@@ -357,7 +361,7 @@ class Session:
             window=self.window,
             mode=mode,
             limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),
-            clock=self._host.clock,
+            clock=lambda: self._host.clock() - self.editor.seconds,
         )
 
     def _title_from(self, prompt: str) -> None:

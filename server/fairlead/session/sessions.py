@@ -9,7 +9,7 @@ from fairlead.agent.events import RunFinished, RunStarted
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.host import Host, RequestRefused, WrongRequest
 from fairlead.session.journal import Found, Journal
-from fairlead.session.listing import Row, rows
+from fairlead.session.listing import Row, kept_row, resting_row, rows
 from fairlead.session.lock import Taken
 from fairlead.session.session import Session
 from fairlead.workspace.paths import Root
@@ -19,7 +19,7 @@ LISTING = 0.05  # seconds in which changes of the list are one
 LOOK_AGAIN = 1.0  # seconds between looks at the sessions that another process has
 MAX_RESTING = 200  # sessions with nothing left to decide that are kept
 
-ELSEWHERE = "This task is open in another window. Go on with it there, or close that window first."
+ELSEWHERE = "This task is open in another window or terminal. Go on with it there, or close that one first."
 
 
 class Sessions:
@@ -40,7 +40,7 @@ class Sessions:
         self._subscribe = subscribe
         self._listed = listed
         self._sessions: dict[str, Session] = {}
-        self._resting: dict[str, Found] = {}  # known by their journals only, until somebody asks for them
+        self._asleep: dict[str, tuple[Found, Row]] = {}  # known by their journals, until somebody asks for them
         self._elsewhere: dict[str, Found] = {}  # another process has them now
         self._look_due: asyncio.TimerHandle | None = None
         self._due: dict[Path, asyncio.TimerHandle] = {}
@@ -79,19 +79,35 @@ class Sessions:
         """Brings back the sessions of this workspace that were kept.
 
         Those with something left to decide, or in the middle of a run, come back whole; the others are listed, and come
-        back when somebody asks for them. What another process has comes when that has ended.
+        back when somebody asks for them. What another process has comes when that has ended. A host that wakes none
+        has all of them listed, those of other processes too.
 
         Raises:
             RequestRefused: as `create`.
         """
         root = self._host.workspace()
-        known = {*self._sessions, *self._resting, *self._elsewhere}
-        mine = [one for one in self._host.journals.found() if Path(one.root) == root.path and one.id not in known]
+        known = {*self._sessions, *self._asleep, *self._elsewhere}
+        found = [one for one in self._host.journals.found() if one.id not in known]
+        self._forget_other_workspaces([one for one in found if Path(one.root) != root.path])
+        mine = [one for one in found if Path(one.root) == root.path]
         resting = self._pruned([one for one in mine if one.at_rest is not None])
-        self._resting |= {one.id: one for one in resting}
-        self._elsewhere |= {one.id: one for one in mine if one.at_rest is None}
-        self._look_elsewhere()
+        self._asleep |= {one.id: (one, resting_row(one)) for one in resting}
+        unfinished = [one for one in mine if one.at_rest is None]
+        if self._host.wakes:
+            self._elsewhere |= {one.id: one for one in unfinished}
+            self._look_elsewhere()
+        else:
+            self._list_asleep(unfinished)
         self._list_soon()
+
+    def _list_asleep(self, unfinished: Sequence[Found]) -> None:
+        for one in unfinished:
+            try:
+                self._asleep[one.id] = (one, kept_row(one.id, self._host.journals.read(one)))
+            except FileNotFoundError:  # another process has deleted it
+                continue
+            except (OSError, ValueError) as error:
+                self._host.journals.unreadable(one.id, error)
 
     def _look_elsewhere(self) -> None:
         """Brings back what no other process has, and looks again later for the rest."""
@@ -121,14 +137,28 @@ class Sessions:
 
     def _pruned(self, resting: Sequence[Found]) -> list[Found]:
         """Those that are not too old and not too many; the others are gone for good."""
-        days = self._host.settings.sessions.keep_days
+        days, oldest = self._host.settings.sessions.keep_days, self._oldest
         latest = sorted(resting, key=lambda one: one.at_rest.updated if one.at_rest else 0.0, reverse=True)
-        oldest = self._host.now() - days * 86_400
         kept = [one for one in latest[:MAX_RESTING] if days and one.at_rest and one.at_rest.updated >= oldest]
         for one in latest:
             if one not in kept:
                 self._host.journals.remove(one)
         return kept
+
+    def _forget_other_workspaces(self, others: Sequence[Found]) -> None:
+        """Nobody may ever open those again. What is undecided stays as long as its folder is there."""
+        for one in others:
+            if one.at_rest is not None:
+                old = one.at_rest.updated < self._oldest
+            else:
+                old = one.written < self._oldest and not Path(one.root).exists()
+            if old:
+                self._host.journals.remove(one)
+
+    @property
+    def _oldest(self) -> float:
+        """When the last run of a session at rest that is kept may have ended, in seconds since the epoch."""
+        return self._host.now() - self._host.settings.sessions.keep_days * 86_400
 
     async def delete(self, session_id: str) -> None:
         """Drops a session with its proposals and its journal. The person's files stay as they are.
@@ -153,7 +183,7 @@ class Sessions:
 
     def rows(self) -> tuple[Row, ...]:
         """The list, the newest first."""
-        return rows(self, self._resting.values())
+        return rows(self, (row for _, row in self._asleep.values()))
 
     def _list_soon(self) -> None:
         if self._list_due is None:
@@ -167,7 +197,7 @@ class Sessions:
             self._listed(now)
 
     def get(self, session_id: str) -> Session:
-        """The session with this id; one at rest comes back for it.
+        """The session with this id; one that is asleep comes back for it.
 
         Raises:
             WrongRequest: there is none.
@@ -175,17 +205,16 @@ class Sessions:
         """
         if session_id in self._elsewhere:
             raise RequestRefused(ELSEWHERE)
-        found = self._resting.get(session_id)
-        if found is not None:
+        if session_id in self._asleep:
             try:
-                self._wake(found)
+                self._wake(self._asleep[session_id][0])
             except Taken as error:
                 raise RequestRefused(ELSEWHERE) from error
             except FileNotFoundError:
                 self._list_soon()  # another process has deleted it
             except (OSError, ValueError) as error:
                 raise RequestRefused(f"This task cannot be read any more: {error}") from error
-            del self._resting[session_id]
+            del self._asleep[session_id]
         session = self._sessions.get(session_id)
         if session is None:
             raise WrongRequest(f"Unknown session: {session_id}")

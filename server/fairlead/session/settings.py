@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+Provider = Literal["anthropic", "bedrock", "vertex"]
+
 
 @dataclass(frozen=True)
 class PlanSettings:
@@ -37,6 +39,14 @@ class BashSettings:
 
 
 @dataclass(frozen=True)
+class CloudSettings:
+    """Where in the provider's cloud; empty: as the cloud's own environment or profile says."""
+
+    region: str = ""
+    project: str = ""
+
+
+@dataclass(frozen=True)
 class SessionsSettings:
     """`keep_days` 0: a session does not outlive the process."""
 
@@ -51,6 +61,8 @@ class Settings:
     max_tokens: int = 32_000
     context_tokens: int = 0
     effort: str = ""
+    provider: Provider = "anthropic"
+    cloud: CloudSettings = field(default_factory=CloudSettings)
     base_url: str = ""
     replay: str = ""
     plan: PlanSettings = field(default_factory=PlanSettings)

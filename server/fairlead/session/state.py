@@ -1,11 +1,20 @@
 """All that is kept of a session, as one value. How it becomes lines of a journal is entries.py's business."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
-from fairlead.agent.events import Event, RoundStarted, RunFinished, RunStarted, ToolFinished, ToolOutput, ToolStarted
+from fairlead.agent.events import (
+    Event,
+    RoundStarted,
+    RunFinished,
+    RunStarted,
+    StopReason,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+)
 from fairlead.agent.messages import Message
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Steps
@@ -18,7 +27,8 @@ from fairlead.session.recorder import Inferred
 from fairlead.workspace.rejections import Rejected
 
 Phase = Literal["idle", "running", "paused"]
-"""`paused`: another process was at work here and did not come to an end."""
+"""`paused`: a run stands in the middle: its process ended, or it came to a bound (docs/plan.md L14)."""
+PAUSES: Collection[StopReason] = ("budget", "max_turn_requests", "loop")
 
 MAX_OUTPUT = 2000  # characters of a call's output that are kept in case it is interrupted: the last ones
 

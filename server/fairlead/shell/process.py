@@ -20,7 +20,7 @@ GRACE = 1.5
 # how long what is left in the pipe may take once nobody of the group can write to it any more
 REST = 0.2
 # the agent's own credentials are none of a command's business (docs/faults.md 40)
-SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_")
+SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_", "AWS_BEARER_TOKEN_BEDROCK")
 
 
 @dataclass(frozen=True, slots=True)

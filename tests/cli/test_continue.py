@@ -1,0 +1,225 @@
+"""`fairlead run --continue`: a task that stopped, or left something undecided, goes on where it was."""
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import Ended, in_terminal, run_plain
+from support.fake_api import Call, FakeApi, Text, Turn, Wait
+
+Record = Callable[..., Path]
+Env = dict[str, Any]
+
+PLAN = Call("todo", {"items": [{"content": "Greet 世界", "status": "in_progress", "activeForm": "Greeting"}]})
+EDIT = {"path": "hello.py", "old_text": "night", "new_text": "夜"}
+SAID = Turn((Text("All done."),))
+TO_GO_ON = "To go on where it stopped: fairlead run --continue --workspace "
+UNDECIDED = "What you did not decide on is kept. To go on with it: fairlead run --continue --workspace "
+
+in_a_terminal = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Env:
+    """An environment whose kept tasks are this test's own."""
+    folder = str(tmp_path / "state")
+    return {"XDG_STATE_HOME": folder, "WIN_PD_OVERRIDE_LOCAL_APPDATA": folder}
+
+
+@pytest.fixture
+def undecided(hello: Path, record: Record, state: Env) -> Ended:
+    """A run that proposed a change of hello.py, which nobody decided on."""
+    replay = record({"calls": [{"edit_file": EDIT}]}, {"text": "Proposed."}, name="first.yaml")
+    return run_plain("run", "The first", "--workspace", hello.parent, "--replay", replay, "--accept", "none", **state)
+
+
+def journals(state: Env) -> list[Path]:
+    return sorted(Path(state["XDG_STATE_HOME"]).rglob("*.jsonl"))
+
+
+def model(api: FakeApi) -> Env:
+    return {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "test-key"}
+
+
+def asked(api: FakeApi) -> str:
+    """The newest request's last message."""
+    return api.requests[-1].body["messages"][-1]["content"][0]["text"]
+
+
+def go_on(workspace: Path, *more: object, **env: Any) -> Ended:
+    return run_plain("run", "--continue", *more, "--workspace", workspace, **env)
+
+
+@in_a_terminal
+def test_fault_22_killed_in_the_middle(hello: Path, state: Env) -> None:
+    """docs/faults.md 22: after SIGKILL nothing runs by itself; `--continue` shows the task and its plan, goes on with a
+    conversation that the API accepts, and its proposals are there to accept."""
+    never_set = threading.Event()
+    turns = [Turn((PLAN, Call("edit_file", EDIT))), Wait(SAID, never_set, before=2), SAID]
+    with FakeApi(turns) as api:
+        env = {**state, **model(api)}
+        with in_terminal("run", "Greet in Chinese", "--workspace", hello.parent, **env) as terminal:
+            api.wait_for_requests(2, timeout=20)
+            terminal.kill()
+        ended = go_on(hello.parent, "--accept", "all", **env)
+        assert ended.code == 0, ended.out + ended.err
+        head, _, told = ended.out.partition("All done.")
+        assert "Task      Go on where you stopped." in head
+        assert "Goes on   “Greet in Chinese” (0 of 1 step, 1 file to decide on)" in head
+        assert "[>] #1: Greet 世界 (Greeting)" in head
+        assert "Changed: hello.py" in told
+        assert "fairlead run --continue" not in told
+        assert '"夜"' in hello.read_text(encoding="utf-8")
+        assert asked(api) == "Go on where you stopped."
+        assert api.requests[-1].body["messages"][0]["content"][0]["text"] == "Greet in Chinese"
+        assert (len(api.requests), api.refusals) == (3, [])
+
+
+@in_a_terminal
+def test_stopped_with_ctrl_c(hello: Path, state: Env) -> None:
+    """A run that was stopped says last how to go on; what is said with `--continue` is what the agent hears, and what
+    was proposed before is decided on."""
+    turns = [Turn((Call("edit_file", EDIT),)), Wait(SAID, threading.Event(), before=2), SAID]
+    with FakeApi(turns) as api:
+        env = {**state, **model(api)}
+        with in_terminal("run", "a task", "--workspace", hello.parent, columns=200, **env) as terminal:
+            api.wait_for_requests(2, timeout=20)
+            terminal.press("\x03")
+            terminal.answer("The run was stopped. Look at the proposed changes of 1 file?", "n")
+            assert terminal.end() == 130
+            assert terminal.screen.text.rstrip().splitlines()[-1] == f"{TO_GO_ON}{hello.parent}"
+        with in_terminal("run", "--continue", "Use tabs.", "--workspace", hello.parent, **env) as terminal:
+            terminal.answer("Accept hello.py?", "y")
+            assert terminal.end() == 0
+            assert "“a task” (1 file to decide on)" in terminal.screen.text
+            assert "fairlead run --continue" not in terminal.screen.text
+        assert '"夜"' in hello.read_text(encoding="utf-8")
+        assert asked(api) == "Use tabs."
+        assert api.refusals == []
+
+
+@in_a_terminal
+def test_the_server_dies(hello: Path, state: Env) -> None:
+    """A server that is killed takes nothing with it: the end says how to go on."""
+    with FakeApi([Turn((PLAN,)), Wait(SAID, threading.Event(), before=2), SAID]) as api:
+        env = {**state, **model(api)}
+        with in_terminal("run", "a task", "--workspace", hello.parent, columns=200, **env) as terminal:
+            api.wait_for_requests(2, timeout=20)
+            terminal.children()[0].kill()
+            assert terminal.end() == 1
+            assert terminal.screen.text.rstrip().splitlines()[-1] == f"{TO_GO_ON}{hello.parent}"
+        assert go_on(hello.parent, **env).code == 0
+        assert api.refusals == []
+
+
+def test_a_run_that_failed(workspace: Path, state: Env) -> None:
+    """Without a key the task is kept too, and goes on once there is one."""
+    failed = run_plain("run", "a task", "--workspace", workspace, **state)
+    assert failed.code == 1
+    assert failed.out.rstrip().splitlines()[-1] == f"{TO_GO_ON}{workspace}"
+    with FakeApi([SAID]) as api:
+        ended = go_on(workspace, **state, **model(api))
+        assert ended.code == 0, ended.out + ended.err
+        assert "“a task”" in ended.out
+        assert api.refusals == []
+
+
+def test_here_needs_no_folder(workspace: Path, state: Env) -> None:
+    """In the folder itself the line names none."""
+    failed = run_plain("run", "a task", cwd=workspace, **state)
+    assert failed.out.rstrip().splitlines()[-1] == "To go on where it stopped: fairlead run --continue"
+
+
+def test_undecided_changes_are_accepted_later(hello: Path, undecided: Ended, record: Record, state: Env) -> None:
+    """What `--accept none` left is there for `--continue --accept all`, with what the run proposes besides."""
+    assert undecided.code == 0, undecided.out + undecided.err
+    assert undecided.out.rstrip().splitlines()[-1] == f"{UNDECIDED}{hello.parent}"
+    more = {"calls": [{"write_file": {"path": "new.py", "content": "print()\n"}}]}
+    ended = go_on(hello.parent, "--replay", record(more, {"text": "."}), "--accept", "all", **state)
+    assert ended.code == 0, ended.out + ended.err
+    assert "Changed: hello.py, new.py (new)" in ended.out
+    assert '"夜"' in hello.read_text(encoding="utf-8")
+    again = go_on(hello.parent, "--replay", record({"text": "Nothing to do."}), **state)
+    assert (again.code, "No changes were proposed." in again.out) == (0, True)
+    assert len(journals(state)) == 1
+
+
+def test_nothing_to_continue(workspace: Path, state: Env) -> None:
+    """Where no task is kept, it says so and how to start one, asks no model, and ends with 2."""
+    with FakeApi() as api:
+        ended = go_on(workspace, **state, **model(api))
+        assert (ended.code, api.requests) == (2, [])
+    assert 'nothing to continue. To start one: fairlead run "your task"' in ended.out
+    assert journals(state) == []
+
+
+def test_two_folders_do_not_mix(tmp_path: Path, hello: Path, undecided: Ended, record: Record, state: Env) -> None:
+    """Each folder has its own tasks, though they are kept in one place."""
+    other = tmp_path / "other"
+    other.mkdir()
+    assert go_on(other, **state).code == 2
+    task = ("run", "The other", "--workspace", other, "--replay", record({"text": "Fine."}))
+    started = run_plain(*task, **state)
+    assert (started.code, "hello.py" in started.out) == (0, False)
+    ended = go_on(hello.parent, "--replay", record({"text": "."}), **state)
+    assert "“The first” (1 file to decide on)" in ended.out
+
+
+@in_a_terminal
+def test_another_terminal_has_it(hello: Path, record: Record, state: Env) -> None:
+    """docs/faults.md 46: a task that is open in another terminal is not taken, and no other one in its place; a new one
+    starts beside it. Neither shows or accepts what the other proposed."""
+    folder = ("--workspace", hello.parent)
+    first = record({"calls": [{"edit_file": EDIT}]}, {"text": "."}, name="first.yaml")
+    with in_terminal("run", "The first", *folder, "--replay", first, **state) as terminal:
+        terminal.until("Accept hello.py?")
+        refused = go_on(hello.parent, "--replay", record({"text": "never"}), "--accept", "all", **state)
+        assert refused.code == 1
+        assert "open in another window or terminal" in refused.out
+        assert "never" not in refused.out
+        new = record({"calls": [{"write_file": {"path": "new.py", "content": "print()\n"}}]}, {"text": "."})
+        started = run_plain("run", "The second", *folder, "--replay", new, "--accept", "all", **state)
+        assert "Changed: new.py (new)" in started.out
+        assert "hello.py" not in started.out
+        terminal.press("y")
+        assert terminal.end() == 0
+        assert "new.py" not in terminal.screen.text
+        assert '"夜"' in hello.read_text(encoding="utf-8")
+
+
+def test_undecided_tasks_do_not_pile_up(hello: Path, undecided: Ended, record: Record, state: Env) -> None:
+    """Of the unfinished tasks of a folder the newest 20 stay; it says which it forgets."""
+    (newest,) = journals(state)
+    text = newest.read_text()
+    for age in range(1, 22):
+        aged = re.sub(r"\b1[67]\d{8}\.\d+", lambda when, age=age: str(float(when[0]) - age), text)
+        aged = aged.replace(newest.stem, f"{age:012}").replace("The first", f"Task {age}")
+        newest.with_name(f"{age:012}.jsonl").write_text(aged)
+    ended = run_plain("run", "New", "--workspace", hello.parent, "--replay", record({"text": "."}), **state)
+    assert ended.code == 0, ended.out + ended.err
+    assert re.findall(r"only the newest 20 .*: “(.*)”", ended.out) == ["Task 20", "Task 21"]
+    assert {path.stem for path in journals(state)} >= {newest.stem, *(f"{age:012}" for age in range(1, 20))}
+    assert len(journals(state)) == 21
+
+
+def test_tasks_that_cannot_be_kept(hello: Path, record: Record, tmp_path: Path) -> None:
+    """Where nothing can be kept, it says so once, and the run goes on."""
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    replay = record({"calls": [{"edit_file": EDIT}]}, {"text": "."})
+    task = ("run", "a task", "--workspace", hello.parent, "--replay", replay, "--accept", "all")
+    ended = run_plain(*task, XDG_STATE_HOME=str(blocked), WIN_PD_OVERRIDE_LOCAL_APPDATA=str(blocked))
+    assert ended.code == 0, ended.out + ended.err
+    assert ended.out.count("cannot be kept for the next start") == 1
+    assert "Changed: hello.py" in ended.out
+
+
+def test_the_demo_keeps_nothing(state: Env) -> None:
+    """The example is no task of the person's."""
+    assert run_plain("demo", **state).code == 0
+    assert journals(state) == []

@@ -1,0 +1,14 @@
+"""What the tests of the clouds share: a home with nothing in it."""
+
+from pathlib import Path
+
+import pytest
+
+from models.clouds_at import At
+
+
+@pytest.fixture
+def at(tmp_path: Path, workspace: Path) -> At:
+    home = tmp_path / "home"
+    home.mkdir()
+    return At(home, workspace)

@@ -1,0 +1,266 @@
+"""docs/faults.md 17 to 25 and 40 where a cloud serves the model: what it says, what breaks, and what is missing."""
+
+import asyncio
+from collections.abc import Callable
+from threading import Event as Signal
+
+import pytest
+
+from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
+from support.fake_api import Cut, HttpError, MidStreamError, Wait
+from support.fake_api_turns import Event
+from support.fake_clouds import FakeBedrock, FakeCloud, FakeVertex, frame
+
+AT_ONCE = {"retry-after": "0"}
+
+
+async def test_fault_40_credentials_that_can_be_none_are_not_shown(at: At) -> None:
+    """docs/faults.md 40: the transport would quote a token with a line end in it."""
+    with FakeBedrock() as api:
+        async with at.signed_in(api, AWS_BEARER_TOKEN_BEDROCK="SECRET\nx: 1") as client:
+            error = await failure(client)
+            assert (error["kind"], error["retryable"]) == ("auth", False)
+            assert "hold characters that none have" in error["message"]
+            assert "SECRET" not in str(client.log)
+        assert api.arrived == []
+
+
+# status, the cloud's name of it, its words; the kind, whether it is tried again, the advice
+Case = tuple[int, str, str, str, bool, str]
+BEDROCK: dict[str, Case] = {
+    "name": (
+        400,
+        "ValidationException",
+        "The provided model identifier is invalid.",
+        "invalid_request",
+        False,
+        "settings model",
+    ),
+    "profile": (
+        400,
+        "ValidationException",
+        "Invocation of model ID x with on-demand throughput isn’t supported.",
+        "invalid_request",
+        False,
+        "an inference profile's",
+    ),
+    "no such": (404, "ResourceNotFoundException", "Model not found.", "invalid_request", False, f"no model “{SONNET}”"),
+    "full": (
+        400,
+        "ValidationException",
+        "Input is too long for requested model.",
+        "context_overflow",
+        False,
+        "Start a new task",
+    ),
+    "expired": (
+        403,
+        "ExpiredTokenException",
+        "The security token included in the request is expired",
+        "auth",
+        False,
+        "aws sso login",
+    ),
+    "access": (
+        403,
+        "AccessDeniedException",
+        "You don't have access to the model with the specified model ID.",
+        "auth",
+        False,
+        "Bedrock console",
+    ),
+    "throttled": (429, "ThrottlingException", "Too many requests", "rate_limit", True, "rate limit"),
+    "not ready": (429, "ModelNotReadyException", "Not ready", "overloaded", True, "overloaded"),
+    "model": (424, "ModelErrorException", "It failed", "internal", True, "a fault of its own"),
+    "down": (503, "ServiceUnavailableException", "Later", "overloaded", True, "overloaded"),
+}
+VERTEX: dict[str, Case] = {
+    "no such": (
+        404,
+        "NOT_FOUND",
+        "Publisher Model `x` was not found or your project does not have access to it.",
+        "invalid_request",
+        False,
+        "no model “claude-sonnet-5-5@20260901”",
+    ),
+    "not allowed": (
+        400,
+        "FAILED_PRECONDITION",
+        "Project `1` is not allowed to use Publisher Model `x`",
+        "auth",
+        False,
+        "Model Garden",
+    ),
+    "permission": (
+        403,
+        "PERMISSION_DENIED",
+        "Permission 'aiplatform.endpoints.predict' denied",
+        "auth",
+        False,
+        "Vertex AI User",
+    ),
+    "sign in": (
+        401,
+        "UNAUTHENTICATED",
+        "Request had invalid authentication credentials.",
+        "auth",
+        False,
+        "gcloud auth application-default login",
+    ),
+    "full": (
+        400,
+        "INVALID_ARGUMENT",
+        "Prompt is too long: 200001 tokens",
+        "context_overflow",
+        False,
+        "Start a new task",
+    ),
+    "quota": (429, "RESOURCE_EXHAUSTED", "Quota exceeded for aiplatform", "rate_limit", True, "rate limit"),
+    "down": (503, "UNAVAILABLE", "Later", "overloaded", True, "overloaded"),
+}
+
+
+@pytest.mark.parametrize(("cloud", "cases"), [(FakeBedrock, BEDROCK), (FakeVertex, VERTEX)])
+async def test_fault_25_a_refusal_says_what_it_means_there(
+    at: At, cloud: Callable[..., FakeCloud], cases: dict[str, Case]
+) -> None:
+    """docs/faults.md 18 and 25: the cloud's own words, and an advice that fits it; tried again where that can help."""
+    with cloud() as api:
+        async with at.signed_in(api) as client:
+            for name, (status, kind_there, said, kind, retryable, advice) in cases.items():
+                # a 400 may be about a field that the server does not know, which is tried without it
+                times = 5 if retryable else 2 if status == 400 and kind != "context_overflow" else 1
+                for _ in range(times):
+                    api.push(HttpError(status, kind_there, said, AT_ONCE))
+                error = await failure(client)
+                assert (error["kind"], error["retryable"]) == (kind, retryable), name
+                assert advice in error["message"], name
+                assert f"({status}: {said})" in error["message"], name
+                assert "ANTHROPIC_API_KEY" not in error["message"], name
+            api.push(DONE)
+            assert (await client.run())["stopReason"] == "end_turn"
+
+
+async def test_fault_40_what_was_signed_is_not_shown(at: At) -> None:
+    """docs/faults.md 40: AWS quotes the whole request where a signature is wrong, the session's token in it."""
+    said = (
+        "The request signature we calculated does not match.\n\nThe Canonical String was\nx-amz-security-token:PRIVATE"
+    )
+    with FakeBedrock(HttpError(403, "InvalidSignatureException", said)) as api:
+        async with at.signed_in(api) as client:
+            error = await failure(client)
+            assert "does not match" in error["message"] and "aws sso login" in error["message"]
+            assert "PRIVATE" not in str(client.log)
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+async def test_fault_17_18_19_what_passes_is_tried_again(at: At, cloud: Callable[..., FakeCloud]) -> None:
+    """docs/faults.md 17 to 19: throttled, an error inside an answer, a cut stream; nothing is seen twice."""
+    limited = HttpError(429, "ThrottlingException", "Too many requests", AT_ONCE)
+    kind = "throttlingException" if cloud is FakeBedrock else "overloaded_error"
+    faults = (limited, MidStreamError(DONE, 5, kind, "Slow down"), Cut(DONE, 5), Cut(DONE, 5, "drop"))
+    with cloud() as api:
+        async with at.signed_in(api) as client:
+            for number, broken in enumerate(faults, 1):
+                api.push(broken)
+                api.push(DONE)
+                assert (await client.run())["stopReason"] == "end_turn", broken
+                assert client.text() == "Done, 世界." * number, broken
+                assert len(client.events("retry")) == number, broken
+
+
+async def test_fault_19_a_frame_that_no_retry_can_mend(at: At) -> None:
+    """docs/faults.md 19: an exception of AWS's inside an answer is what its name says, in its own words."""
+    with FakeBedrock(MidStreamError(DONE, 3, "validationException", "It hurts")) as api:
+        async with at.signed_in(api) as client:
+            error = await failure(client)
+            assert (error["kind"], error["retryable"]) == ("invalid_request", False)
+            assert "It hurts" in error["message"]
+
+
+class _Damaging(FakeBedrock):
+    """Changes a byte of the third frame of the first answer."""
+
+    sent = 0
+
+    def frames(self, event: Event) -> list[bytes]:
+        self.sent += 1
+        if self.sent == 3:
+            return [frame({":event-type": "chunk", ":message-type": "event"}, {"bytes": "e30="}, damaged=True)]
+        return super().frames(event)
+
+
+async def test_fault_17_a_damaged_frame_is_asked_for_again(at: At) -> None:
+    """docs/faults.md 17: its checksum does not fit, so it is not believed."""
+    with _Damaging(DONE, DONE) as api:
+        async with at.signed_in(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], client.text()) == ("end_turn", "Done, 世界.")
+            assert "garbled" in client.events("retry")[0]["reason"]
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+async def test_fault_20_stopped_in_the_middle_of_an_answer(at: At, cloud: Callable[..., FakeCloud]) -> None:
+    """docs/faults.md 20: at once, and the session goes on."""
+    with cloud(Wait(DONE, Signal(), 5), DONE) as api:
+        async with at.signed_in(api) as client:
+            session = (await client.request("agent/sessions/create", {}))["sessionId"]
+            running = asyncio.ensure_future(client.run(sessionId=session))
+            await client.until(client.text)
+            await client.request("agent/cancel", {"sessionId": session})
+            assert (await running)["stopReason"] == "cancelled"
+            assert (await client.run(sessionId=session))["message"] == "Done, 世界."
+
+
+async def test_fault_25_without_a_region_a_project_or_credentials(at: At) -> None:
+    """docs/faults.md 25: one message that says what is missing and every way to give it; nothing is tried again."""
+    cases = [
+        (there("bedrock"), "invalid_request", ("cloud.region", "AWS_REGION", "profile")),
+        (there("bedrock", region="us east"), "invalid_request", ("“us east” is no region",)),
+        (there("bedrock", region="us-east-1"), "auth", ("aws sso login", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")),
+        (there("vertex"), "invalid_request", ("cloud.region", "CLOUD_ML_REGION")),
+        (there("vertex", region="global"), "invalid_request", ("cloud.project", "ANTHROPIC_VERTEX_PROJECT_ID")),
+        (
+            there("vertex", region="global", project="p"),
+            "auth",
+            ("gcloud auth application-default login", "GOOGLE_APPLICATION_CREDENTIALS"),
+        ),
+    ]
+    async with at.server({}) as client:
+        for settings, kind, words in cases:
+            client.notify("workspace/didChangeConfiguration", settings)
+            error = await failure(client)
+            assert (error["kind"], error["retryable"]) == (kind, False), settings
+            assert all(word in error["message"] for word in words), error["message"]
+        assert client.events("retry") == []
+
+
+async def test_fault_25_a_profile_that_is_not_there(at: At) -> None:
+    """docs/faults.md 25: its name is in the message, with or without a region."""
+    async with at.server({}, AWS_PROFILE="nobody") as client:
+        for settings in (there("bedrock"), there("bedrock", region="us-east-1")):
+            client.notify("workspace/didChangeConfiguration", settings)
+            error = await failure(client)
+            assert (error["kind"], "nobody" in error["message"]) == ("auth", True)
+
+
+async def test_fault_25_credentials_that_google_takes_no_more(at: At) -> None:
+    """docs/faults.md 25: the sign-in was refused, which says how to sign in again; afterwards it works."""
+    with FakeVertex(DONE) as api:
+        async with at.signed_in(api) as client:
+            api.refuse_sign_in = True
+            error = await failure(client)
+            assert (error["kind"], error["retryable"]) == ("auth", False)
+            assert "gcloud auth application-default login" in error["message"]
+            assert "Account has been deleted" in error["message"]
+            api.refuse_sign_in = False
+            assert (await client.run())["stopReason"] == "end_turn"
+
+
+async def test_fault_25_no_network(at: At) -> None:
+    """docs/faults.md 25: bounded retries, then where it could not connect and what to check."""
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+    async with at.server(there("bedrock", region="us-east-1")["settings"], **keys) as client:
+        error = await failure(client, deadline=40)
+        assert (error["kind"], error["retryable"]) == ("network", True)
+        assert "http://127.0.0.1:9" in error["message"] and "cloud.region" in error["message"]

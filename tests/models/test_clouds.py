@@ -1,0 +1,152 @@
+"""Claude on Amazon Bedrock and Google Vertex AI: the server process, the SDK's own clients, and strict stand-ins."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fairlead.models.clouds import marked
+from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
+from support.fake_api import Call, Text, Turn
+from support.fake_api_ask import cache_marks
+from support.fake_clouds import FakeBedrock, FakeCloud
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+async def test_a_whole_run(at: At, cloud: Callable[..., FakeCloud]) -> None:
+    """Tools, several rounds, a second prompt: nothing that the cloud refuses, and each round reads what was cached."""
+    (at.workspace / "a.txt").write_text("one\n")
+    rounds = [Turn((Text("I look."), Call("read_file", {"path": "a.txt"}))) for _ in range(4)]
+    with cloud(*rounds, DONE, DONE, caching=True) as api:
+        async with at.signed_in(api) as client:
+            result = await client.run("Do it. " * 200)
+            assert (result["stopReason"], result["message"]) == ("end_turn", "Done, 世界.")
+            more = await client.run("And?", sessionId=result["sessionId"])
+            assert more["stopReason"] == "end_turn"
+        assert api.refusals == []
+        assert len(api.requests) == 6
+        assert all(len(cache_marks(request.body)) <= 4 for request in api.requests)
+        used = result["usage"]
+        read = used["cacheReadTokens"]
+        assert read / (read + used["cacheWriteTokens"] + used["inputTokens"]) > 0.7
+        assert used["costUsd"] > 0
+    assert not any(b"sk-of-the-api" in request.raw for request in api.arrived)
+    assert "sk-of-the-api" not in str([request.headers for request in api.arrived])
+
+
+async def test_a_bearer_token_of_bedrock(at: At) -> None:
+    """AWS_BEARER_TOKEN_BEDROCK is sent as it is, without the blanks that pasting brings along; empty it is none."""
+    with FakeBedrock(DONE, DONE) as api:
+        async with at.signed_in(api, AWS_BEARER_TOKEN_BEDROCK=f" {api.TOKEN}\n") as client:
+            assert (await client.run())["stopReason"] == "end_turn"
+        assert api.arrived[0].headers["authorization"] == f"Bearer {api.TOKEN}"
+        async with at.signed_in(api, AWS_BEARER_TOKEN_BEDROCK="") as client:
+            assert (await client.run())["stopReason"] == "end_turn"
+
+
+async def test_the_profile_says_the_region(at: At) -> None:
+    """Without the setting and the variables it is ~/.aws/config's, and the keys are those of ~/.aws/credentials."""
+    folder = at.home / ".aws"
+    folder.mkdir()
+    (folder / "config").write_text(f"[default]\nregion = {FakeBedrock.REGION}\n")
+    keys = f"aws_access_key_id = {FakeBedrock.KEY}\naws_secret_access_key = {FakeBedrock.SECRET}\n"
+    (folder / "credentials").write_text(f"[default]\n{keys}")
+    with FakeBedrock(DONE) as api:
+        async with at.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
+            assert (await client.run())["stopReason"] == "end_turn"
+
+
+async def test_a_helper_that_gives_credentials_cannot_read_the_protocol(at: At) -> None:
+    """A `credential_process` that asks for something finds no input, and the server goes on to speak its protocol."""
+    folder = at.home / ".aws"
+    folder.mkdir()
+    given = {"Version": 1, "AccessKeyId": FakeBedrock.KEY, "SecretAccessKey": FakeBedrock.SECRET}
+    helper = at.home / "helper.py"
+    helper.write_text(f"import sys\nassert sys.stdin.read() == ''\nprint({json.dumps(given)!r})\n")
+    process = f"{sys.executable} {helper}"
+    (folder / "config").write_text(f"[default]\nregion = {FakeBedrock.REGION}\ncredential_process = {process}\n")
+    with FakeBedrock(DONE, DONE) as api:
+        async with at.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
+            first = await client.run()
+            assert first["stopReason"] == "end_turn"
+            assert (await client.run(sessionId=first["sessionId"]))["stopReason"] == "end_turn"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe with a name")
+async def test_fault_20_while_credentials_are_looked_up_the_server_answers(at: At) -> None:
+    """docs/faults.md 20: a helper that takes its time holds up neither other requests nor a stop."""
+    folder, pipe = at.home / ".aws", at.home / "pipe"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    given = {"Version": 1, "AccessKeyId": FakeBedrock.KEY, "SecretAccessKey": FakeBedrock.SECRET}
+    helper = at.home / "helper.py"
+    helper.write_text(f"open({str(pipe)!r}).read()\nprint({json.dumps(given)!r})\n")
+    process = f"{sys.executable} {helper}"
+    (folder / "config").write_text(f"[default]\nregion = {FakeBedrock.REGION}\ncredential_process = {process}\n")
+    with FakeBedrock(DONE) as api:
+        async with at.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
+            session = (await client.request("agent/sessions/create", {}))["sessionId"]
+            running = asyncio.ensure_future(client.run(sessionId=session))
+            held = await asyncio.to_thread(pipe.open, "w")  # the helper reads now, and waits
+            try:
+                assert (await client.request("agent/sessions/list", {}))["sessions"]
+                await client.request("agent/cancel", {"sessionId": session})
+                assert (await running)["stopReason"] == "cancelled"
+            finally:
+                pipe.unlink()
+                pipe.touch()  # whoever looks there from now on need not wait
+                held.close()
+            assert api.arrived == []
+            assert (await client.run(sessionId=session))["stopReason"] == "end_turn"
+
+
+BLOCKED = """
+import sys
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("boto3", "botocore", "google"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Block())
+from fairlead.__main__ import main
+sys.exit(main(["serve"]))
+"""
+
+
+async def test_an_extra_that_is_not_installed(at: At) -> None:
+    """The message has the exact command, with the Python that runs the server."""
+    client = at.server({})
+    client.command = [sys.executable, "-c", BLOCKED]
+    async with client:
+        for provider in ("bedrock", "vertex"):
+            client.notify("workspace/didChangeConfiguration", there(provider, region="us-east-1", project="p"))
+            error = await failure(client)
+            assert (error["kind"], error["retryable"]) == ("invalid_request", False)
+            assert f'"{sys.executable}" -m pip install "fairlead[{provider}]"' in error["message"]
+
+
+def test_marks_stand_behind_what_stays_the_same() -> None:
+    """Tools, system, and the last two messages of the user's side; what was given is as it was."""
+
+    def said(role: str, text: str) -> dict[str, Any]:
+        return {"role": role, "content": [{"type": "text", "text": "first"}, {"type": "text", "text": text}]}
+
+    messages = [said("user", "1"), said("assistant", "2"), said("user", "3"), said("assistant", "4"), said("user", "5")]
+    body = {"cache_control": {}, "system": "You help.", "tools": [{"name": "a"}, {"name": "b"}], "messages": messages}
+    before = json.dumps(body)
+    places = [where for where, _ in cache_marks(marked(body))]
+    assert places == [
+        f"{at}.cache_control" for at in ("tools.1", "system.0", "messages.2.content.1", "messages.4.content.1")
+    ]
+    assert json.dumps(body) == before
+
+
+def test_where_marks_were_refused_there_are_none() -> None:
+    """Without the automatic mark there is none by hand either."""
+    body = {"system": "You help.", "tools": [], "messages": []}
+    assert marked(body) == body
