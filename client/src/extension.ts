@@ -19,6 +19,7 @@ import { ProposedFiles } from "./proposedFiles";
 import { serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./protocol";
 import { Questions } from "./questions";
 import { Review, targetOf } from "./review";
+import { onRows, type Commands } from "./rowCommands";
 import { Runs } from "./runs";
 import { AgentServer } from "./server";
 import { Sessions } from "./sessions";
@@ -52,7 +53,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const terminals = new Terminals(store, agent);
   server = agent;
 
-  const commands: Record<string, (...given: never[]) => unknown> = {
+  const commands: Commands = {
     runTask: (prompt?: unknown) => runs.runTask(typeof prompt === "string" ? prompt : undefined),
     runTaskDocument: () => runs.runDocument(),
     followUp: () => runs.followUp(),
@@ -60,39 +61,19 @@ export function activate(context: vscode.ExtensionContext): void {
     go: () => runs.go(),
     ask: () => runs.askAgent(),
     stop: () => runs.stop(),
-    stopSession: ({ sessionId }: SessionNode) => runs.stop(sessionId),
     tell: () => sessions.tell(),
-    showSession: ({ sessionId }: SessionNode) => sessions.show(sessionId),
     continueSession: (node?: Partial<SessionNode>) => sessions.goOn(node),
-    deleteSession: (node: SessionNode) => sessions.delete(node),
     setApiKey: () => runs.setApiKey(),
     showConversation: () => conversation.show(),
     showPlanHistory: () => pages.showHistory(),
     copyRecord: () => pages.copyRecord(),
     showCommandRules: () => pages.showCommandRules(),
     reviewAll: () => diffs.openAll(),
-    reviewStep: ({ sessionId, item }: StepNode) => diffs.openStep(sessionId, item.id, item.content),
-    openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openChanged(sessionId, uri, item),
-    showCommand: (node: CommandNode | RunningNode) => {
-      terminals.show(node);
-    },
-    stopCommand: (node: RunningNode) => terminals.stop(node),
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),
-    rewordStep: (step: StepNode) => planEdits.reword(step),
-    dropStep: (step: StepNode) => planEdits.drop(step),
-    holdStep: (step: StepNode) => planEdits.hold(step, true),
-    releaseStep: (step: StepNode) => planEdits.hold(step, false),
-    undoStep: ({ sessionId, item }: StepNode) => review.undoStep(sessionId, item.id, item.content),
-    markStepDone: (step: StepNode) => planEdits.markDone(step),
     nextChange: () => cursor.go("next"),
     previousChange: () => cursor.go("previous"),
     acceptAll: () => review.decideAll("accept"),
     rejectAll: () => review.decideAll("reject"),
-    accept: (row?: EditRow) => review.decideRow("accept", row),
-    reject: (row?: EditRow) => review.decideRow("reject", row),
-    acceptProposed: (row?: EditRow) => review.decideRow("accept", row, { resolution: "proposed" }),
-    keepMine: (row?: EditRow) => review.decideRow("reject", row),
-    rejectWithReason: (row?: EditRow) => (row ? review.rejectWithReason(row.sessionId, targetOf(row)) : cursor.rejectFileWithReason()),
     acceptFocused: () => edits.withFocused((row) => review.decideRow("accept", row)),
     rejectFocused: () => edits.withFocused((row) => review.decideRow("reject", row)),
     acceptActive: () => cursor.decideFile("accept"),
@@ -103,6 +84,32 @@ export function activate(context: vscode.ExtensionContext): void {
     rejectHunk: () => cursor.decideHunk("reject"),
     undoReview: () => review.undo(),
     redoReview: () => review.redo(),
+    restartServer: () => agent.restart(),
+    showLog: () => {
+      log.show();
+    },
+  };
+  const rowCommands: Commands = {
+    stopSession: ({ sessionId }: SessionNode) => runs.stop(sessionId),
+    showSession: ({ sessionId }: SessionNode) => sessions.show(sessionId),
+    deleteSession: (node: SessionNode) => sessions.delete(node),
+    reviewStep: ({ sessionId, item }: StepNode) => diffs.openStep(sessionId, item.id, item.content),
+    openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openChanged(sessionId, uri, item),
+    showCommand: (node: CommandNode | RunningNode) => {
+      terminals.show(node);
+    },
+    stopCommand: (node: RunningNode) => terminals.stop(node),
+    rewordStep: (step: StepNode) => planEdits.reword(step),
+    dropStep: (step: StepNode) => planEdits.drop(step),
+    holdStep: (step: StepNode) => planEdits.hold(step, true),
+    releaseStep: (step: StepNode) => planEdits.hold(step, false),
+    undoStep: ({ sessionId, item }: StepNode) => review.undoStep(sessionId, item.id, item.content),
+    markStepDone: (step: StepNode) => planEdits.markDone(step),
+    accept: (row?: EditRow) => review.decideRow("accept", row),
+    reject: (row?: EditRow) => review.decideRow("reject", row),
+    acceptProposed: (row?: EditRow) => review.decideRow("accept", row, { resolution: "proposed" }),
+    keepMine: (row?: EditRow) => review.decideRow("reject", row),
+    rejectWithReason: (row?: EditRow) => (row ? review.rejectWithReason(row.sessionId, targetOf(row)) : cursor.rejectFileWithReason()),
     openDiff: (row: EditRow) => (row.kind === "session" ? undefined : diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined)),
     showApproval: ({ approval }: { approval: ApproveParams }) => approvals.show(approval),
     allowCommand: ({ approval }: { approval: ApproveParams }) => {
@@ -114,12 +121,9 @@ export function activate(context: vscode.ExtensionContext): void {
     answerQuestion: ({ question }: { question: AskParams }) => {
       questions.open(question);
     },
-    restartServer: () => agent.restart(),
-    showLog: () => {
-      log.show();
-    },
   };
-  for (const [name, run] of Object.entries(commands)) {
+  const gone = (): unknown => vscode.window.showInformationMessage("That row has changed in this moment. Choose it again.");
+  for (const [name, run] of Object.entries({ ...commands, ...onRows(rowCommands, gone) })) {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
   // so that the outcome is told, and what was typed in the diff goes along

@@ -5,6 +5,7 @@ import { duration, fullness, paid, short } from "../src/figures";
 import { nodesBelow, planNodes, type PlanNode } from "../src/planNodes";
 import { planCount, stepRow } from "../src/planRows";
 import type { Edits, Plan, PlanItem, UsageEvent } from "../src/protocol";
+import { onRows } from "../src/rowCommands";
 import { Store, type Session } from "../src/state";
 import { StepClock } from "../src/stepClock";
 import { params } from "./goldens";
@@ -174,4 +175,11 @@ test("once a row is gone the next one has its turn, past what stood below it, or
   assert.equal(beside(rows.length - 1), label(at(-2)));
   assert.equal(label(rowAbove(rows, at(file + 1))), "src/問候.py");
   assert.equal(rowAbove(rows, at(file)), undefined);
+});
+
+test("a command on a row that has just been drawn anew does nothing to another one", () => {
+  const did: unknown[] = [];
+  const { accept } = onRows({ accept: (row?: string) => did.push(row ?? "what is in front") }, () => did.push("gone"));
+  for (const given of [["a row"], [undefined], [undefined, []], []]) (accept as (...given: unknown[]) => unknown)(...given);
+  assert.deepEqual(did, ["a row", "gone", "gone", "what is in front"]);
 });

@@ -88,10 +88,16 @@ editorTest("while the agent works steps are added, reworded, held, dropped and m
 
 editorTest("a step is dragged to another place", async ({ page }) => {
   const row = (label) => page.page.locator(".pane", { hasText: PLAN }).first().locator(".monaco-list-row", { hasText: label }).first().locator(".label-name");
+  const moved = async () => steps(await page.rows(PLAN))[2] === "Check it with care";
+  // what was dropped is shown when the server has answered; to drag it again before would move it back
+  let dragged = 0;
   await page.until("the row at its new place", async () => {
-    if (steps(await page.rows(PLAN))[2] === "Check it with care") return true;
-    await row("Check it with care").dragTo(row("Check it"), { timeout: 1500 });
-    return steps(await page.rows(PLAN))[2] === "Check it with care";
+    if (await moved()) return true;
+    if (Date.now() - dragged > 3000) {
+      await row("Check it with care").dragTo(row("Check it"), { timeout: 1500 });
+      dragged = Date.now();
+    }
+    return moved();
   });
 });
 

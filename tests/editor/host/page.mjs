@@ -15,7 +15,7 @@ import { viewVerbs } from "./view-verbs.mjs";
 import { workbenchVerbs } from "./workbench-verbs.mjs";
 
 const ARTIFACTS = fileURLToPath(new URL("../.artifacts/", import.meta.url));
-const DEADLINE = 15_000;
+const DEADLINE = 30_000;
 
 let connection;
 
