@@ -35,7 +35,7 @@ editorTest("a dirty buffer keeps what was typed, takes the edit, and stays unsav
   await page.rowAction("Proposed Changes", "dirty.txt", "Accept");
   await page.openFile("dirty.txt");
   await page.editorLines((lines) => lines.join("|") === "typed|one|TWO|");
-  assert.ok((await page.tab("dirty.txt")).dirty);
+  await page.tab("dirty.txt", (tab) => tab.dirty);
   assert.equal(read(workspace, "dirty.txt"), "one\ntwo\n");
 });
 

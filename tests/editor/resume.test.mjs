@@ -53,6 +53,6 @@ editorTest("with everything decided it is still listed in the next window, with 
   await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
   await page.runCommand("Agent: Show Conversation");
   const shown = page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
-  await shown.locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 15_000 });
+  await shown.locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 30_000 });
   await picture(page, "at-rest");
 });

@@ -106,7 +106,7 @@ test("a diff with unsaved text stays open when its file is decided on elsewhere,
     process.kill(pid, "SIGKILL");
     await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);
     await page.diffLines("modified", { wanted: shows("TWO-mine") });
-    assert.ok((await page.tab("a.txt (proposed)")).dirty);
+    await page.tab("a.txt (proposed)", (tab) => tab.dirty);
   });
 });
 

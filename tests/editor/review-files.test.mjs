@@ -72,7 +72,7 @@ editorTest("files with proposed changes are marked in the Explorer and on tabs",
 editorTest("one plan step is reviewed by itself, and its texts cannot be edited", async ({ page }) => {
   await page.rowAction("Plan", "Tidy up", "Review This Step");
   await page.tab("Step: Tidy up (4 files)");
-  assert.deepEqual((await page.diffFiles()).sort(), ["both.txt", "gone.txt", "old.txt", "typed.txt"]);
+  assert.deepEqual((await page.diffFiles(4)).sort(), ["both.txt", "gone.txt", "old.txt", "typed.txt"]);
   const right = await page.diffLines("modified", { file: "both.txt", wanted: (lines) => lines.includes("ONE") });
   assert.ok(right.includes("three") && !right.includes("THREE"), right.join());
   await page.clickDiffLine("ONE", { file: "both.txt" });
@@ -136,7 +136,7 @@ editorTest("a rename of a file with unsaved text carries the text along, unsaved
   await page.until("the new name on disk", () => there(workspace, "new.txt"));
   await page.clickTab("new.txt");
   await page.editorLines((lines) => lines.includes("mine"));
-  assert.ok((await page.tab("new.txt")).dirty);
+  await page.tab("new.txt", (tab) => tab.dirty);
   assert.equal(disk(workspace, "new.txt"), "the same\n");
 });
 

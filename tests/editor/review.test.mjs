@@ -53,7 +53,7 @@ editorTest("what is typed elsewhere in a file and its proposal are merged, and b
   await page.rows(VIEW, lacks("merge.txt"));
   await page.openFile("merge.txt");
   await page.editorLines(shows("ONE", "ten-mine"));
-  assert.ok((await page.tab("merge.txt")).dirty);
+  await page.tab("merge.txt", (tab) => tab.dirty);
   assert.equal(disk(workspace, "merge.txt"), before);
   await page.save();
   assert.equal(disk(workspace, "merge.txt"), changed(["one", "ONE"], ["ten", "ten-mine"]));
@@ -100,7 +100,7 @@ editorTest("a save over a proposal that the agent has changed is refused, and ov
     return (await page.toasts()).some(({ message }) => message.includes("newer"));
   });
   await page.diffLines("modified", { wanted: shows("FOUR-mine") });
-  assert.ok((await page.tab("stale.txt (proposed)")).dirty);
+  await page.tab("stale.txt (proposed)", (tab) => tab.dirty);
   await page.toastButton("newer", "Overwrite");
   await page.tab("stale.txt (proposed)", (tab) => !tab.dirty);
   await page.rowAction(VIEW, "stale.txt", "Accept");

@@ -31,7 +31,7 @@ editorTest("stop in the middle: the question goes, the row stops turning, the pr
   const rows = await page.rows("Plan", (all) => all[0]?.label === "Wait");
   await page.until("a row that does not turn", async () => (await page.rows("Plan"))[0].icon === "debug-pause");
   assert.equal(rows[0].label, "Wait");
-  assert.ok((await page.rows("Proposed Changes")).some((row) => row.label === "a.txt"));
+  await page.rows("Proposed Changes", (all) => all.some((row) => row.label === "a.txt"));
   assert.equal(content(workspace), "a\n");
 });
 

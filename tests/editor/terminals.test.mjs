@@ -44,6 +44,7 @@ editorTest("a command that runs can be watched, with its colours, and says how i
 });
 
 editorTest("what it wrote can be read again when it has ended", async ({ page }) => {
+  await page.rows(PLAN, (rows) => rows[0].label.startsWith("Allow")); // which moves the rows below it
   await page.runCommand("Terminal: Kill the Active Terminal Instance");
   await page.until("no terminal", async () => (await page.page.locator(".xterm").count()) === 0);
   await page.clickRow(PLAN, (other) => other === row([other], "exit 3"));

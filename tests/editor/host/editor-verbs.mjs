@@ -76,10 +76,10 @@ export function editorVerbs({ page, until, act }) {
         return wanted(lines) && lines;
       }),
     /** The files of a multi-file diff, by their headers. */
-    diffFiles: () =>
-      until("a multi-file diff", async () => {
+    diffFiles: (count = 1) =>
+      until(`a multi-file diff of ${count}`, async () => {
         const names = await group.locator(".multiDiffEntry .file-path .title.modified .label-name").allTextContents();
-        return names.length && names;
+        return names.length >= count && names;
       }),
 
     /** Puts the cursor at the end of a line in one side of the diff; the line is told by a part of its text. */

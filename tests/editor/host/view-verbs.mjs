@@ -133,8 +133,10 @@ export function viewVerbs({ page, until, act }) {
       return (await pane(view).locator(".pane-header .description").allTextContents()).join("");
     },
     /** The line of text that a view shows above its tree (`TreeView.message`). */
-    viewMessage: async (view) =>
-      (await pane(view).locator(".tree-explorer-viewlet-tree-view > .message:not(.hide)").allInnerTexts()).join("\n"),
+    viewMessage: (view) =>
+      until(`the message of "${view}"`, async () =>
+        (await pane(view).locator(".tree-explorer-viewlet-tree-view > .message:not(.hide)").allInnerTexts()).join("\n"),
+      ),
 
     /** Waits for the text of an empty view; its buttons are among the lines. */
     welcome: (view) =>
