@@ -31,7 +31,7 @@ async def test_a_scenario_ends_as_it_says(
             await player.play(scenario.steps)
             asked = time.monotonic()
             await client.request("agent/cancel", {"sessionId": player.session})
-            assert time.monotonic() - asked < 2
+            assert time.monotonic() - asked < 10
         assert api.refusals == []
     assert tree(workspace) == scenario.wanted(before)
     assert {name: (workspace / name).stat().st_mtime_ns for name in scenario.untouched} == times

@@ -62,4 +62,4 @@ def test_no_rule_takes_long(rule: str) -> None:
     assert not ignored.file("a" * 250)
     assert not ignored.file(deep)
     assert ignored.file("last")
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 10

@@ -306,7 +306,7 @@ async def test_a_pipe_in_the_workspace_keeps_nobody_waiting(desk: Desk) -> None:
     began = time.monotonic()
     assert await found(desk, "needle") == ["a.txt:1:needle"]
     assert await listed(desk) == ["a.txt"]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 10
     (desk.path / "closed").chmod(0o700)
 
 
