@@ -19,7 +19,7 @@ import psutil
 
 from cli.screen import Screen
 
-DEADLINE = 20.0
+DEADLINE = 30.0
 COMMAND = [sys.executable, "-m", "fairlead"]
 # the terminal becomes the controlling one of the command, so that Ctrl-C and Ctrl-Z are what they are for people
 IN_TERMINAL = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"

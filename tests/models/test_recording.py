@@ -1,5 +1,8 @@
 """docs/replay.md: recordings read back as they were written, and a mistake is named with its line."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -275,3 +278,26 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, make: Any, reason: 
         read_recording(path)
     assert error.value.kind == "replay"
     assert error.value.message == f"The replay file {path} {reason}."
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from fairlead.models.recording import Recording, Turn, write_recording
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+write_recording(Path(sys.argv[1]), Recording((Turn(text="word " * 1000),)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a limit of files' sizes")
+def test_fault_11_a_recording_that_does_not_fit_leaves_the_one_before(tmp_path: Path) -> None:
+    """docs/faults.md 11: whole, and nothing beside it; one that fits keeps the file's permissions."""
+    path = tmp_path / "r.yaml"
+    before = Recording((Turn(text="before"),))
+    write_recording(path, before)
+    path.chmod(0o600)
+    ended = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, check=False)
+    assert "OSError: [Errno 27]" in ended.stderr
+    assert (read_recording(path), os.listdir(tmp_path)) == (before, ["r.yaml"])
+    write_recording(path, before)
+    assert path.stat().st_mode & 0o777 == 0o600

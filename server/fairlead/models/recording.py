@@ -8,6 +8,8 @@ turns:
   - text: Done.
 """
 
+import os
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -256,10 +258,10 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def write_recording(path: Path, recording: Recording) -> None:
-    """Writes a recording that `read_recording` reads back as the same.
+    """Writes a recording that `read_recording` reads back as the same, whole or not at all.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written; what was there before is still there.
     """
     whole: dict[str, Any] = {"replay": 1}
     if recording.about:
@@ -268,7 +270,18 @@ def write_recording(path: Path, recording: Recording) -> None:
         whole["pace"] = recording.pace
     whole["turns"] = [_turn_fields(turn) for turn in recording.turns]
     text = yaml.dump(whole, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    path = path.resolve()
+    if path.exists() and not path.is_file():  # a device or a pipe has no other to take its place
+        path.write_text(text, encoding="utf-8", newline="\n")
+        return
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        fresh.write_text(text, encoding="utf-8", newline="\n")
+        if path.exists():
+            shutil.copymode(path, fresh)
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def _exact(text: str) -> str:
