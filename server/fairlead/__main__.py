@@ -1,23 +1,26 @@
 """The composition root: `fairlead serve` and `fairlead run`."""
 
-import asyncio
 import gc
 import sys
-from collections.abc import Sequence
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns the process's exit code."""
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command; returns the process's exit code.
+
+    All that takes time to import is imported in here, so that Ctrl-C is answered in good order meanwhile too.
+    """
     try:
         return _run(arguments)
     except KeyboardInterrupt:
         return 130
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    given = list(sys.argv[1:] if arguments is None else arguments)
+def _run(arguments: list[str] | None) -> int:
+    given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["serve"]:
         gc.disable()  # nothing of what is imported is garbage, and looking through it takes longer than the imports
+        import asyncio  # noqa: PLC0415
+
         from fairlead.lsp.serve import serve  # noqa: PLC0415  the terminal's modules are no part of the server
 
         gc.freeze()

@@ -312,6 +312,18 @@ async def test_l13_a_turn_that_pauses_goes_on(connect: Connect) -> None:
         assert (result["stopReason"], len(api.requests), api.refusals) == ("end_turn", 2, [])
 
 
+async def test_l13_a_turn_that_pauses_again_and_again_pauses_the_run(connect: Connect) -> None:
+    """docs/plan.md L13: what was said stands in the message, and a further prompt goes on."""
+    paused = say(Text("A moment."), stop_reason="pause_turn")
+    with FakeApi(turns=[paused, paused, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], result["error"]) == ("max_turn_requests", None)
+            assert result["message"].startswith("A moment.A moment.\n\nPaused: the API itself paused")
+            assert (await client.run("continue", sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
 async def test_l13_a_stop_reason_of_the_future_is_an_error_that_names_it(connect: Connect) -> None:
     """docs/plan.md L13: its calls are not run, its text is no finished work, and the session goes on."""
     odd = say(Text("Hm."), stop_reason="became_bored")
@@ -365,6 +377,19 @@ async def test_l14_a_budget_of_cost_pauses_the_run(connect: Connect) -> None:
             result = await client.run()
         assert result["stopReason"] == "budget"
         assert "it has cost $0.40, and the budget is $0.35 (setting budget.costUsd)" in result["message"]
+
+
+async def test_l14_each_run_gets_somewhere(connect: Connect) -> None:
+    """docs/plan.md L14: a budget that is used up at once still lets each prompt make a round."""
+    look = [say(Call("search", {"pattern": f"x{n}"})) for n in range(2)]
+    with FakeApi(turns=[*look, DONE]) as api:
+        async with connect(api, settings={"budget": {"minutes": 0.00001}}) as client:
+            first = await client.run()
+            again = {"sessionId": first["sessionId"]}
+            assert first["stopReason"] == "budget" and "setting budget.minutes" in first["message"]
+            assert (await client.run("continue", **again))["stopReason"] == "budget"
+            assert (await client.run("continue", **again))["stopReason"] == "end_turn"
+        assert api.refusals == []
 
 
 async def test_l14_rounds_that_lead_nowhere_pause_the_run(connect: Connect, workspace: Path) -> None:

@@ -1,5 +1,6 @@
 """`--record`: a run becomes a file that plays it again."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,6 +59,18 @@ def test_a_real_run(workspace: Path, tmp_path: Path) -> None:
     assert (two.text, two.calls, two.stop) == ("Done.", (), None)
     assert (one.usage.requests, one.usage.output_tokens) == (1, 3)
     assert (two.usage.requests, two.usage.output_tokens) == (1, 2)
+
+
+def test_a_task_in_bytes_that_are_no_utf_8(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """What the shell hands on of another encoding is replaced in the recording, which plays again."""
+    path = tmp_path / "run.yaml"
+    recorded = run_plain(
+        *("run", os.fsdecode(b"\xff caf\xe9")), "--workspace", workspace, "--record", path,
+        "--replay", record({"text": "Done."}),
+    )  # fmt: skip
+    assert recorded.code == 0
+    assert read_recording(path).about == "\N{REPLACEMENT CHARACTER} caf\N{REPLACEMENT CHARACTER}"
+    assert run_plain("run", "again", "--workspace", workspace, "--replay", path).code == 0
 
 
 def test_how_the_last_answer_ended_is_kept(workspace: Path, record: Record, tmp_path: Path) -> None:

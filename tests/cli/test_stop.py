@@ -2,12 +2,14 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cli.command import all_gone, in_terminal
+from cli.command import all_gone, environment, in_terminal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
 
@@ -16,6 +18,27 @@ Record = Callable[..., Path]
 
 def task(workspace: Path, replay: Path, *more: object) -> list[object]:
     return ["run", "a task", "--workspace", workspace, "--replay", replay, *more]
+
+
+# Ctrl-C comes at the moment in which a module begins to be imported
+AT_IMPORT = """
+import signal, sys
+wanted = sys.argv.pop(1)
+def heard(event, args):
+    if event == "import" and args[0] == wanted:
+        signal.raise_signal(signal.SIGINT)
+sys.addaudithook(heard)
+from fairlead.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("module", ["asyncio", "fairlead.cli.main", "rich.text", "yaml"])
+def test_ctrl_c_while_it_starts(module: str) -> None:
+    """Ended like any other that was stopped: 130 and not a word."""
+    command = [sys.executable, "-c", AT_IMPORT, module, "run", "x", "--workspace", "nowhere"]
+    ended = subprocess.run(command, env=environment(), capture_output=True, timeout=30, check=False)
+    assert (ended.returncode, ended.stderr) == (130, b"")
 
 
 def test_ctrl_c_while_the_model_talks(workspace: Path, record: Record, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from support.client import Client
+from support.fake_api import FakeApi, Text, Turn
 
 Replay = Callable[..., dict[str, Any]]
 
@@ -157,6 +158,30 @@ async def test_a_client_that_leaves_ends_the_server_and_its_command(workspace: P
     async with asyncio.timeout(10):
         await client.process.wait()
     assert not Path(f"/proc/{pid_file.read_text().strip()}").exists()
+
+
+async def test_fault_44_a_cancel_of_what_can_be_no_request(
+    workspace: Path, capfd: pytest.CaptureFixture[str], replay: Replay
+) -> None:
+    """docs/faults.md 44: ignored, without a traceback in the log."""
+    async with Client(workspace, settings=replay({"text": "Done."})) as client:
+        for odd in ([1], {"a": 1}, None, 1.5):
+            client.notify("$/cancelRequest", {"id": odd})
+        client.notify("$/cancelRequest", [])
+        assert (await client.run())["stopReason"] == "end_turn"
+    assert "Traceback" not in capfd.readouterr().err
+
+
+async def test_fault_40_the_finest_log_tells_no_password(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """docs/faults.md 40: the SDK logs each request with its address, and a header that it could not send."""
+    with FakeApi([Turn((Text("Done."),))], require_key=False) as api:
+        address = api.url.removeprefix("http://")
+        urls = {f"http://user:PRIVATE-1@{address}": "end_turn", "http://user:PRIVATE-2@127.0.0.1:9": "error"}
+        for url, stop_reason in urls.items():
+            env = {"FAIRLEAD_LOG": "DEBUG", "ANTHROPIC_API_KEY": "PRIVATE-3", "ANTHROPIC_BASE_URL": url}
+            async with Client(workspace, env=env) as client:
+                assert (await client.run(deadline=60))["stopReason"] == stop_reason
+    assert "PRIVATE" not in capfd.readouterr().err
 
 
 async def test_no_folder_and_a_folder_that_is_none(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -363,6 +364,59 @@ async def test_a_full_disk(workspace: Path, replay: Replay, tmp_path: Path) -> N
         assert len(client.last("agent/edits")["files"]) == 6
         told = [one["message"] for one in client.all("window/showMessage")]
         assert ["cannot be kept for the next start" in text for text in told] == [True]
+
+
+@pytest.mark.parametrize("how", ["while it is quiet", "as it ends"])
+async def test_room_again_keeps_what_could_not_be_written(
+    workspace: Path, replay: Replay, tmp_path: Path, how: str
+) -> None:
+    """docs/faults.md 22: what was said to be tried again is, also where nothing happens in the task any more."""
+    (workspace / "a.txt").write_text("one\n")
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
+    client = Client(workspace, settings=settings, storage=blocked)
+    async with client:
+        session = (await client.run())["sessionId"]
+        blocked.unlink()
+        if how == "while it is quiet":
+            while not list(blocked.glob("sessions/*.jsonl")):  # pytest's own limit ends it
+                await asyncio.to_thread(time.sleep, 0.05)
+            client.process.kill()
+            await client.process.wait()
+    async with Client(workspace, settings=settings, storage=blocked) as again:
+        opened = await again.request("agent/sessions/open", {"sessionId": session})
+        assert len(opened["edits"]["files"]) == 1
+
+
+DAMAGED = {
+    "a row that is none": '{"row":["t","never",0,0]}\n',
+    "a time that is none": '{"at":1.0,"phase":["running",1e300]}\n',
+    "a message that is none": '{"at":1.0,"messages":[0,[{"role":"user","content":"plain"}]]}\n',
+    "a plan that is none": '{"at":1.0,"plan":{"rounds":0,"version":"x","revision":null,"items":[]}}\n',
+    "brackets": "[" * 100_000 + "\n",
+}
+
+
+@pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
+async def test_a_damaged_file_hides_no_other_task(workspace: Path, replay: Replay, storage: Path, line: str) -> None:
+    """docs/faults.md 22: the others are there and listed, whatever one of them says."""
+    (workspace / "a.txt").write_text("one\n")
+    settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        session = (await client.run())["sessionId"]
+    good = storage / "sessions" / f"{session}.jsonl"
+    damaged = good.with_name("bad000000000.jsonl")
+    damaged.write_text(good.read_text() + line)
+    said = damaged.read_text()
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        rows = (await client.request("agent/sessions/list", {}))["sessions"]
+        assert session in [row["sessionId"] for row in rows]
+        opened = await client.request("agent/sessions/open", {"sessionId": session})
+        assert len(opened["edits"]["files"]) == 1
+        told = [one["message"] for one in client.all("window/showMessage")]
+        left = len(rows) == 2 or (damaged.read_text() == said and "cannot be read" in " ".join(told))
+        assert left, "neither there nor named"
 
 
 async def test_what_cannot_be_read_is_left_alone(workspace: Path, replay: Replay, storage: Path) -> None:

@@ -153,6 +153,33 @@ async def test_fault_40_what_was_signed_is_not_shown(at: At) -> None:
             assert "PRIVATE" not in str(client.log)
 
 
+async def test_fault_40_the_finest_log_tells_no_secret(at: At, capfd: pytest.CaptureFixture[str]) -> None:
+    """docs/faults.md 40: botocore logs what it signs, and errors quote headers; our own log is still there."""
+    secrets = {"AWS_ACCESS_KEY_ID": FakeBedrock.KEY, "AWS_SESSION_TOKEN": "PRIVATE-1"}
+    for odd in ({}, {"AWS_SESSION_TOKEN": "PRIVATE-2\nx: 1"}, {"AWS_BEARER_TOKEN_BEDROCK": "PRIVATE-3\nx: 1"}):
+        with FakeBedrock(DONE) as api:
+            async with at.signed_in(api, **{**secrets, "FAIRLEAD_LOG": "DEBUG", **odd}) as client:
+                assert (await client.run())["stopReason"] == ("error" if odd else "end_turn")
+                await client.error("workspace/executeCommand", "nope")
+                assert "PRIVATE" not in str(client.log)
+    told = capfd.readouterr().err
+    assert "INFO fairlead.lsp.rpc" in told
+    assert "PRIVATE" not in told and FakeBedrock.SECRET not in told
+
+
+async def test_fault_25_a_model_name_that_can_be_none(at: At) -> None:
+    """docs/faults.md 25: no fault of ours; the message names the setting."""
+    with FakeBedrock() as api:
+        async with at.signed_in(api) as client:
+            for name in ("x" * 100_000, "."):
+                settings = {"provider": "bedrock", "model": name, "baseUrl": api.url, "cloud": {"region": api.REGION}}
+                client.notify("workspace/didChangeConfiguration", {"settings": settings})
+                error = await failure(client)
+                assert (error["kind"], error["retryable"]) == ("invalid_request", False)
+                assert "setting model" in error["message"] and len(error["message"]) < 1000
+        assert api.arrived == []
+
+
 @pytest.mark.parametrize("cloud", CLOUDS)
 async def test_fault_17_18_19_what_passes_is_tried_again(at: At, cloud: Callable[..., FakeCloud]) -> None:
     """docs/faults.md 17 to 19: throttled, an error inside an answer, a cut stream; nothing is seen twice."""
@@ -217,6 +244,8 @@ async def test_fault_25_without_a_region_a_project_or_credentials(at: At) -> Non
     cases = [
         (there("bedrock"), "invalid_request", ("cloud.region", "AWS_REGION", "profile")),
         (there("bedrock", region="us east"), "invalid_request", ("“us east” is no region",)),
+        (there("bedrock", region="a" * 41), "invalid_request", ("is no region", "one is like us-east-1")),
+        (there("vertex", region="us_east5", project="p"), "invalid_request", ("one is like us-east5",)),
         (there("bedrock", region="us-east-1"), "auth", ("aws sso login", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")),
         (there("vertex"), "invalid_request", ("cloud.region", "CLOUD_ML_REGION")),
         (there("vertex", region="global"), "invalid_request", ("cloud.project", "ANTHROPIC_VERTEX_PROJECT_ID")),

@@ -133,3 +133,11 @@ async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFix
     said += [f"{record.getMessage()} {record.args!r} {record.exc_text}" for record in caplog.records]
     assert caplog.records
     assert not any("SECRET" in text for text in said)
+
+
+async def test_a_base_url_that_is_too_long_is_refused_in_few_words() -> None:
+    """Before any request, and without all of it."""
+    with pytest.raises(ModelError) as error:
+        AnthropicModel(endpoint(base_url="http://" + "x" * 100_000)).stream(asked())
+    assert error.value.kind == "invalid_request"
+    assert len(error.value.message) < 300

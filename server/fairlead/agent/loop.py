@@ -172,7 +172,7 @@ class _Run:
         """The loop itself (L1)."""
         for number in range(1, self.agent.limits.max_rounds + 1):
             reached = self.agent.limits.budget.reached(self.usage, self.cost, self.agent.clock() - self.began)
-            if reached is not None:
+            if reached is not None and number > 1:  # each run gets somewhere, however small its budget is
                 return self.ended("budget", f"Paused: {reached}. {ASKS_TO_GO_ON}")
             self.agent.emit(RoundStarted(number))
             reply = await self.answer()
@@ -304,6 +304,9 @@ class _Run:
             case "max_tokens":
                 hint = "The answer was cut off by the output limit (setting maxTokens). Follow up to let it go on."
                 return self.ended("max_tokens", f"{text}\n\n{hint}".strip())
+            case "pause_turn":
+                hint = f"Paused: the API itself paused the model's turn again and again. {ASKS_TO_GO_ON}"
+                return self.ended("max_turn_requests", f"{text}\n\n{hint}".strip())
             case "refusal":
                 hint = "The model refused to go on. Put the task in other words, or start a new one."
                 return self.ended("refusal", f"{text}\n\n{hint}".strip())

@@ -9,6 +9,7 @@ from typing import NoReturn, get_args
 import platformdirs
 
 from fairlead import __version__
+from fairlead.agent.messages import clean_text
 from fairlead.cli.demo import run_demo
 from fairlead.cli.options import GO_ON, DemoOptions, RunOptions
 from fairlead.cli.run import run_task
@@ -152,7 +153,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
     if record is not None and (record.is_dir() or not record.absolute().parent.is_dir()):
         fail(f"the recording cannot be written there: {given.record}")
     return RunOptions(
-        prompt=prompt,
+        prompt=clean_text(prompt),  # bytes that are no UTF-8 come from the shell as lone surrogates
         workspace=workspace.resolve(),
         storage=platformdirs.user_state_path("fairlead", appauthor=False) / "terminal",
         goes_on=given.goes_on,

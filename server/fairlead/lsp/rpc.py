@@ -119,7 +119,8 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
         """A request that came in the same moment begins first: only what has begun can end in good order."""
-        asyncio.get_running_loop().call_soon(super()._handle_cancel_notification, msg_id)
+        if isinstance(msg_id, int | str):  # no other can be a request's, and pygls looks it up in a dict
+            asyncio.get_running_loop().call_soon(super()._handle_cancel_notification, msg_id)
 
     def _answered(self, message: dict[str, Any]) -> None:
         answer = self._waiting.get(str(message.get("id")))

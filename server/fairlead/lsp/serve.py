@@ -16,7 +16,9 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 async def serve() -> int:
     """Serves one client over stdio until it leaves; returns the process's exit code."""
-    logging.basicConfig(stream=sys.stderr, level=os.environ.get("FAIRLEAD_LOG", "WARNING").upper(), format=LOG_FORMAT)
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=LOG_FORMAT)
+    # libraries log requests with their headers and addresses, so with their secrets: the level is our own loggers'
+    logging.getLogger("fairlead").setLevel(os.environ.get("FAIRLEAD_LOG", "WARNING").upper())
     # pygls logs every refused request with a traceback; what matters of it comes through report_server_error
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     server = AgentServer()
@@ -39,6 +41,7 @@ async def serve() -> int:
     await server.watcher.close()
     await server.sessions.close()
     await _settle()
+    server.sessions.keep()
     return code
 
 

@@ -50,6 +50,7 @@ _NO_ACCESS = {
         "cloud.region, cloud.project)."
     ),
 }
+_REGIONS = {"bedrock": "us-east-1", "vertex": "us-east5"}
 _NAMES = {
     "bedrock": "an inference profile's, like us.anthropic.claude-…-v1:0",
     "vertex": "like claude-…@20260901",
@@ -171,8 +172,9 @@ def _check_region(cloud: Cloud, region: str, others: str) -> None:
     """It becomes part of a host's name."""
     if not region:
         raise ModelError("invalid_request", f"No region of {cloud.label}. Set it in cloud.region, or in {others}.")
-    if not re.fullmatch(r"[a-z0-9-]+", region):
-        raise ModelError("invalid_request", f"“{region}” is no region of {cloud.label}; one is like us-east-1.")
+    if not re.fullmatch(r"[a-z0-9-]{1,40}", region):
+        said = f"“{region[:60]}” is no region of {cloud.label}; one is like {_REGIONS[cloud.provider]}."
+        raise ModelError("invalid_request", said)
 
 
 @contextmanager
@@ -191,8 +193,9 @@ def signing(cloud: Cloud) -> Iterator[None]:
             raise ModelError("network", message, retryable=True) from error
         message = f"No credentials for {cloud.label}: {_SIGN_IN[cloud.provider]} ({detail})"
         raise ModelError("auth", message) from error
-    except ValueError as error:  # a model's name that can be none
-        raise ModelError("invalid_request", f"{cloud.label} cannot be asked: {error}") from error
+    except (ValueError, importlib.import_module("httpx2").InvalidURL) as error:  # a model's name that can be none
+        check = f"Check the setting model (its names are {_NAMES[cloud.provider]}) and the credentials."
+        raise ModelError("invalid_request", f"{cloud.label} cannot be asked ({str(error)[:300]}). {check}") from error
 
 
 def _sign_in_errors(cloud: Cloud) -> tuple[type[Exception], ...]:

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 from fairlead.agent.errors import ModelError
 from fairlead.models.clouds import Cloud
 
+MAX_URL = 2000
+
 NO_KEY = (
     "No API key. In VS Code run “Agent: Set API Key”; in a terminal set ANTHROPIC_API_KEY. "
     "For a local model set a base URL (setting baseUrl, or ANTHROPIC_BASE_URL)."
@@ -53,11 +55,13 @@ class Endpoint:
             raise ModelError("auth", ODD_KEY)
         if not (self.base_url is None or _is_address(self.base_url)):
             raise ModelError(
-                "invalid_request", f"“{self.shown_url}” is no base URL; one is like http://localhost:11434."
+                "invalid_request", f"“{str(self.shown_url)[:200]}” is no base URL; one is like http://localhost:11434."
             )
 
 
 def _is_address(url: str) -> bool:
+    if len(url) > MAX_URL:
+        return False
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()

@@ -181,7 +181,7 @@ def _folded(folded: Folded, entry: Json) -> Folded:
     changed: Json = {name: read(entry[name]) for name, read in _READ.items() if name in entry}
     changed |= _read_plan(old, entry)
     if "phase" in entry:
-        changed["phase"], changed["updated"] = entry["phase"]
+        changed["phase"], changed["updated"] = values.read_phase(entry["phase"])
     if "record" in entry:
         changed["record"] = Record(_merged(old.record.by_place, entry["record"], values.read_evidence))
     if "inferred" in entry:
@@ -197,7 +197,7 @@ def _folded(folded: Folded, entry: Json) -> Folded:
         changed["steps"] = Steps(*(tuple(steps[number] for number in review[name]) for name in ("done", "undone")))
     if "messages" in entry:
         kept, further = entry["messages"]
-        changed["messages"] = (*old.messages[:kept], *further)
+        changed["messages"] = (*old.messages[:kept], *map(values.read_message, further))
     if "calls" in entry:
         changed["calls"] = MappingProxyType(_merged(old.calls, entry["calls"], lambda call: OpenCall(**call)))
     return Folded(replace(old, **changed), texts, steps)

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from fairlead.session.entries import Folded, Written, fold
 from fairlead.session.lock import Lock, Taken
 from fairlead.session.state import SessionState
-from fairlead.session.values import Json
+from fairlead.session.values import Json, read_time
 
 log = logging.getLogger(__name__)
 
@@ -87,9 +88,16 @@ class Journal:
             self._failed(error)
         return folded.state
 
-    def write(self, state: SessionState) -> None:
-        """Adds what has changed."""
-        if self._path is None or (self._again_at is not None and self._clock() < self._again_at):
+    @property
+    def behind(self) -> float | None:
+        """Where the last write failed: how many seconds until it is tried again. None where all is written."""
+        if self._path is None or self._again_at is None:
+            return None
+        return max(0.0, self._again_at - self._clock())
+
+    def write(self, state: SessionState, *, last: bool = False) -> None:
+        """Adds what has changed. The `last` time it is tried in any case."""
+        if self._path is None or (self.behind and not last):
             return
         if self._file is None:
             self._write_whole(state)
@@ -123,6 +131,14 @@ class Journal:
         self._close_file()
         if path is not None:
             _remove(path)
+        self.forget_lock()
+
+    def forget_lock(self) -> None:
+        """The lock goes with its file: there is no journal for it.
+
+        Raises:
+            OSError: the lock's file cannot be removed.
+        """
         if self._lock is not None:
             self._lock.remove()
             self._lock = None
@@ -233,6 +249,9 @@ class Journals:
         journal = Journal(path, _head(found.id, found.root), self.warn, self.clock, lock)
         try:
             return journal, journal.load()
+        except FileNotFoundError:
+            journal.forget_lock()
+            raise
         except (OSError, ValueError):
             journal.close()
             raise
@@ -291,12 +310,24 @@ def _lines(data: bytes) -> Iterator[Json]:
         ValueError: this is no journal of this format.
     """
     head, *lines = data.split(b"\n")
-    _root(json.loads(head))
+    _root(_json(head))
     for line in lines:
-        entry = json.loads(line)
+        entry = _json(line)
         if not isinstance(entry, dict):
             raise ValueError("a line is no entry")
         yield entry
+
+
+def _json(line: bytes) -> Any:
+    """A line's value.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    try:
+        return json.loads(line)
+    except RecursionError as error:
+        raise ValueError("a line is nested too deeply") from error
 
 
 def _root(head: object) -> str:
@@ -313,7 +344,7 @@ def _look(path: Path) -> Found:
         ValueError: it is no journal.
     """
     with path.open("rb") as file:
-        root = _root(json.loads(file.readline()))
+        root = _root(_json(file.readline()))
         now = os.fstat(file.fileno())
         file.seek(max(0, now.st_size - TAIL))
         last, _, torn = file.read().rpartition(b"\n")
@@ -322,10 +353,10 @@ def _look(path: Path) -> Found:
 
 def _at_rest(line: bytes) -> AtRest | None:
     try:
-        title, updated, completed, total = json.loads(line)["row"]
+        title, updated, completed, total = _json(line)["row"]
+        return AtRest(str(title), read_time(updated), int(completed), int(total))
     except (ValueError, KeyError, TypeError):  # another entry, or the end of a long one
         return None
-    return AtRest(title, updated, completed, total)
 
 
 def _written_at(path: Path) -> float:

@@ -30,6 +30,7 @@ class Keeper:
         self._calls: Calls = SessionState().calls
         self._told = self._reserved = 0
         self._output_due: asyncio.TimerHandle | None = None
+        self._again_due: asyncio.TimerHandle | None = None
 
     def restore(self, told: int) -> None:
         """Goes on counting events where another process was at the most."""
@@ -54,6 +55,25 @@ class Keeper:
         if not reserved:
             self._reserved = self._told + RESERVED
         self.journal.write(self._whole())
+        self._again_soon()
+
+    def _again_soon(self) -> None:
+        """What could not be written is tried again, also where nothing happens any more."""
+        wait = self.journal.behind
+        if wait is not None and self._again_due is None:
+            self._again_due = asyncio.get_running_loop().call_later(wait, self._again)
+
+    def _again(self) -> None:
+        self._again_due = None
+        self.keep()
+
+    def close(self) -> None:
+        """The process is about to end: what is still missing is written now or never."""
+        for due in (self._output_due, self._again_due):
+            if due is not None:
+                due.cancel()
+        self._output_due = self._again_due = None
+        self.journal.write(self._whole(), last=True)
 
     def tidy(self) -> None:
         """A good moment to write the journal anew, if that is worth it."""

@@ -132,8 +132,14 @@ class Sessions:
             Taken: another process has it.
             OSError, ValueError: its journal is gone, or cannot be read.
         """
+        workspace = self._host.workspace()
         journal, state = self._host.journals.open(found)
-        self._add(found.id, state.title, self._host.workspace(), journal, state.told).restore(state)
+        try:
+            self._add(found.id, state.title, workspace, journal, state.told).restore(state)
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+            journal.close()  # and is left as it is
+            self._sessions.pop(found.id, None)
+            raise ValueError(f"what it says does not fit together: {error!r}") from error
 
     def _pruned(self, resting: Sequence[Found]) -> list[Found]:
         """Those that are not too old and not too many; the others are gone for good."""
@@ -239,3 +245,8 @@ class Sessions:
     async def close(self) -> None:
         for session in self:
             await session.close()
+
+    def keep(self) -> None:
+        """Behind the end of all runs: what is not written yet is written now or never."""
+        for session in self:
+            session.keeper.close()

@@ -4,8 +4,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, astuple
 from itertools import groupby
-from typing import Any
+from typing import Any, get_args
 
+from fairlead.agent.messages import Message
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.undo import FileStep, Step
@@ -14,11 +15,42 @@ from fairlead.plan.evidence import CommandRun, Evidence
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import Wish
 from fairlead.session.feedback import Unheard
+from fairlead.session.state import Phase
 from fairlead.workspace.rejections import Rejected
 
 Json = dict[str, Any]
 NumberOf = Callable[[str | None], int | None]
 Texts = Mapping[int, str]
+
+
+# the end of the year 9999: what comes later is no time that a calendar knows
+LATEST = 253_402_300_799
+
+
+def read_time(value: Any) -> float:
+    """Seconds since the epoch.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LATEST:
+        raise ValueError("a time that is none")
+    return float(value)
+
+
+def read_phase(value: list[Any]) -> tuple[Phase, float]:
+    phase, updated = value
+    if phase not in get_args(Phase):
+        raise ValueError("a phase that is none")
+    return phase, read_time(updated)
+
+
+def read_message(value: Any) -> Message:
+    blocks = value["content"]
+    good = isinstance(blocks, list) and all(isinstance(block, dict) and "type" in block for block in blocks)
+    if value["role"] not in ("user", "assistant") or not good:
+        raise ValueError("a message that is none")
+    return value
 
 
 def items_json(items: tuple[PlanItem, ...]) -> list[Any]:
