@@ -192,19 +192,10 @@ export function workbenchVerbs({ page, until, act }) {
         page.locator(`[id="${(await findStatus(id)).id}"] .statusbar-item-label`).click(),
       ),
 
-    /** Shows a view container by its icon in the activity bar. */
+    /** Shows a view container. By its command: a click on its icon closes it where a loading window has just shown it. */
     showContainer: async (title) => {
-      const shown = containerIcon(title).and(page.locator(".checked"));
-      let [looks, clicked] = [0, 0];
-      // A window that is loading shows its container by itself, and a click on the icon of a shown one closes it.
-      await until(`the icon "${title}" in the activity bar`, async () => {
-        looks = (await shown.count()) ? Math.max(looks, 0) + 1 : Math.min(looks, 0) - 1;
-        if (looks < -3 && Date.now() - clicked > 4000) {
-          await containerIcon(title).locator(".action-label").click();
-          clicked = Date.now();
-        }
-        return looks > 3;
-      });
+      await runCommand(`View: Show ${title}`);
+      await until(`the container "${title}"`, () => containerIcon(title).and(page.locator(".checked")).count());
     },
 
     /** The badge on a container's icon: `{ text, label }`, or undefined where there is none. */
