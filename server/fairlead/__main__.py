@@ -19,7 +19,7 @@ def _run(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["serve"]:
         gc.disable()  # nothing of what is imported is garbage, and looking through it takes longer than the imports
-        import asyncio  # noqa: PLC0415
+        import asyncio  # noqa: PLC0415  at the top Ctrl-C would meet it before `main` can answer
 
         from fairlead.lsp.serve import serve  # noqa: PLC0415  the terminal's modules are no part of the server
 

@@ -6,12 +6,12 @@ import re
 import shutil
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from watchfiles import awatch
 
 from support.client import EDITOR, Client
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
@@ -380,8 +380,9 @@ async def test_room_again_keeps_what_could_not_be_written(
         session = (await client.run())["sessionId"]
         blocked.unlink()
         if how == "while it is quiet":
-            while not list(blocked.glob("sessions/*.jsonl")):  # pytest's own limit ends it
-                await asyncio.to_thread(time.sleep, 0.05)
+            async for _ in awatch(tmp_path, rust_timeout=200, yield_on_timeout=True):
+                if list(blocked.glob("sessions/*.jsonl")):
+                    break
             client.process.kill()
             await client.process.wait()
     async with Client(workspace, settings=settings, storage=blocked) as again:

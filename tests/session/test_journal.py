@@ -375,3 +375,15 @@ def test_fault_22_a_broken_off_round_gets_its_results() -> None:
     assert repaired((*kept, results, last), {}, 0.0) == (*kept, results, last)
     assert [one["role"] for one in repaired(begun[:1], {}, 0.0)] == ["user", "assistant"]
     assert repaired((), {}, 0.0) == ()
+
+
+def test_a_journal_that_is_gone_leaves_no_lock(tmp_path: Path) -> None:
+    """Another process deleted it a moment ago: asking for it makes nothing."""
+    kept = Journals(tmp_path)
+    journal = kept.new(ID, ROOT)
+    journal.write(SessionState("x", "running"))
+    (found,) = kept.found()
+    journal.delete()
+    with pytest.raises(FileNotFoundError):
+        kept.open(found)
+    assert list(tmp_path.iterdir()) == []
