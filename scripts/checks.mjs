@@ -11,10 +11,13 @@ import { exists, nodeProgram, pythonEnvironment, venvProgram } from "./process.m
  *   alone    true where it measures time or uses all cores: it runs after the others
  *   count    of its output: the tests passed and failed; without it the check counts as one test
  *   summary  a pattern of the output lines that are always shown
+ *   passing  a pattern of the lines that say what went well, left out where something failed
+ *   failure  a pattern of the lines that name what failed, told again at the end
  */
 export function checks({ pytest = [] } = {}) {
   const noClient = exists("client", "src") ? undefined : "no client/src yet";
-  const workers = String(Math.max(2, availableParallelism()));
+  // one more than there are cores, because a test waits for its server half of its time
+  const workers = String(availableParallelism() + 1);
   return [
     { name: "pyright", needs: ["python", "node"], ...node("pyright/index.js") },
     { name: "eslint", needs: ["node"], ...node("eslint/bin/eslint.js", "--max-warnings=0") },
@@ -37,6 +40,8 @@ export function checks({ pytest = [] } = {}) {
       alone: true,
       count: countWords,
       summary: /^=* ?(\d+ \w+, )*(\d+ \w+|no tests ran) in [\d.]+s\b.*$/,
+      passing: /^[.sxFE]+ +\[ *\d+%\]$/,
+      failure: /^(FAILED|ERROR) /,
       ...python("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", ...pytest),
     },
     {
@@ -46,6 +51,8 @@ export function checks({ pytest = [] } = {}) {
       alone: true,
       count: countWords,
       summary: /^\d+ (passed|failed|skipped)\b.*$/,
+      passing: /^ {2}ok {4}|^ +figure: /,
+      failure: /^ {2}FAIL {2}/,
       ...script("tests/editor/run.mjs"),
     },
   ];

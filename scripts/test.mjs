@@ -92,22 +92,20 @@ async function runOne(check) {
   const state = ok && failed === 0 ? "ok" : "FAILED";
   const took = seconds(start);
   say(`${state.padEnd(9)} ${check.name.padEnd(10)} ${took.padStart(8)}`);
-  const shown = state === "ok" ? summaryOf(check, output) : output.trimEnd();
-  if (shown) say(shown);
+  const lines = output.trimEnd().split(/\r?\n/);
+  const shown = lines.filter((line) => (state === "ok" ? check.summary?.test(line) : !check.passing?.test(line)));
+  if (shown.length > 0) say(shown.join("\n"));
+  const failures = state === "ok" ? [] : lines.filter((line) => check.failure?.test(line));
   const note = check.count && `${counted.passed} passed`;
-  return { name: check.name, state, took, passed: counted.passed, failed, note };
-}
-
-function summaryOf(check, output) {
-  if (check.summary === undefined) return "";
-  return output.split(/\r?\n/).filter((line) => check.summary.test(line)).join("\n");
+  return { name: check.name, state, took, passed: counted.passed, failed, failures, note };
 }
 
 function report(results, start) {
   say("\n----------------------------------------");
-  for (const { name, state, took = "", failed, note } of results) {
+  for (const { name, state, took = "", failed, failures = [], note } of results) {
     const counts = state === "FAILED" && note ? `${note}, ${failed} failed` : (note ?? "");
     say(`${name.padEnd(10)} ${state.padEnd(9)} ${took.padStart(8)}  ${counts}`.trimEnd());
+    for (const line of failures) say(`  ${line.trim()}`);
   }
   say(`${"all".padEnd(20)} ${seconds(start).padStart(8)}\n`);
   // Every check counts as one test, so that the line never says "0 failed" where the exit code says otherwise.

@@ -10,12 +10,14 @@ from hypothesis import HealthCheck, settings
 
 from support.client import Client
 from support.fake_api import FakeApi
+from support.server_process import ForkedServer
 
 KEY = "test-key"
 
 # what an example takes depends on the machine and on what else runs there; what it finds does not
 settings.register_profile("fairlead", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fairlead")
+ForkedServer.use()
 
 
 @pytest.fixture

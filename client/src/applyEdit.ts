@@ -47,7 +47,7 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
 /** What stands in the way of a change; VS Code would do it all the same, or not say why it does not. */
 function obstacle(change: Change): string | undefined {
   const uris = addresses(change);
-  const notebook = uris.find((uri) => vscode.workspace.notebookDocuments.some((other) => other.uri.toString() === uri.toString()));
+  const notebook = uris.find(isNotebook);
   if (notebook) return `${baseName(notebook)} is open as a notebook. Close it, then accept again.`;
   const [uri] = uris;
   const document = uri && openDocument(uri);
@@ -60,6 +60,13 @@ function obstacle(change: Change): string | undefined {
     return `${baseName(uri)} has unsaved changes that would be lost with it. Save or revert it, then accept again.`;
   }
   return undefined;
+}
+
+/** Whether a file is open as a notebook, or is being opened as one. */
+function isNotebook(uri: vscode.Uri): boolean {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  const opened = tabs.map(({ input }) => (input instanceof vscode.TabInputNotebook ? input.uri : undefined));
+  return [...opened, ...vscode.workspace.notebookDocuments.map((other) => other.uri)].some((other) => other?.toString() === uri.toString());
 }
 
 function addresses(change: Change): vscode.Uri[] {

@@ -68,13 +68,15 @@ export class PlanView extends DrawnTree<PlanNode> {
   protected rows(node: PlanNode | undefined): PlanNode[] {
     const session = this.store.active;
     if (!session) return [];
-    if (node) return nodesBelow(session, node, relative);
-    const nodes = planNodes(session);
+    return node ? nodesBelow(session, node, relative) : planNodes(session);
+  }
+
+  protected override shown(nodes: readonly PlanNode[], below: PlanNode | undefined): void {
+    if (below) return;
     const steps = nodes.filter((other) => other.kind === "item");
-    this.current = session.running ? steps.find(({ item }) => item.status === "in_progress") : undefined;
+    this.current = this.store.active?.running ? steps.find(({ item }) => item.status === "in_progress") : undefined;
     if (!this.current) this.clock.rest();
     this.count();
-    return nodes;
   }
 
   protected decorate(): void {

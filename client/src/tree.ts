@@ -1,4 +1,5 @@
-// What the tree views have in common: drawn anew from the store, seldom enough.
+// What the tree views have in common: drawn anew from the store, where a row is another one than before. A click on a row
+// that VS Code draws anew in that moment is lost, so what looks the same and does the same is left alone.
 
 import * as vscode from "vscode";
 import { coalesced } from "./coalesced";
@@ -11,8 +12,12 @@ export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, 
   private readonly unsubscribe: () => void;
   private readonly redraw = coalesced(() => {
     this.decorate();
+    const now = JSON.stringify(this.withBelow());
+    if (now === this.drawn) return;
+    this.drawn = now;
     this.changed.fire(undefined);
   });
+  private drawn = "";
   private asked = false;
 
   protected constructor(
@@ -30,8 +35,11 @@ export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, 
 
   abstract getTreeItem(node: Node): vscode.TreeItem;
 
-  /** The rows below one, or the top ones. */
+  /** The rows below one, or the top ones: all that is shown of them and all that their commands go by. */
   protected abstract rows(node: Node | undefined): Node[];
+
+  /** The rows were handed out, below one or the top ones. */
+  protected shown?(rows: readonly Node[], below: Node | undefined): void;
 
   /** What stands around the rows: description, message, badge. */
   protected abstract decorate(): void;
@@ -44,10 +52,16 @@ export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, 
         this.changed.fire(undefined);
       }, 0);
     }
-    return this.rows(node);
+    const rows = this.rows(node);
+    this.shown?.(rows, node);
+    return rows;
   }
 
-  /** Draws all rows anew, soon. */
+  private withBelow(node?: Node): unknown[] {
+    return this.rows(node).map((row) => [row, this.withBelow(row)]);
+  }
+
+  /** Draws the rows anew, soon, where one is another than before. */
   protected drawAgain(): void {
     this.redraw.schedule();
   }

@@ -67,7 +67,8 @@ test("two windows on one folder: each has its own run and its own proposals", as
     const other = await openPage(code.url, { name: "two-windows-other", logs: code.logs });
     await runTask(page, "In the first window");
     await page.toast("Proposed.");
-    assert.match(await other.welcome("Plan").catch(() => "Give the agent a task"), /Give the agent a task/);
+    await other.showContainer("Agent");
+    assert.match(await other.welcome("Plan"), /Give the agent a task/);
     await runTask(other, "In the second window");
     await other.toast("Proposed.");
     assert.equal(serverPids(code).length, 2);

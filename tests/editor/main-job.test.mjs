@@ -112,7 +112,7 @@ editorTest("the rest is accepted: bytes on disk, a new file in a new folder, not
   assert.equal(fs.readFileSync(path.join(workspace, "docs/note ü.md"), "utf8"), "# Note\n");
   assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
   await page.until("no badge", async () => (await page.viewBadge("Agent")) === undefined);
-  await page.until("the settled diff closed", async () => !(await page.tabs()).some((tab) => tab.label.startsWith("hello.py")));
+  await page.until("the settled diff closed", async () => !(await page.tabs()).some((tab) => tab.label.startsWith("hello.py (")));
   await page.until("nothing unsaved", async () => (await page.tabs()).every((tab) => !tab.dirty));
 });
 

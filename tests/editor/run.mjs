@@ -35,13 +35,13 @@ process.env.FAIRLEAD_BROWSER_ENDPOINT = browser.endpoint;
 log(`VS Code ${vscodeVersion} in ${browser.name}`);
 const began = Date.now();
 
-// What failed in a window is tried once more in a new one, and told: a busy machine may lose a click or a hover, but what
-// is broken fails again.
-await play(files);
+// What failed in a window is tried once more in a new one that has the machine to itself, and told: a busy machine may
+// lose a click or a hover, but what is broken fails again.
+await play(files, Number(values.concurrency ?? Math.min(4, os.availableParallelism())));
 const again = files.filter((file) => results.get(file)?.failed);
 if (again.length && !values.grep) {
   log(`  again ${again.map((file) => path.basename(file)).join(", ")}`);
-  await play(again);
+  await play(again, 1);
 }
 
 await browser.stop();
@@ -63,13 +63,12 @@ async function prepare() {
   }
 }
 
-/** Plays files, some at once, and puts what came of each in place of what is known of it. */
-async function play(these) {
+/** Plays files, so many at once, and puts what came of each in place of what is known of it. */
+async function play(these, lanes) {
   const waiting = [...these];
   const lane = async () => {
     for (let file = waiting.shift(); file; file = waiting.shift()) results.set(file, await playFile(file));
   };
-  const lanes = Number(values.concurrency ?? Math.min(4, os.availableParallelism()));
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 

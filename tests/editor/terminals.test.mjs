@@ -7,7 +7,8 @@ const PLAN = "Plan";
 const server = { bash: { command: "echo listening; sleep 600", background: true } };
 const editorTest = useAgent(
   [
-    { calls: [plan(["Run it", "in_progress", "Running it"]), bash("printf '\\033[31mred\\033[0m one\\n'; sleep 4; echo two; exit 3")] },
+    { calls: [plan(["Run it", "in_progress", "Running it"]), bash("printf '\\033[31mred\\033[0m one\\n'; sleep 300")] },
+    { calls: [bash("echo two; exit 3")] },
     { calls: [server] },
     { text: "It runs." },
     { calls: [bash("trap '' TERM; echo stubborn; sleep 300")] },
@@ -27,28 +28,31 @@ const shows = (page, text) =>
     return text.test(words) && words;
   });
 
-editorTest("a command that runs can be watched, with its colours, and says how it ended", async ({ page }) => {
+editorTest("a command that runs can be watched, with its colours, until it is stopped", async ({ page }) => {
   await page.showContainer("Agent");
   await runTask(page, "Run it");
-  await allow(page, "exit 3");
-  const running = row(await page.rows(PLAN, (rows) => row(rows, "exit 3") !== undefined), "exit 3");
-  assert.deepEqual([running.description, running.icon.includes("spin")], ["running", true]);
+  await allow(page, "sleep 300");
+  await page.rows(PLAN, (rows) => row(rows, "sleep 300")?.description === "running" && row(rows, "sleep 300").icon.includes("spin"));
   assert.equal(await page.page.locator(".xterm").count(), 0, "no terminal opens by itself");
-  await page.clickRow(PLAN, (other) => other === row([other], "exit 3"));
-  const live = await shows(page, /red one/);
-  assert.match(live, /in the workspace itself|in the sandbox/);
-  assert.doesNotMatch(live, /^two/m);
+  await page.clickRow(PLAN, (other) => other === row([other], "sleep 300"));
+  assert.match(await shows(page, /red one/), /in the workspace itself|in the sandbox/);
   const red = screen(page).locator("span", { hasText: /^red$/ });
-  assert.notEqual(await red.evaluate((span) => getComputedStyle(span).color), await screen(page).evaluate((rows) => getComputedStyle(rows).color));
-  await shows(page, /^two\s+\[exit 3 · \d/m);
+  const color = (element) => getComputedStyle(element).color;
+  await page.until("the word in another colour", async () => (await red.evaluate(color)) !== (await screen(page).evaluate(color)));
+  await page.runCommand("Agent: Stop");
+  await shows(page, /red one\s+\[stopped · \d/);
 });
 
-editorTest("what it wrote can be read again when it has ended", async ({ page }) => {
-  await page.rows(PLAN, (rows) => rows[0].label.startsWith("Allow")); // which moves the rows below it
-  await page.runCommand("Terminal: Kill the Active Terminal Instance");
-  await page.until("no terminal", async () => (await page.page.locator(".xterm").count()) === 0);
-  await page.clickRow(PLAN, (other) => other === row([other], "exit 3"));
-  await shows(page, /red one\s+two\s+\[exit 3/);
+editorTest("what a command wrote can be read when it has ended, with how it ended, and again", async ({ page }) => {
+  await followUp(page, "Go on");
+  await allow(page, "exit 3");
+  await page.rows(PLAN, (rows) => rows[0].label.startsWith("Allow") && rows[0].label.includes("sleep 600")); // which moves the rows below it
+  for (const [command, written] of [["exit 3", /two\s+\[exit 3 · \d/], ["sleep 300", /red one\s+\[stopped/]]) {
+    await page.runCommand("Terminal: Kill the Active Terminal Instance");
+    await page.until("no terminal", async () => (await page.page.locator(".xterm").count()) === 0);
+    await page.clickRow(PLAN, (other) => other === row([other], command));
+    await shows(page, written);
+  }
 });
 
 editorTest("a background command goes on behind the run, and is stopped from its row", async ({ page }) => {

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import stat
-import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from random import Random
 from urllib.parse import unquote_to_bytes
 
 from history.text import Dress, common_ends, one_end, split_lines, undress
+from support import server_process
 from support.client import EDITOR, Client, Json
 
 # of each position encoding: how it is written, and the bytes of a unit
@@ -66,10 +66,7 @@ class Editor(Client):
 
     async def start(self) -> None:
         with self.server_log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "fairlead", "serve",
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=log, env=self.env, limit=1 << 26,
-            )  # fmt: skip
+            self.process = await server_process.start(self.command, self.env, log.fileno())
         self._tasks.append(asyncio.ensure_future(self._read()))
 
     # what went over the wire, for a reproduction

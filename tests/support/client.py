@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
+
+from support import server_process
 
 Json = dict[str, Any]
 Answer = Callable[[Json], Any] | Callable[[Json], Awaitable[Any]]
@@ -67,7 +68,7 @@ class Client:
         storage: Path | None = None,
         restore: bool = True,
     ) -> None:
-        self.command = [sys.executable, "-m", "fairlead", "serve"]
+        self.command = server_process.SERVE
         self.storage, self.restore = storage, restore
         self.workspace = workspace
         self.settings = settings
@@ -88,7 +89,7 @@ class Client:
         self._waiting: dict[int, tuple[str, asyncio.Future[Any]]] = {}
         self._number = 0
         self._tasks: list[asyncio.Task[Any]] = []
-        self.process: asyncio.subprocess.Process
+        self.process: server_process.ServerProcess
         self.server: Json = {}
 
     async def __aenter__(self) -> Client:
@@ -112,10 +113,7 @@ class Client:
                 task.cancel()
 
     async def start(self) -> None:
-        self.process = await asyncio.create_subprocess_exec(
-            *self.command,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=self.env, limit=1 << 26,
-        )  # fmt: skip
+        self.process = await server_process.start(self.command, self.env)
         self._tasks.append(asyncio.ensure_future(self._read()))
 
     def initialize_params(self) -> Json:

@@ -43,8 +43,19 @@ export function editorVerbs({ page, until, act }) {
     });
   }
 
-  const buttons = buttonVerbs({ page, until, act });
+  const buttons = buttonVerbs({ page, act });
   const lens = (title, file) => (file ? entry(file) : group).locator(".codelens-decoration a", { hasText: title });
+
+  /** Clicks on a line and goes to its end; what comes to stand above it meanwhile, as a CodeLens, moves it away. */
+  async function clickLineIn(editor, text) {
+    const line = editor.locator(".view-line", { hasText: text }).first();
+    await line.click();
+    await page.keyboard.press("End");
+    await editor.locator(".cursors-layer .cursor").first().waitFor({ state: "attached", timeout: 500 });
+    const top = (element) => element.style.top;
+    const cursor = await editor.locator(".cursors-layer .cursor").first().evaluate(top);
+    if (cursor !== (await line.evaluate(top))) throw new Error("the cursor stands in another line");
+  }
 
   return {
     /** Every tab: `{ label, path, active, dirty, badge, preview }`. */
@@ -84,10 +95,7 @@ export function editorVerbs({ page, until, act }) {
 
     /** Puts the cursor at the end of a line in one side of the diff; the line is told by a part of its text. */
     clickDiffLine: (text, { side = "modified", file } = {}) =>
-      act(`the line "${text}" in the ${side} side`, async () => {
-        await diff(side, file).locator(".view-line", { hasText: text }).first().click();
-        await page.keyboard.press("End");
-      }),
+      act(`the line "${text}" in the ${side} side`, () => clickLineIn(diff(side, file), text)),
 
     /** The CodeLens titles in the active editor, in their order. */
     lenses: (wanted = (titles) => titles.length > 0) =>
@@ -134,10 +142,7 @@ export function editorVerbs({ page, until, act }) {
     },
     /** Puts the cursor at the end of a line of the active text editor; the line is told by a part of its text. */
     clickLine: (text) =>
-      act(`the line "${text}"`, async () => {
-        await textEditor.locator(".view-line", { hasText: text }).first().click();
-        await page.keyboard.press("End");
-      }),
+      act(`the line "${text}"`, () => clickLineIn(textEditor, text)),
     /** Types where the cursor is, whatever has the focus. */
     insertText: (text) => page.keyboard.insertText(text),
     /** Saves the active editor and waits until it is clean. */

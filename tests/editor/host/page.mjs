@@ -16,6 +16,7 @@ import { workbenchVerbs } from "./workbench-verbs.mjs";
 
 const ARTIFACTS = fileURLToPath(new URL("../.artifacts/", import.meta.url));
 const DEADLINE = 30_000;
+const MESSAGE = "a message was shown: ";
 
 let connection;
 
@@ -61,22 +62,19 @@ export async function openPage(
   const { browser } = await connect();
   const context = await browser.newContext({ viewport, colorScheme: theme, deviceScaleFactor: scale });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await context.addInitScript(mintKeys);
+  await context.addInitScript(tellMessages, MESSAGE);
   const blocked = new Set();
-  await context.route(
-    (address) => !isLocal(address),
-    (route) => {
-      blocked.add(new URL(route.request().url()).hostname);
-      return route.abort();
-    },
-  );
-  // VS Code asks its server for half of the key to its secrets. This server has none to give, and without an answer a
-  // reload would forget them, which a desktop does not.
-  await context.route("**/mint-key", (route) => route.fulfill({ body: Buffer.alloc(32, 1) }));
   const page = await context.newPage();
   page.setDefaultTimeout(2000);
   if (fonts) await addFonts(page, fonts);
   const said = [];
   page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
+  // browser.mjs leaves the browser no name but this machine's
+  page.on("requestfailed", (request) => {
+    const { hostname } = new URL(request.url());
+    if (request.failure()?.errorText === "net::ERR_NAME_NOT_RESOLVED") blocked.add(hostname);
+  });
   page.on("pageerror", (error) => said.push(`page error: ${error.stack}`));
   // A page with unsaved text asks before it closes.
   page.on("dialog", (dialog) => dialog.accept().catch(() => {}));
@@ -97,7 +95,7 @@ export async function openPage(
         error = caught;
         if (page.isClosed()) break;
       }
-      await pause(20);
+      await pause(40);
     } while (Date.now() < deadline);
     throw await failure(`waited ${timeout / 1000} s for ${what}`, error);
   }
@@ -118,7 +116,8 @@ export async function openPage(
     const last = cause ? [`(last: ${cause.message.split("\n")[0]})`] : [];
     const seen = await screen();
     const artifacts = await saveArtifacts(message);
-    const text = [message, ...last, "On the screen was:", seen, `Kept in ${artifacts}`].join("\n");
+    const told = said.filter((line) => line.includes(MESSAGE)).slice(-5);
+    const text = [message, ...last, "On the screen was:", seen, ...told, `Kept in ${artifacts}`].join("\n");
     return Object.assign(new Error(text, { cause }), { artifacts });
   }
 
@@ -191,6 +190,21 @@ export async function openPage(
   };
 }
 
-function isLocal({ protocol, hostname }) {
-  return protocol === "data:" || protocol === "blob:" || ["127.0.0.1", "localhost", "[::1]"].includes(hostname);
+/** In the page: writes every message that VS Code shows to its console, because most of them go away by themselves. */
+function tellMessages(prefix) {
+  const texts = (node) => node.querySelectorAll?.(".notification-list-item-message") ?? [];
+  new MutationObserver((changes) => {
+    for (const node of changes.flatMap(({ addedNodes }) => [...addedNodes]))
+      for (const { textContent } of texts(node)) if (textContent) console.info(prefix + textContent);
+  }).observe(document, { subtree: true, childList: true });
+}
+
+/**
+ * In the page: VS Code asks its server for half of the key to its secrets. This server has none to give, and without an
+ * answer a reload would forget them, which a desktop does not.
+ */
+function mintKeys() {
+  const { fetch } = window;
+  window.fetch = (resource, options) =>
+    String(resource.url ?? resource).endsWith("/mint-key") ? Promise.resolve(new Response(new Uint8Array(32).fill(1))) : fetch(resource, options);
 }

@@ -7,7 +7,7 @@ export function viewVerbs({ page, until, act }) {
   const pane = (view) =>
     page.locator(".pane").filter({ has: page.locator(".pane-header h3.title", { hasText: exactly(view) }) });
   const actions = (view) => pane(view).locator(".pane-header .actions");
-  const buttons = buttonVerbs({ page, until, act });
+  const buttons = buttonVerbs({ page, act });
 
   /** The rows of a view in their order; only those that are scrolled into sight exist. */
   function readRows(view) {
@@ -93,7 +93,7 @@ export function viewVerbs({ page, until, act }) {
     rowAction: (view, which, label) =>
       onRow(`the button "${label}"`, view, which, async (row) => {
         await row.hover();
-        await row.locator(`.actions .action-label[aria-label^="${label}"]`).click();
+        await buttons.click(row.locator(`.actions .action-label[aria-label^="${label}"]`));
       }),
     rowActions: async (view, which) => {
       const row = await until(`row ${which} in "${view}"`, () => locate(view, which));
@@ -101,17 +101,18 @@ export function viewVerbs({ page, until, act }) {
       return buttons.labels(row.locator(".actions"));
     },
     /** Chooses an entry of a row's context menu. */
-    rowMenu: async (view, which, label) => {
-      await onRow("the context menu", view, which, (row) => row.locator(".label-name").click({ button: "right" }));
-      await buttons.choose(label);
-    },
+    rowMenu: (view, which, label) =>
+      onRow(`the entry "${label}" in the menu`, view, which, (row) =>
+        buttons.choose(() => row.locator(".label-name").click({ button: "right" }), label),
+      ),
 
     /** The text of the hover over a row. */
     tooltip: async (view, which) => {
       const hover = page.locator(".workbench-hover-container .monaco-hover");
-      await page.mouse.move(0, 0);
-      await until("the end of another hover", async () => !(await hover.count()));
       return until(`the hover of row ${which} in "${view}"`, async () => {
+        // one that shows does not come again before the pointer was elsewhere
+        await page.mouse.move(0, 0);
+        if (await hover.count()) return undefined;
         await (await locate(view, which)).locator(".label-name").hover();
         await hover.last().waitFor();
         return (await hover.last().innerText()).trim();
