@@ -3,6 +3,7 @@
 
 import * as vscode from "vscode";
 import { coalesced } from "./coalesced";
+import { fingerprint } from "./fingerprint";
 import { type Change, type Store } from "./state";
 
 export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
@@ -12,7 +13,7 @@ export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, 
   private readonly unsubscribe: () => void;
   private readonly redraw = coalesced(() => {
     this.decorate();
-    const now = JSON.stringify(this.withBelow());
+    const now = fingerprint(this.withBelow());
     if (now === this.drawn) return;
     this.drawn = now;
     this.changed.fire(undefined);

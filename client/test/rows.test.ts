@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allRows, editRows, newName, pendingFiles, rowAbove, rowBeside, type EditRow } from "../src/editRows";
 import { duration, fullness, paid, short } from "../src/figures";
+import { fingerprint } from "../src/fingerprint";
 import { nodesBelow, planNodes, type PlanNode } from "../src/planNodes";
 import { planCount, stepRow } from "../src/planRows";
-import type { Edits, Plan, PlanItem, UsageEvent } from "../src/protocol";
+import type { Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
 import { onRows } from "../src/rowCommands";
 import { Store, type Session } from "../src/state";
 import { StepClock } from "../src/stepClock";
@@ -182,4 +183,25 @@ test("a command on a row that has just been drawn anew does nothing to another o
   const { accept } = onRows({ accept: (row?: string) => did.push(row ?? "what is in front") }, () => did.push("gone"));
   for (const given of [["a row"], [undefined], [undefined, []], []]) (accept as (...given: unknown[]) => unknown)(...given);
   assert.deepEqual(did, ["a row", "gone", "gone", "what is in front"]);
+});
+
+test("rows are the same until something of them is another, however many know of one file", () => {
+  const drawn = (given: readonly Session[]): string => fingerprint(allRows(given, relative));
+  const before = drawn(sessions("a", "b"));
+  assert.equal(drawn(sessions("a", "b")), before);
+  assert.notEqual(drawn(sessions("b", "a")), before);
+  const edits = params<Edits>("edits");
+  for (const { uri } of edits.files) {
+    const other = edits.files.map((file) => (file.uri === uri ? { ...file, additions: file.additions + 1 } : file));
+    const store = new Store();
+    store.begin("a", "Task a");
+    store.setEdits({ ...edits, sessionId: "a", files: other });
+    assert.notEqual(drawn([...store.reviewable]), drawn(sessions("a")), uri);
+  }
+  const [file] = edits.files.filter(({ hunks }) => hunks.length > 0);
+  assert.ok(file?.hunks[0]);
+  const store = new Store();
+  store.begin("a", "Task a");
+  store.setEdits({ ...edits, sessionId: "a", files: [{ ...file, hunks: Array.from({ length: 2000 }, () => ({ ...file.hunks[0] }) as Hunk) }] });
+  assert.ok(drawn([...store.reviewable]).length < 5 * JSON.stringify(store.active?.edits).length);
 });
