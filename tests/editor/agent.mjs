@@ -47,6 +47,16 @@ export async function followUp(page, prompt) {
   await page.fillInput(prompt);
 }
 
+/** Waits until the conversation's page says all of this; returns its text. */
+export function conversationSays(page, parts) {
+  return page.until(`the conversation with ${parts.join(", ")}`, async () => {
+    const text = await page.webview().locator("body").innerText();
+    const missing = parts.filter((part) => !text.includes(part));
+    if (missing.length > 0) throw new Error(`not there: ${missing.join(", ")}`);
+    return text;
+  });
+}
+
 /** Takes a picture for a person to look at, where FAIRLEAD_EDITOR_PICTURES names a folder for them. */
 export async function picture(page, name) {
   const folder = process.env.FAIRLEAD_EDITOR_PICTURES;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { bash, edit, plan, runTask, useAgent, write } from "./agent.mjs";
+import { bash, conversationSays, edit, plan, runTask, useAgent, write } from "./agent.mjs";
 
 const before = ["def greet(name):", '    return "Hello, " + name', "", "", "def part(name):", '    return "Bye, " + name', "", "", 'print(greet("world"))', ""].join("\n");
 
@@ -118,14 +118,10 @@ editorTest("the rest is accepted: bytes on disk, a new file in a new folder, not
 
 editorTest("the conversation is a page that can be read, with links to files", async ({ page }) => {
   await page.runCommand("Agent: Show Conversation");
-  const text = page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
-  await text.locator("h1", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 30_000 });
-  const body = await text.locator("body").innerText();
-  for (const part of ["A recorded conversation plays the model", "I make a plan.", "Thinking", "Read hello.py", "old_text not found", "echo gate", "All three steps are done."]) {
-    assert.ok(body.includes(part), `“${part}” in the conversation`);
-  }
-  assert.ok(!body.includes("First the file, then the plan."), "thinking is folded");
-  await text.locator("a", { hasText: "Read hello.py" }).first().click();
+  await page.webview().locator("h1", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 30_000 });
+  const parts = ["A recorded conversation plays the model", "I make a plan.", "Thinking", "Read hello.py", "old_text not found", "echo gate", "All three steps are done."];
+  assert.ok(!(await conversationSays(page, parts)).includes("First the file, then the plan."), "thinking is folded");
+  await page.webview().locator("a", { hasText: "Read hello.py" }).first().click({ timeout: 30_000 });
   await page.tab("hello.py");
 });
 

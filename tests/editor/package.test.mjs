@@ -54,8 +54,7 @@ test("without a Python it shows a page that says what was tried and how to get o
     await runTask(editor.page, "Anything");
     const { buttons } = await editor.page.toast("Fairlead needs Python 3.11 or newer.");
     assert.deepEqual(buttons, ["Try Again", "Choose Interpreter…"]);
-    const text = editor.page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
-    await text.locator("code", { hasText: "python3: not found" }).waitFor({ timeout: 30_000 });
+    await editor.page.webview().locator("code", { hasText: "python3: not found" }).waitFor({ timeout: 30_000 });
   } finally {
     await editor.close();
   }

@@ -27,7 +27,6 @@ const editorTest = useAgent(
 const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
 const find = (rows, label) => rows.find((row) => row.label === label);
 const bar = (page) => page.page.locator(".pane", { has: page.page.locator("h3.title", { hasText: /^Plan$/ }) }).locator(".monaco-progress-container.active");
-const conversation = (page) => page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
 
 /** Presses a row's button, until the row is gone, as another hand would: the focus and the pointer stay where they are. */
 async function pressFromAfar(page, row, label) {
@@ -104,7 +103,7 @@ editorTest("the agent asks for the editor's problems; where a file is not open i
   await page.toast("I looked.");
   await page.runCommand("Agent: Show Conversation");
   // the results are folded
-  const body = () => conversation(page).locator("body").textContent();
+  const body = () => page.webview().locator("body").textContent();
   await page.until("the problems", async () => /bad\.json:1:\d+ error /.test(await body()));
   assert.match(await body(), /The editor shows no problems there\. It may not look at files that are not open\.\s+\(Without your proposed edits of a\.txt/);
 });

@@ -41,7 +41,7 @@ editorTest("without a plan the rows are what the agent was seen doing, as inferr
 editorTest("a step shows what stands behind it, and a tick without anything says so", async ({ page }) => {
   await page.rows(PLAN, has("Allow: echo wait"));
   await allow(page, "echo wait");
-  const rows = await page.rows(PLAN, (all) => has("Allow: false")(all) && has("echo wait")(all));
+  const rows = await page.rows(PLAN, (all) => has("Allow: false")(all) && (find(all, "echo wait")?.description.startsWith("exit 0") ?? false));
   const claimed = find(rows, "Think about it");
   assert.deepEqual([claimed.icon, claimed.description, claimed.name], ["pass", "nothing on record", "Think about it, done, nothing on record"]);
   const current = find(rows, "Change a.txt");
@@ -49,7 +49,6 @@ editorTest("a step shows what stands behind it, and a tick without anything says
   assert.match(current.description, /^Changing a\.txt/);
   assert.deepEqual([find(rows, "a.txt").level, find(rows, "a.txt").description], [2, "to review"]);
   assert.deepEqual([find(rows, "echo wait").icon, find(rows, "echo wait").level], ["check", 2]);
-  assert.match(find(rows, "echo wait").description, /^exit 0/);
 });
 
 editorTest("the time of the running step goes on", async ({ page }) => {

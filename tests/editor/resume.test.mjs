@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, plan, picture, runTask, useAgent } from "./agent.mjs";
+import { edit, picture, plan, runTask, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
 const SESSIONS = "Sessions";
@@ -52,7 +52,6 @@ editorTest("with everything decided it is still listed in the next window, with 
   await page.rows(SESSIONS, described("0/2"));
   await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
   await page.runCommand("Agent: Show Conversation");
-  const shown = page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
-  await shown.locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 30_000 });
   await picture(page, "at-rest");
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, plan, picture, runTask, useAgent } from "./agent.mjs";
+import { edit, picture, plan, runTask, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
 const SESSIONS = "Sessions";
@@ -21,7 +21,6 @@ const editorTest = useAgent(
 );
 const find = (rows, label) => rows.find((row) => row.label === label);
 const described = (label, ...parts) => (rows) => parts.every((part) => find(rows, label)?.description.includes(part));
-const conversation = (page) => page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
 
 editorTest("the view is there, closed, and lists a task once there is one", async ({ page }) => {
   await page.showContainer("Agent");
@@ -47,7 +46,7 @@ editorTest("a word to the agent is told to the run that is shown", async ({ page
   await page.fillInput("Be polite", { title: "Agent: Tell the Agent (“The second task”)" });
   await page.until("that it will be heard", async () => (await page.page.locator(".statusbar").innerText()).includes("will hear you after this step"));
   await page.runCommand("Agent: Show Conversation");
-  await conversation(page).locator("p", { hasText: "Be polite" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("p", { hasText: "Be polite" }).waitFor({ timeout: 30_000 });
 });
 
 editorTest("the run that is shown comes to its end, and the other one is as it was", async ({ page }) => {
@@ -57,8 +56,8 @@ editorTest("the run that is shown comes to its end, and the other one is as it w
   assert.equal(find(rows, "The second task").icon, "pass");
   assert.match(find(rows, "The first task").description, /^waits for you · 0\/2 · 1 file/);
   await page.until("the count", async () => (await page.viewDescription(PLAN)) === "2/2");
-  await conversation(page).locator("p", { hasText: "Both are done." }).waitFor({ timeout: 30_000 });
-  await conversation(page).locator("body", { hasText: "Heard what you said." }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("p", { hasText: "Both are done." }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("body", { hasText: "Heard what you said." }).waitFor({ timeout: 30_000 });
 });
 
 editorTest("a click shows the other session: plan, proposals first, and the conversation that is open", async ({ page }) => {
@@ -66,7 +65,7 @@ editorTest("a click shows the other session: plan, proposals first, and the conv
   await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
   await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
   await page.rows(CHANGES, (rows) => rows[0]?.label === "The first task");
-  await conversation(page).locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
   const rows = await page.rows(SESSIONS, (all) => find(all, "The first task").name.includes("shown"));
   assert.ok(!find(rows, "The second task").name.includes("shown"));
   await picture(page, "switched");
@@ -109,7 +108,7 @@ editorTest("after a reload of the window the other session is there with its con
   const rows = await page.rows(SESSIONS, described("The first task", "0/2", "1 file"));
   assert.match(rows[0].name, /^The first task, shown/);
   await page.runCommand("Agent: Show Conversation");
-  await conversation(page).locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
-  await conversation(page).locator("p", { hasText: "todo" }).waitFor({ timeout: 30_000 });
-  assert.equal(await conversation(page).locator("blockquote", { hasText: "The first task" }).count(), 1);
+  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("p", { hasText: "todo" }).waitFor({ timeout: 30_000 });
+  assert.equal(await page.webview().locator("blockquote", { hasText: "The first task" }).count(), 1);
 });
