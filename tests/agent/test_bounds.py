@@ -1,0 +1,136 @@
+"""What ends a run that gets nowhere or costs too much (docs/plan.md L10, L14): repeated calls, budgets, idle rounds."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.turns import DONE, PLAN, Connect, results, say
+from support.fake_api import Call, FakeApi
+
+
+async def test_l10_the_same_call_twice_is_not_run_again(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L10: the second of two equal calls gets an explaining error; reading again is allowed."""
+    write = Call("write_file", {"path": "a.txt", "content": "same"})
+    (workspace / "a.txt").write_text("same")
+    read = Call("read_file", {"path": "a.txt"})
+    with FakeApi(turns=[say(write), say(write), say(read), say(read), DONE]) as api:
+        async with connect(api) as client:
+            await client.run()
+        assert "nothing was proposed" in results(api, 1)[0]["content"]
+        assert "the same call was made just before" in results(api, 2)[0]["content"]
+        assert [results(api, n)[0]["content"] for n in (3, 4)] == ["same", "same"]
+        assert api.refusals == []
+
+
+async def test_l10_a_change_in_between_clears_the_memory(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L10: a file, the plan, or the person's input changed in between, so the call may run again."""
+    (workspace / "a.txt").write_text("1")
+    search = Call("write_file", {"path": "a.txt", "content": "1"})
+    plan, other = Call("todo", {"items": PLAN}), Call("write_file", {"path": "b.txt", "content": "2"})
+    with FakeApi(turns=[say(search), say(plan), say(search), say(other), say(search), DONE]) as api:
+        async with connect(api) as client:
+            await client.run()
+        texts = [results(api, n)[0]["content"] for n in (1, 3, 5)]
+        assert all("nothing was proposed" in text for text in texts)
+        assert api.refusals == []
+
+
+@pytest.mark.parametrize(
+    "call", [Call("search", {"pattern": "x"}), Call("fly", {}), Call("bash", {"command": "true"})], ids=lambda c: c.name
+)
+async def test_l10_fault_23_the_same_call_again_and_again_stops_the_run(connect: Connect, call: Call) -> None:
+    """docs/plan.md L10, docs/faults.md 23: twenty times the same call, exempt ones too: stopped, with the reason."""
+    with FakeApi(turns=[say(call) for _ in range(20)]) as api:
+        async with connect(api, answers={"agent/approve": lambda _: {"option": "allow_once"}}) as client:
+            result = await client.run()
+            assert result["stopReason"] == "loop"
+            assert "same call" in result["message"]
+            assert len(api.requests) == 5
+            api.push(DONE)
+            assert len(client.events("run_finished")) == 1
+        assert api.refusals == []
+
+
+async def test_l10_the_session_goes_on_after_a_loop(connect: Connect) -> None:
+    """docs/plan.md L10: the history of a stopped run is valid, so the next prompt works."""
+    with FakeApi(
+        turns=[say(Call("search", {"pattern": "x"}), Call("search", {"pattern": "y"})) for _ in range(1)]
+    ) as api:
+        for _ in range(5):
+            api.push(say(Call("search", {"pattern": "x"})))
+        async with connect(api) as client:
+            first = await client.run()
+            assert first["stopReason"] == "loop"
+            api_turns_left = 6 - len(api.requests)
+            assert api_turns_left == 0
+            api.push(DONE)
+            again = await client.run("And now?", sessionId=first["sessionId"])
+            assert again["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l14_a_budget_of_tokens_pauses_the_run(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L14: which bound and by how much; the next prompt goes on with a fresh budget."""
+    look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 600}) for n in range(3)]
+    with FakeApi(turns=look) as api:
+        async with connect(api, settings={"budget": {"tokens": 1000}}) as client:
+
+            async def state() -> str:
+                return (await client.request("agent/sessions/list", {}))["sessions"][0]["state"]
+
+            first = await client.run()
+            assert first["stopReason"] == "budget"
+            assert "the budget is 1,000 (setting budget.tokens)" in first["message"]
+            assert len(api.requests) == 2
+            assert await state() == "paused"
+            api.push(DONE)
+            assert (await client.run("continue", sessionId=first["sessionId"]))["stopReason"] == "end_turn"
+            assert await state() == "idle"
+        assert api.refusals == []
+
+
+async def test_l14_a_budget_of_cost_pauses_the_run(connect: Connect) -> None:
+    """docs/plan.md L14: in US dollars, as the price list has them."""
+    look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 100_000}) for n in range(3)]
+    settings = {"model": "claude-sonnet-5-5", "budget": {"costUsd": 0.35}, "contextTokens": 1_000_000}
+    with FakeApi(turns=look) as api:
+        async with connect(api, settings=settings) as client:
+            result = await client.run()
+        assert result["stopReason"] == "budget"
+        assert "it has cost $0.40, and the budget is $0.35 (setting budget.costUsd)" in result["message"]
+
+
+async def test_l14_each_run_gets_somewhere(connect: Connect) -> None:
+    """docs/plan.md L14: a budget that is used up at once still lets each prompt make a round."""
+    look = [say(Call("search", {"pattern": f"x{n}"})) for n in range(2)]
+    with FakeApi(turns=[*look, DONE]) as api:
+        async with connect(api, settings={"budget": {"minutes": 0.00001}}) as client:
+            first = await client.run()
+            again = {"sessionId": first["sessionId"]}
+            assert first["stopReason"] == "budget" and "setting budget.minutes" in first["message"]
+            assert (await client.run("continue", **again))["stopReason"] == "budget"
+            assert (await client.run("continue", **again))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l14_rounds_that_lead_nowhere_pause_the_run(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L14: the same looks in turn, again and again; other looks are no reason to stop."""
+    searches = [say(Call("search", {"pattern": f"x{n}"})) for n in range(6)]
+    in_turn = [say(Call("search", {"pattern": f"x{n % 2}"})) for n in range(6)]
+    with FakeApi(turns=[*searches, *in_turn]) as api:
+        async with connect(api, settings={"loop": {"maxIdleRounds": 4}}) as client:
+            result = await client.run()
+        assert result["stopReason"] == "loop"
+        assert "for 4 rounds nothing was proposed or found out" in result["message"]
+        assert len(api.requests) == 6 + 4
+        assert api.refusals == []
+
+
+async def test_l14_the_same_error_again_and_again_pauses_the_run(connect: Connect) -> None:
+    """docs/plan.md L14: also where each call is another one."""
+    with FakeApi(turns=[say(Call("fly", {"to": n})) for n in range(9)]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+        assert result["stopReason"] == "loop"
+        assert "the same error came 5 rounds in a row: Unknown tool: fly" in result["message"]
+        assert api.refusals == []

@@ -1,0 +1,114 @@
+"""What the end of an answer means for the run: cut, paused, refused, broken off (docs/plan.md L13)."""
+
+from pathlib import Path
+
+from agent.turns import DONE, Connect, notes, results, say
+from support.fake_api import Call, Cut, FakeApi, MaxTokensCut, Text
+
+
+async def test_l13_fault_15_a_call_cut_by_max_tokens_is_not_run(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L13, docs/faults.md 15: a whole first call is not run either; the model is told and goes on."""
+    cut = say(
+        Text("I write."),
+        Call("write_file", {"path": "whole.txt", "content": "x"}),
+        Call("bash", {"command": "touch made.txt && echo a long command that is cut"}),
+    )
+    with FakeApi(turns=[MaxTokensCut(cut, json_chars=30), DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert client.last("agent/edits") is None
+            assert client.all("agent/approve") == []
+        assert result["stopReason"] == "end_turn"
+        assert ["cut off by the output limit" in block["content"] for block in results(api, 1)] == [True, True]
+        assert list(workspace.iterdir()) == []
+        assert api.refusals == []
+
+
+async def test_l13_an_answer_that_is_cut_again_and_again_ends_the_run(connect: Connect) -> None:
+    """docs/plan.md L13: bounded; the stop reason says that it was not finished."""
+    cut = MaxTokensCut(say(Call("write_file", {"path": "a", "content": "x" * 50})), json_chars=20)
+    with FakeApi(turns=[cut] * 5) as api:
+        async with connect(api) as client:
+            result = await client.run()
+        assert result["stopReason"] == "max_tokens"
+        assert len(api.requests) == 3
+        assert api.refusals == []
+
+
+async def test_l13_text_cut_by_max_tokens_goes_on_once(connect: Connect) -> None:
+    """docs/plan.md L13: it is asked to go on where it stopped, and the run's message is the whole of it."""
+    cut = say(Text("It goes on and"), stop_reason="max_tokens")
+    with FakeApi(turns=[cut, say(Text(" comes to its end."))]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+        assert (result["stopReason"], result["message"]) == ("end_turn", "It goes on and comes to its end.")
+        assert "cut off by the output limit" in notes(api, 1)[0]
+        assert api.refusals == []
+
+
+async def test_l13_text_cut_by_max_tokens_is_not_finished_work(connect: Connect) -> None:
+    """docs/plan.md L13: cut a second time, the run ends and says why."""
+    with FakeApi(turns=[say(Text("It goes on and"), stop_reason="max_tokens")] * 2) as api:
+        async with connect(api) as client:
+            result = await client.run()
+        assert result["stopReason"] == "max_tokens"
+        assert "cut off" in result["message"]
+        assert api.refusals == []
+
+
+async def test_l13_a_turn_that_pauses_goes_on(connect: Connect) -> None:
+    """docs/plan.md L13: `pause_turn` is no end."""
+    with FakeApi(turns=[say(Text("A moment."), stop_reason="pause_turn"), DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+        assert (result["stopReason"], len(api.requests), api.refusals) == ("end_turn", 2, [])
+
+
+async def test_l13_a_turn_that_pauses_again_and_again_pauses_the_run(connect: Connect) -> None:
+    """docs/plan.md L13: what was said stands in the message, and a further prompt goes on."""
+    paused = say(Text("A moment."), stop_reason="pause_turn")
+    with FakeApi(turns=[paused, paused, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], result["error"]) == ("max_turn_requests", None)
+            assert result["message"].startswith("A moment.A moment.\n\nPaused: the API itself paused")
+            assert (await client.run("continue", sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l13_a_stop_reason_of_the_future_is_an_error_that_names_it(connect: Connect) -> None:
+    """docs/plan.md L13: its calls are not run, its text is no finished work, and the session goes on."""
+    odd = say(Text("Hm."), stop_reason="became_bored")
+    calling = say(Call("write_file", {"path": "a", "content": "x"}), stop_reason="became_bored")
+    with FakeApi(turns=[calling, odd, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], "became_bored" in result["message"]) == ("error", True)
+            assert client.last("agent/edits") is None
+            assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l13_a_refusal_says_what_to_do(connect: Connect) -> None:
+    """docs/plan.md L13: the model's words and what helps; the session goes on."""
+    with FakeApi(turns=[say(Text("I cannot."), stop_reason="refusal"), DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert result["stopReason"] == "refusal"
+            assert result["message"].startswith("I cannot.") and "other words" in result["message"]
+            assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l13_fault_16_a_stream_that_ends_early_is_asked_for_again(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L13, docs/faults.md 16: a clean end before message_stop runs nothing; the retry recovers."""
+    write = say(Text("Now."), Call("write_file", {"path": "a.txt", "content": "x"}))
+    events = len(["message_start", "ping", "start", "delta", "stop", "start", "delta", "delta", "stop"])
+    with FakeApi(turns=[Cut(write, after=events, how="close"), write, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert len(client.events("retry")) == 1
+            assert client.text() == "Now.Done."
+            assert len(client.events("tool_started")) == 1
+        assert result["stopReason"] == "end_turn"
+        assert api.refusals == []

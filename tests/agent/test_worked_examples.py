@@ -1,0 +1,105 @@
+"""Whole tasks from the prompt to the accepted files: the worked examples, and one in Chinese."""
+
+from pathlib import Path
+
+from agent.turns import DONE, PLAN, Connect, results, say
+from support.fake_api import Call, FakeApi, Text
+
+
+async def test_the_worked_example_of_a_refactoring(connect: Connect, workspace: Path) -> None:
+    """The plan's worked example: five items, a reminder after three silent rounds, all completed at the end."""
+    (workspace / "hello.py").write_text('def greet(name):\n    return "Hello, " + name\n\nprint(greet("world"))\n')
+    steps = ["Read hello.py", "Add type hints", "Add docstrings", "Add a main guard", "Check the result"]
+
+    def plan(done: int) -> Call:
+        marks = ["completed"] * done + ["in_progress"] + ["pending"] * len(steps)
+        return Call("todo", {"items": [{"content": s, "status": m} for s, m in zip(steps, marks, strict=False)]})
+
+    def edit(old: str, new: str) -> Call:
+        return Call("edit_file", {"path": "hello.py", "old_text": old, "new_text": new})
+
+    turns = [
+        say(plan(0)),
+        say(Call("read_file", {"path": "hello.py"})),
+        say(edit("def greet(name):", "def greet(name: str) -> str:")),
+        say(edit('    return "Hello', '    """Return a greeting."""\n    return "Hello')),
+        say(plan(3)),
+        say(edit('print(greet("world"))', 'if __name__ == "__main__":\n    print(greet("world"))')),
+        say(plan(5)),
+        say(Text("All five steps are done.")),
+    ]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            await client.run("Refactor hello.py: add type hints, docstrings, and a main guard")
+            last = client.last("agent/plan")
+            assert (last["completed"], last["total"]) == (5, 5)
+            assert [event["text"][:28] for event in client.events("reminder")] == ["<reminder>Update your todos."]
+            session = last["sessionId"]
+            await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        assert (workspace / "hello.py").read_text() == (
+            'def greet(name: str) -> str:\n    """Return a greeting."""\n    return "Hello, " + name\n\n'
+            'if __name__ == "__main__":\n    print(greet("world"))\n'
+        )
+        assert api.refusals == []
+
+
+async def test_the_worked_example_of_a_new_package(connect: Connect, workspace: Path) -> None:
+    """Create a Python package with __init__.py, utils.py, and tests/test_utils.py."""
+    files = {"__init__.py": "", "utils.py": "def one():\n    return 1\n", "tests/test_utils.py": "assert True\n"}
+    writes = [Call("write_file", {"path": f"pkg/{name}", "content": text}) for name, text in files.items()]
+    with FakeApi(turns=[say(Call("todo", {"items": PLAN}), *writes), DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run("Create a Python package with __init__.py, utils.py, and tests/test_utils.py")
+            assert not (workspace / "pkg").exists()
+            target = {"sessionId": result["sessionId"], "target": {"all": True}}
+            review = await client.request("agent/edits/accept", target)
+        assert [outcome["outcome"] for outcome in review["outcomes"]] == ["applied"] * 3
+        assert {str(p.relative_to(workspace / "pkg")): p.read_text() for p in workspace.rglob("*.py")} == files
+        assert api.refusals == []
+
+
+async def test_chinese_prompts_paths_plans_and_texts_are_ordinary(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md, last paragraph: 分析 src/core 目录下的所有文件,找出可能的性能问题,写一份报告."""
+    prompt = "分析 src/core 目录下的所有文件,找出可能的性能问题,写一份报告 🚀"
+    (workspace / "src" / "核心").mkdir(parents=True)
+    (workspace / "src" / "核心" / "模块.py").write_text("值 = 1  # 🚀\n", encoding="utf-8")
+    plan = Call("todo", {"items": [{"content": "阅读文件 📖", "status": "in_progress", "activeForm": "正在阅读"}]})
+    edit = Call("edit_file", {"path": "src/核心/模块.py", "old_text": "值 = 1  # 🚀", "new_text": "值 = 2  # 🚀é"})
+    with FakeApi(
+        turns=[say(plan), say(edit, Call("write_file", {"path": "报告.md", "content": "# 报告\n"})), DONE]
+    ) as api:
+        async with connect(api) as client:
+            result = await client.run(prompt)
+            assert client.last("agent/plan")["items"][0]["content"] == "阅读文件 📖"
+            await client.request("agent/edits/accept", {"sessionId": result["sessionId"], "target": {"all": True}})
+        assert api.requests[0].body["messages"][0]["content"][0]["text"] == prompt
+        assert (workspace / "src" / "核心" / "模块.py").read_text(encoding="utf-8") == "值 = 2  # 🚀é\n"
+        assert (workspace / "报告.md").read_text(encoding="utf-8") == "# 报告\n"
+        assert api.refusals == []
+
+
+async def test_the_worked_example_of_a_review_of_style(connect: Connect, workspace: Path) -> None:
+    """Review all Python files and fix any style issues: looks around, reads each, edits those that need it."""
+    sources = {"a.py": "import os, sys\nprint( os.name,sys.path )\n", "lib/b.py": "def f():\n    return 1\n"}
+    for name, text in sources.items():
+        (workspace / name).parent.mkdir(exist_ok=True)
+        (workspace / name).write_text(text)
+    (workspace / "notes.md").write_text("not Python\n")
+    fixes = [("import os, sys", "import os\nimport sys"), ("print( os.name,sys.path )", "print(os.name, sys.path)")]
+    turns = [
+        say(Call("todo", {"items": PLAN}), Call("list_files", {"glob": "*.py"})),
+        say(*[Call("read_file", {"path": name}) for name in sources]),
+        say(*[Call("edit_file", {"path": "a.py", "old_text": old, "new_text": new}) for old, new in fixes]),
+        say(Text("Two issues in a.py; lib/b.py is fine.")),
+    ]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            result = await client.run("Review all Python files and fix any style issues")
+            files = client.last("agent/edits")["files"]
+            assert [file["uri"].rsplit("/", 1)[-1] for file in files] == ["a.py"]
+            target = {"sessionId": result["sessionId"], "target": {"all": True}}
+            await client.request("agent/edits/accept", target)
+        assert results(api, 1)[1]["content"] == "a.py\nlib/b.py"
+        assert (workspace / "a.py").read_text() == "import os\nimport sys\nprint(os.name, sys.path)\n"
+        assert (workspace / "lib" / "b.py").read_text() == sources["lib/b.py"]
+        assert api.refusals == []
