@@ -1,0 +1,123 @@
+"""A storage folder that cannot be written, is full, or holds what cannot be read: told, and no task is lost for it."""
+
+import asyncio
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from watchfiles import awatch
+
+from lsp.restarts import Replay, edits, listed
+from support.client import Client
+
+
+async def test_no_folder_to_write_to(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """A storage folder that cannot be written: the person is told once, and the run goes on in memory."""
+    (workspace / "a.txt").write_text("one\n")
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    settings = replay({"calls": edits(("one", "1"))}, {"text": "."}, {"text": "."})
+    async with Client(workspace, settings=settings, storage=blocked) as client:
+        session = await client.run()
+        assert session["stopReason"] == "end_turn"
+        assert len(client.last("agent/edits")["files"]) == 1
+        await client.run("Again.", sessionId=session["sessionId"])
+        told = client.all("window/showMessage")
+        assert ["cannot be kept for the next start" in one["message"] for one in told] == [True]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("unshare") is None, reason="needs a small file system")
+async def test_a_full_disk(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """The storage is full in the middle of a run: said once, the run goes on, and the server's end is orderly."""
+    (workspace / "a.txt").write_text("one\n")
+    big = "x" * 400_000
+    turns = [{"calls": [{"write_file": {"path": f"f{n}.txt", "content": f"{n}{big}"}}]} for n in range(6)]
+    storage = tmp_path / "small"
+    storage.mkdir()
+    mount = f"mount -t tmpfs -o size=1m small {storage}"
+    probe = await asyncio.create_subprocess_exec("unshare", "-rm", "sh", "-c", mount, stderr=asyncio.subprocess.DEVNULL)
+    if await probe.wait() != 0:
+        pytest.skip("no small file system can be mounted here")
+    client = Client(workspace, settings=replay(*turns, {"text": "."}), storage=storage)
+    client.command = ["unshare", "-rm", "sh", "-c", f'{mount} && exec "$@"', "sh", *client.command]
+    async with client:
+        assert (await client.run())["stopReason"] == "end_turn"
+        assert len(client.last("agent/edits")["files"]) == 6
+        told = [one["message"] for one in client.all("window/showMessage")]
+        assert ["cannot be kept for the next start" in text for text in told] == [True]
+
+
+@pytest.mark.parametrize("how", ["while it is quiet", "as it ends"])
+async def test_room_again_keeps_what_could_not_be_written(
+    workspace: Path, replay: Replay, tmp_path: Path, how: str
+) -> None:
+    """docs/faults.md 22: what was said to be tried again is, also where nothing happens in the task any more."""
+    (workspace / "a.txt").write_text("one\n")
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
+    client = Client(workspace, settings=settings, storage=blocked)
+    async with client:
+        session = (await client.run())["sessionId"]
+        blocked.unlink()
+        if how == "while it is quiet":
+            async for _ in awatch(tmp_path, rust_timeout=200, yield_on_timeout=True):
+                if list(blocked.glob("sessions/*.jsonl")):
+                    break
+            client.process.kill()
+            await client.process.wait()
+    async with Client(workspace, settings=settings, storage=blocked) as again:
+        opened = await again.request("agent/sessions/open", {"sessionId": session})
+        assert len(opened["edits"]["files"]) == 1
+
+
+DAMAGED = {
+    "a row that is none": '{"row":["t","never",0,0]}\n',
+    "a time that is none": '{"at":1.0,"phase":["running",1e300]}\n',
+    "a message that is none": '{"at":1.0,"messages":[0,[{"role":"user","content":"plain"}]]}\n',
+    "a plan that is none": '{"at":1.0,"plan":{"rounds":0,"version":"x","revision":null,"items":[]}}\n',
+    "brackets": "[" * 100_000 + "\n",
+}
+
+
+@pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
+async def test_a_damaged_file_hides_no_other_task(workspace: Path, replay: Replay, storage: Path, line: str) -> None:
+    """docs/faults.md 22: the others are there and listed, whatever one of them says."""
+    (workspace / "a.txt").write_text("one\n")
+    settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        session = (await client.run())["sessionId"]
+    good = storage / "sessions" / f"{session}.jsonl"
+    damaged = good.with_name("bad000000000.jsonl")
+    damaged.write_text(good.read_text() + line)
+    said = damaged.read_text()
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        rows = (await client.request("agent/sessions/list", {}))["sessions"]
+        assert session in [row["sessionId"] for row in rows]
+        opened = await client.request("agent/sessions/open", {"sessionId": session})
+        assert len(opened["edits"]["files"]) == 1
+        told = [one["message"] for one in client.all("window/showMessage")]
+        left = len(rows) == 2 or (damaged.read_text() == said and "cannot be read" in " ".join(told))
+        assert left, "neither there nor named"
+
+
+async def test_what_cannot_be_read_is_left_alone(workspace: Path, replay: Replay, storage: Path) -> None:
+    """A foreign file and one of a later format: the server starts, the person is told, and neither is touched; a torn
+    last line is dropped."""
+    folder = storage / "sessions"
+    folder.mkdir(parents=True)
+    head = f'{{"format":1,"id":"torn","root":"{workspace}"}}\n'
+    torn = head + '{"at":1.0,"title":"Torn","phase":["running",1.0]}\n{"at":2.0,"title":"Th'
+    odd = {"list.jsonl": "[1]\n", "later.jsonl": '{"format": 99}\n', "bad.jsonl": head + '{"plan": 3}\n'}
+    for name, text in {**odd, "torn.jsonl": torn}.items():
+        (folder / name).write_text(text)
+    async with Client(workspace, settings=replay({"text": "Fine."}), storage=storage) as client:
+        found = await listed(client)
+        assert {title: row["state"] for title, row in found.items()} == {"Torn": "paused"}
+        assert (await client.run())["stopReason"] == "end_turn"
+        told = [one["message"] for one in client.all("window/showMessage")]
+        assert sorted(name for name in ("list", "later", "bad", "torn") if f"task {name} " in " ".join(told)) == [
+            "bad", "later", "list",
+        ]  # fmt: skip
+    assert {name: (folder / name).read_text() for name in odd} == odd

@@ -1,0 +1,164 @@
+"""Which sessions a storage folder shows to whom, how long it keeps them, and what it never holds."""
+
+import os
+import re
+from pathlib import Path
+
+from lsp.restarts import PLAN, SHOWING, Connect, Json, Replay, edit, edits, journal, journals, kill, listed
+from support.client import Client
+from support.fake_api import Call, FakeApi, Text, Turn
+
+KEY = "test-key"
+DAY = 86_400.0
+DONE = {"items": [{"content": "Greet 世界", "status": "completed", "activeForm": "Greeting"}]}
+
+
+async def test_sessions_at_rest_are_listed_and_come_back_when_asked_for(
+    workspace: Path, replay: Replay, storage: Path
+) -> None:
+    """With nothing left to decide, a session is in the list of the next server, the newest first; opened, its
+    conversation is there, and it can be gone on with; deleted, it is gone with its file."""
+    settings = replay({"calls": [{"todo": DONE}]}, {"text": "First."}, {"text": "Second."})
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        first = (await client.run("The first"))["sessionId"]
+        second = (await client.run("The second"))["sessionId"]
+        before = await client.request("agent/sessions/list", {})
+    async with Client(workspace, settings=replay({"text": "Third."}), storage=storage) as client:
+        assert await client.request("agent/sessions/list", {}) == before
+        assert [row["sessionId"] for row in before["sessions"]] == [second, first]
+        assert client.all("agent/plan") == []
+        opened = await client.request("agent/sessions/open", {"sessionId": first})
+        assert [line["text"] for line in opened["transcript"]] == ["The first", "todo", "First."]
+        assert (opened["plan"]["completed"], opened["state"]) == (1, "idle")
+        assert (await client.run("And?", sessionId=first))["message"] == "Third."
+        assert list(await listed(client)) == ["The first", "The second"]
+        await client.request("agent/sessions/delete", {"sessionId": second})
+        assert [path.stem for path in journals(storage)] == [first]
+        assert [path.name for path in (storage / "sessions").iterdir() if second in path.name] == []
+        assert (await client.error("agent/sessions/open", {"sessionId": second})).code == -32602
+
+
+async def test_another_workspace_does_not_see_them(
+    tmp_path: Path, workspace: Path, replay: Replay, storage: Path
+) -> None:
+    """One storage folder, two workspaces: each has its own sessions."""
+    (workspace / "a.txt").write_text("one\n")
+    settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        await client.run()
+    other = tmp_path / "other"
+    other.mkdir()
+    async with Client(other, settings=replay({"text": "."}), storage=storage) as client:
+        assert await listed(client) == {}
+        assert client.last("agent/edits") is None
+    async with Client(workspace, settings=replay({"text": "."}), storage=storage) as client:
+        await client.until(lambda: client.last("agent/edits"))
+
+
+async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Replay, storage: Path) -> None:
+    """docs/faults.md 46: two servers on one workspace and one storage, both with a run: neither has a proposal or a
+    line of the other; what one has open the other neither shows nor takes, and gets when the first is gone."""
+    (workspace / "a.txt").write_text("one\ntwo\n")
+    first = replay({"calls": edits(("one", "ONE"))}, {"text": "."})
+    async with Client(workspace, settings=first, capabilities=SHOWING, storage=storage) as one:
+        mine = (await one.run("The first"))["sessionId"]
+        second = replay({"calls": edits(("two", "TWO"))}, {"text": "."})
+        async with Client(workspace, settings=second, capabilities=SHOWING, storage=storage) as other:
+            theirs = (await other.run("The second"))["sessionId"]
+            assert list(await listed(one)) == ["The first"]
+            assert list(await listed(other)) == ["The second"]
+            assert {edits["sessionId"] for edits in other.all("agent/edits")} == {theirs}
+            assert (await other.error("agent/runTask", {"prompt": "x", "sessionId": mine})).code == -32803
+            texts = {path.stem: path.read_text() for path in journals(storage)}
+            assert ("ONE" in texts[mine], "TWO" in texts[mine]) == (True, False)
+            assert ("ONE" in texts[theirs], "TWO" in texts[theirs]) == (False, True)
+            await kill(one)
+            await other.until(lambda: "The first" in str(other.last("agent/sessions")))
+            assert {edits["sessionId"] for edits in other.all("agent/edits")} == {mine, theirs}
+
+
+async def test_a_client_that_wants_one_task_takes_no_other(workspace: Path, replay: Replay, storage: Path) -> None:
+    """`restore: false`: nothing comes back by itself, all are listed, those of another process too, and each comes back
+    for the request that names it, unless the other process has it still."""
+    (workspace / "a.txt").write_text("one\ntwo\n")
+    first, second = edits(("one", "ONE")), edits(("two", "TWO"))
+    settings = replay({"calls": [{"todo": PLAN}, *first]}, {"text": "."}, {"calls": second}, {"text": "."})
+    options: Json = {"settings": settings, "capabilities": SHOWING, "storage": storage}
+    async with Client(workspace, **options) as one:
+        mine = (await one.run("The first"))["sessionId"]
+        async with Client(workspace, **options, restore=False) as other:
+            row = (await listed(other))["The first"]
+            assert row["sessionId"] == mine
+            assert (row["state"], row["completed"], row["total"], row["pendingFiles"]) == ("idle", 0, 1, 1)
+            refused = await other.error("agent/sessions/open", {"sessionId": mine})
+            assert (refused.code, "another window or terminal" in refused.message) == (-32803, True)
+            await other.run("The second")
+            await kill(one)
+            assert len((await other.request("agent/sessions/open", {"sessionId": mine}))["edits"]["files"]) == 1
+        async with Client(workspace, **options, restore=False) as other:
+            assert list(await listed(other)) == ["The second", "The first"]
+            assert other.all("agent/edits") == []
+
+
+async def test_old_sessions_are_pruned(connect: Connect, workspace: Path, replay: Replay, storage: Path) -> None:
+    """`sessions.keepDays`: what is at rest for longer goes at the next start; what is pending stays however old it is.
+    With 0 nothing outlives the process."""
+    (workspace / "a.txt").write_text("one\n")
+    said = Turn((Text("."),))
+    turns = [said, Turn((Call("edit_file", edit("one", "1")),)), said, said]
+    with FakeApi(turns=turns) as api:
+        async with connect(api, storage=storage) as client:
+            old = [(await client.run(title))["sessionId"] for title in ("Old and done", "Old and pending")]
+            await client.run("New")
+    for session in old:
+        path = storage / "sessions" / f"{session}.jsonl"
+        path.write_text(re.sub(r"\b1[67]\d{8}\.\d+", lambda when: str(float(when[0]) - 31 * DAY), path.read_text()))
+    settings = replay({"text": "."})
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        assert set(await listed(client)) == {"Old and pending", "New"}
+    async with Client(workspace, settings={**settings, "sessions": {"keepDays": 0}}, storage=storage) as client:
+        assert set(await listed(client)) == {"Old and pending"}
+        await client.run("Not kept")
+        assert set(await listed(client)) == {"Old and pending", "Not kept"}
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        assert set(await listed(client)) == {"Old and pending"}
+
+
+async def test_other_workspaces_are_forgotten(tmp_path: Path, replay: Replay, storage: Path) -> None:
+    """Of a workspace that nobody opens again, what is at rest goes after the same time; what is undecided goes with its
+    folder, but not before."""
+    settings = replay({"calls": [{"write_file": {"path": "a.txt", "content": "one\n"}}]}, {"text": "."})
+    kept: dict[str, Path] = {}
+    for name in ("here", "there", "gone"):
+        folder = tmp_path / name
+        folder.mkdir()
+        async with Client(folder, settings=settings, storage=storage) as client:
+            undecided, decided = [(await client.run(name))["sessionId"] for _ in range(2)]
+            await client.request("agent/edits/reject", {"sessionId": decided, "target": {"all": True}})
+            kept |= {name: journal(storage, undecided), f"{name}, at rest": journal(storage, decided)}
+    (tmp_path / "gone").rename(tmp_path / "moved")
+    async with Client(tmp_path / "here", settings=settings, storage=storage) as client:
+        await listed(client)
+        assert [name for name, path in kept.items() if not path.exists()] == []
+    for path in kept.values():
+        path.write_text(re.sub(r"\b1[67]\d{8}\.\d+", lambda when: str(float(when[0]) - 31 * DAY), path.read_text()))
+        os.utime(path, (0, 0))
+    async with Client(tmp_path / "here", settings=settings, storage=storage) as client:
+        await listed(client)
+        assert [name for name, path in kept.items() if path.exists()] == ["here", "there"]
+
+
+async def test_fault_40_no_key_in_the_journals(connect: Connect, storage: Path) -> None:
+    """docs/faults.md 40: the key that the server was given is in no file of the storage, whatever the model does and
+    the server is told."""
+    calls = Turn((Call("bash", {"command": "env; cat /proc/self/environ"}), Call("read_file", {"path": "no.txt"})))
+    answers = {"agent/approve": lambda _: {"option": "allow_once"}}
+    with FakeApi(turns=[calls, Turn((Text("."),))], key=KEY) as api:
+        async with connect(api, storage=storage, answers=answers) as client:
+            await client.request("agent/credentials", {"apiKey": KEY})
+            await client.run("Do this.")
+            await kill(client)
+    files = [path for path in storage.rglob("*") if path.is_file()]
+    assert any(b"Do this." in path.read_bytes() for path in files)
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+    assert {oct(path.stat().st_mode & 0o077) for path in files if os.name == "posix"} == {"0o0"}
