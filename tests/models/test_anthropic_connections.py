@@ -1,0 +1,118 @@
+"""Streams of the Messages API that are cut, cancelled or left, and the connections under them."""
+
+import asyncio
+from threading import Event as Signal
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta
+from fairlead.models.retry import MAX_ATTEMPTS, RESTARTED
+from models.asking import ANSWER, HELLO, asked, events, opened, reply, shown
+from support.fake_api import Call, Cut, FakeApi, Text, Thinking, Turn, Wait, event_names
+
+
+@pytest.mark.parametrize("how", ["close", "drop", "reset"])
+async def test_fault_16_17_a_cut_stream_is_asked_for_again_and_seen_once(how: Any) -> None:
+    """docs/faults.md 16 and 17, docs/plan.md L13: cut before each of its events; nothing half is taken for whole."""
+    blocks = (Thinking("Hm, 世界.", signature="sig"), Text("Hello, 世界 🌍."), Call("bash", {"command": "ls"}))
+    turn = Turn(blocks, chunk=6)
+    count = len(event_names(turn))
+    with FakeApi() as api:
+        async with opened(api) as model:
+            for after in range(count):
+                api.push(Cut(turn, after, how))
+                api.push(turn)
+                seen = await events(model)
+                last = seen[-1]
+                assert isinstance(last, Reply), after
+                assert shown(seen) == "Hello, 世界 🌍.", after
+                assert "".join(e.text for e in seen if isinstance(e, ThinkingDelta)) == "Hm, 世界.", after
+                assert [e.attempt for e in seen if isinstance(e, Retrying)] == [1], after
+                assert [call.input for call in last.calls] == [{"command": "ls"}], after
+        assert len(api.requests) == 2 * count
+        assert len({request.raw for request in api.requests}) == 1
+
+
+async def test_fault_17_another_answer_after_a_cut_is_announced() -> None:
+    """docs/faults.md 17: what was seen stays seen, and the new answer comes whole behind a line that says so."""
+    with FakeApi([Cut(HELLO, after=6), Turn((Text("Good day."),))]) as api:
+        async with opened(api) as model:
+            seen = await events(model)
+        before, after = shown(seen).split(RESTARTED)
+        assert ANSWER.startswith(before)
+        assert after == "Good day."
+
+
+async def test_fault_17_a_stream_that_always_breaks_ends_with_a_clear_error() -> None:
+    """docs/faults.md 17: bounded, and the text was still seen once."""
+    with FakeApi([Cut(HELLO, after=6, how="drop")] * MAX_ATTEMPTS) as api:
+        async with opened(api) as model:
+            seen: list[ModelEvent] = []
+
+            async def watch() -> None:
+                async for event in model.stream(asked()):
+                    seen.append(event)
+
+            with pytest.raises(ModelError) as error:
+                await watch()
+        assert (error.value.kind, error.value.retryable) == ("network", True)
+        assert ANSWER.startswith(shown(seen))
+        assert len([event for event in seen if isinstance(event, Retrying)]) == MAX_ATTEMPTS - 1
+
+
+def connections(api: FakeApi) -> int:
+    """How many connections this process, as a client, holds to the server."""
+    port = urlsplit(api.url).port
+    here = psutil.Process().net_connections("tcp")
+    return sum(c.status == psutil.CONN_ESTABLISHED and bool(c.raddr) and c.raddr.port == port for c in here)
+
+
+@pytest.mark.parametrize("before", range(len(event_names(HELLO))))
+async def test_fault_20_a_cancelled_request_closes_its_connection(before: int) -> None:
+    """docs/faults.md 20: at once, wherever the stream hangs; the model can be asked again."""
+    with FakeApi([Wait(HELLO, Signal(), before), HELLO]) as api:
+        async with opened(api) as model:
+            running = asyncio.ensure_future(events(model))
+            await asyncio.to_thread(api.wait_for_requests, 1)
+            assert not running.done()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(running, 1)
+            assert connections(api) == 0
+            assert shown(await events(model)) == ANSWER
+
+
+async def test_a_stream_that_is_left_early_closes_its_connection() -> None:
+    """Whoever has seen enough closes the generator, and the server is free."""
+    with FakeApi([Wait(HELLO, Signal(), 5)]) as api:
+        async with opened(api) as model:
+            stream = model.stream(asked())
+            assert isinstance(await anext(stream), TextDelta)
+            await stream.aclose()
+            assert connections(api) == 0
+
+
+async def test_one_connection_serves_all_requests() -> None:
+    """A connection for each round would cost a handshake each time."""
+    with FakeApi([HELLO, HELLO, HELLO]) as api:
+        async with opened(api) as model:
+            ports: set[int] = set()
+            for _ in range(3):
+                await reply(model)
+                here = psutil.Process().net_connections("tcp")
+                ports |= {c.laddr.port for c in here if c.raddr and c.raddr.port == urlsplit(api.url).port}
+            assert len(ports) == 1
+        assert connections(api) == 0
+
+
+async def test_a_model_can_be_used_again_after_it_was_closed() -> None:
+    """Closing lets go of connections only."""
+    with FakeApi([HELLO, HELLO]) as api:
+        async with opened(api) as model:
+            await events(model)
+            await model.aclose()
+            assert shown(await events(model)) == ANSWER

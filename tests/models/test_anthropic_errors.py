@@ -1,0 +1,124 @@
+"""What an error of the Messages API becomes: its kind, its advice, and whether it is tried again."""
+
+import asyncio
+
+import pytest
+
+from fairlead.agent.model import Retrying
+from fairlead.models.anthropic import AnthropicModel
+from fairlead.models.retry import MAX_ATTEMPTS
+from models.asking import ANSWER, HELLO, MODEL, endpoint, events, failure, opened, shown
+from support.fake_api import FakeApi, HttpError, MidStreamError
+
+ERRORS = {
+    "401": (HttpError(401, "authentication_error", "invalid x-api-key"), "auth", False, "“Agent: Set API Key”"),
+    "402": (HttpError(402, "billing_error", "no credit"), "billing", False, "Add some, or use another key"),
+    "403": (HttpError(403, "permission_error", "not allowed"), "auth", False, "Choose another model"),
+    "404": (HttpError(404, "not_found_error", "model: nope"), "invalid_request", False, f"model's name (“{MODEL}”)"),
+    "413": (HttpError(413, "request_too_large", "too large"), "context_overflow", False, "Start a new task"),
+    "400": (HttpError(400, "invalid_request_error", "max_tokens: no"), "invalid_request", False, "refused the request"),
+    "400, full": (
+        HttpError(400, "invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum"),
+        "context_overflow",
+        False,
+        "Start a new task",
+    ),
+    "400, full, elsewhere": (
+        HttpError(400, "invalid_request_error", "the request exceeds the available context size"),
+        "context_overflow",
+        False,
+        "Start a new task",
+    ),
+    "422": (HttpError(422, "invalid_request_error", "no"), "invalid_request", False, "refused the request"),
+    "408": (HttpError(408, "timeout_error", "slow"), "overloaded", True, "took too long"),
+    "409": (HttpError(409, "conflict", "again"), "overloaded", True, "took too long"),
+    "429": (HttpError(429, "rate_limit_error", "slow down"), "rate_limit", True, "The rate limit is reached"),
+    "500": (HttpError(500, "api_error", "oops"), "internal", True, "a fault of its own"),
+    "502": (HttpError(502, "?", "bad gateway"), "internal", True, "a fault of its own"),
+    "504": (HttpError(504, "timeout_error", "gateway"), "internal", True, "a fault of its own"),
+    "529": (HttpError(529, "overloaded_error", "Overloaded"), "overloaded", True, "The model is overloaded"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None:
+    """docs/faults.md 18 and 25: retried only where that can help; the message has the advice and the server's words."""
+    error, kind, retryable, advice = ERRORS[name]
+    with FakeApi([error] * MAX_ATTEMPTS) as api:
+        async with opened(api) as model:
+            failed = await failure(model)
+        assert (failed.kind, failed.retryable) == (kind, retryable)
+        assert advice in failed.message
+        assert f"({error.status}: {error.message})" in failed.message
+        assert retryable == ("Fairlead tried 5 times. Your task and proposals are kept" in failed.message)
+        # a bare 400 is asked once more without the fields that not every server knows
+        assert len(api.requests) == (MAX_ATTEMPTS if retryable else 2 if "max_tokens" in error.message else 1)
+
+
+async def test_fault_18_overloaded_twice_then_fine() -> None:
+    """docs/faults.md 18: it recovers, tells of each retry, and does as `retry-after` asks."""
+    overloaded = HttpError(529, "overloaded_error", "Overloaded", {"retry-after": "0"})
+    limited = HttpError(429, "rate_limit_error", "Wait", {"retry-after-ms": "20"})
+    with FakeApi([overloaded, limited, HELLO]) as api:
+        model = AnthropicModel(endpoint(api))
+        seen = await events(model)
+        await model.aclose()
+        assert [(e.attempt, e.delay) for e in seen if isinstance(e, Retrying)] == [(1, 0.0), (2, 0.02)]
+        assert shown(seen) == ANSWER
+
+
+@pytest.mark.parametrize("header", ["Fri, 20 Nov 2026 12:00:00 GMT", "soon", "-5", "nan"])
+async def test_a_retry_after_that_is_no_number_of_seconds_does_no_harm(header: str) -> None:
+    """A date, nonsense: then the own pause holds; never a negative one."""
+    with FakeApi([HttpError(529, "overloaded_error", "Overloaded", {"retry-after": header}), HELLO]) as api:
+        async with opened(api) as model:
+            seen = await events(model)
+        (retry,) = [event for event in seen if isinstance(event, Retrying)]
+        assert 0 <= retry.delay <= 1
+        assert shown(seen) == ANSWER
+
+
+async def test_a_server_that_answers_with_a_page_is_an_error_with_its_words() -> None:
+    """A proxy's HTML is no reason to fail differently."""
+
+    async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 17\r\nconnection: close\r\n\r\n<h1>No entry</h1>")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(page, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with opened(base_url=f"http://127.0.0.1:{port}") as model:
+        failed = await failure(model)
+    server.close()
+    assert (failed.kind, failed.retryable) == ("auth", False)
+    assert "403" in failed.message
+
+
+IN_STREAM = {
+    "overloaded_error": ("overloaded", True),
+    "rate_limit_error": ("rate_limit", True),
+    "api_error": ("internal", True),
+    "an_error_of_the_future": ("internal", True),
+    "authentication_error": ("auth", False),
+    "invalid_request_error": ("invalid_request", False),
+}
+
+
+@pytest.mark.parametrize("kind", IN_STREAM)
+async def test_fault_19_an_error_inside_a_200(kind: str) -> None:
+    """docs/faults.md 19: it is what its type says, as if the status had said so, wherever it comes."""
+    expected, retryable = IN_STREAM[kind]
+    broken = [MidStreamError(HELLO, after, kind, "It hurts") for after in (0, 1, 5)]
+    with FakeApi([*broken, HELLO]) as api:
+        async with opened(api) as model:
+            if retryable:
+                seen = await events(model)
+                assert shown(seen) == ANSWER
+                assert [event.attempt for event in seen if isinstance(event, Retrying)] == [1, 2, 3]
+            else:
+                failed = await failure(model)
+                assert (failed.kind, failed.retryable) == (expected, False)
+                assert "It hurts" in failed.message
+        assert len(api.requests) == (4 if retryable else 1)

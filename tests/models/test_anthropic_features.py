@@ -1,0 +1,106 @@
+"""What not every server of the Messages API knows: sent, left out once it was refused, never assumed."""
+
+from dataclasses import replace
+from typing import Any
+
+from fairlead.agent.messages import History, ToolCall, ToolResult, text_block
+from fairlead.agent.model import Clearing, Retrying, Usage
+from models.asking import ANSWER, HELLO, asked, events, failure, opened, reply, shown
+from support.fake_api import FakeApi, HttpError
+
+
+def long_talk(count: int) -> list[dict[str, Any]]:
+    """A conversation with so many commands, each with 4,000 characters of output."""
+    history = History()
+    history.add_prompt([text_block("hi")])
+    for number in range(count):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "bash", "input": {"command": "ls"}}
+        history.add_reply([call], [ToolCall(call["id"], "bash", call["input"])])
+        history.add_results([ToolResult(call["id"], f"{number} " + "x" * 4000)])
+    return list(history.messages)
+
+
+async def test_fault_24_what_the_api_may_clear_by_itself() -> None:
+    """docs/faults.md 24, docs/plan.md L15: asked for with its beta, and how much it cleared comes with the reply."""
+    request = replace(asked(*long_talk(8)), clearing=Clearing(at=5000, at_least=1000, keep=3, lasting=("todo",)))
+    with FakeApi([HELLO, HELLO]) as api:
+        async with opened(api) as model:
+            assert (await reply(model, request)).cleared == 5
+            assert (await reply(model, replace(request, clearing=None))).cleared == 0
+        first, second = api.requests
+        assert first.body["context_management"] == {
+            "edits": [
+                {
+                    "type": "clear_tool_uses_20250919",
+                    "trigger": {"type": "input_tokens", "value": 5000},
+                    "keep": {"type": "tool_uses", "value": 3},
+                    "clear_at_least": {"type": "input_tokens", "value": 1000},
+                    "exclude_tools": ["todo"],
+                }
+            ]
+        }
+        assert first.headers["anthropic-beta"] == "context-management-2025-06-27"
+        assert "anthropic-beta" not in second.headers and "context_management" not in second.body
+        assert api.refusals == []
+
+
+async def test_fault_24_a_server_without_context_editing_is_not_asked_for_it_again() -> None:
+    """docs/faults.md 24: room is made here then."""
+    request = replace(asked(*long_talk(8)), clearing=Clearing(at=5000, at_least=1000, keep=3, lasting=()))
+    with FakeApi([HELLO, HELLO], plain=True) as api:
+        async with opened(api) as model:
+            assert [(await reply(model, request)).cleared for _ in range(2)] == [0, 0]
+        assert ["context_management" in request.body for request in api.requests][-2:] == [False, False]
+
+
+REJECTED = HttpError(400, "invalid_request_error", "unsupported parameter")
+
+
+async def test_a_server_that_does_not_say_which_field_it_does_not_know_is_asked_without() -> None:
+    """Features are probed, never assumed; what it did not take the first time is not sent again."""
+    picky = [lambda body: REJECTED if "thinking" in body else HELLO] * 3
+    with FakeApi(picky) as api:
+        async with opened(api, effort="low") as model:
+            assert [shown(await events(model)) for _ in range(2)] == [ANSWER, ANSWER]
+        optional = [
+            [name for name in ("cache_control", "thinking", "output_config") if name in r.body] for r in api.requests
+        ]
+        assert optional == [["cache_control", "thinking", "output_config"], [], []]
+
+
+async def test_a_refusal_that_has_another_reason_costs_no_feature() -> None:
+    """Nor does one that comes when the fields are known to be taken: it is not asked a second time then."""
+    credit = HttpError(400, "invalid_request_error", "Your credit balance is too low")
+    with FakeApi([credit, credit, HELLO, credit]) as api:
+        async with opened(api) as model:
+            assert "credit balance" in (await failure(model)).message
+            assert shown(await events(model)) == ANSWER
+            assert "credit balance" in (await failure(model)).message
+        assert ["thinking" in request.body for request in api.requests] == [True, False, True, True]
+
+
+async def test_a_server_without_extras_gets_none() -> None:
+    """No caching, thinking or effort: each is left out once it was refused and never sent again; no retry is shown."""
+    with FakeApi([HELLO, HELLO], plain=True, require_key=False) as api:
+        async with opened(api, api_key=None, effort="high") as model:
+            first = await events(model)
+            assert (shown(first), any(isinstance(event, Retrying) for event in first)) == (ANSWER, False)
+            refused = len(api.refusals)
+            assert refused == 3
+            second = await reply(model)
+            assert len(api.refusals) == refused
+        assert second.usage == Usage(1, second.usage.input_tokens, 0, 0, second.usage.output_tokens)
+        last = api.requests[-1].body
+        assert {"cache_control", "thinking", "output_config"}.isdisjoint(last)
+        assert last["system"] == "You help."
+
+
+async def test_a_refusal_that_only_mentions_thinking_leaves_it_on() -> None:
+    """A block of the conversation that was refused is an error to show, not a server without thinking."""
+    error = HttpError(400, "invalid_request_error", "messages.1.content.0: Invalid `signature` in `thinking` block")
+    with FakeApi([error, HELLO]) as api:
+        async with opened(api) as model:
+            assert (await failure(model)).kind == "invalid_request"
+            assert len(api.requests) == 1
+            await events(model)
+        assert "thinking" in api.requests[-1].body
