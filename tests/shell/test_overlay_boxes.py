@@ -1,0 +1,166 @@
+"""The boxes of the layer of Linux: for whom and where they are made, several at a time, and nothing left of them."""
+
+import asyncio
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairlead.agent.errors import ToolError
+from fairlead.shell.layer import Change, Entry, View
+from shell.boxes import Boxes, boxes, find, has, on_disk, seen, start, write
+from support.sandbox import needs_sandbox
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+async def test_a_command_in_the_background(workspace: Path, tmp_path: Path) -> None:
+    """Others run meanwhile; it has what is kept, what it writes stays its own, and its changes come back at its end."""
+    write(workspace, {".gitignore": "*.o\n", "a.txt": "a"})
+    async with boxes(workspace, tmp_path / "state") as box:
+        await box.run("echo kept > k.o")
+        serve = "cat k.o a.txt; echo b > b.o; echo x > made.txt"
+        opened = await box.layer.open(serve, seen(**{"a.txt": "A"}), background=True)
+        process = await start(opened)
+        ran = await box.run("echo front > f.txt; test ! -e b.o && cat a.txt")
+        assert (ran.code, ran.output, ran.left) == (0, "a", {"f.txt": b"front\n"})
+        output, _ = await process.communicate()
+        changes = await opened.close()
+        assert output == b"kept\nA"
+        assert changes.files == [Change("made.txt", None, Entry(b"x\n"))]
+        assert await box.output("ls") == "a.txt\nk.o\n"
+
+
+async def test_one_command_in_front_at_a_time(workspace: Path, tmp_path: Path) -> None:
+    """A second one is refused until the first is closed."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        opened = await box.layer.open("true", View())
+        with pytest.raises(ToolError, match="still running"):
+            await box.layer.open("true", View())
+        assert (await opened.close()).files == []
+        assert await box.output("echo on") == "on\n"
+
+
+async def test_a_killed_server_leaves_nothing_for_long(workspace: Path, tmp_path: Path) -> None:
+    """The next layer removes what one left whose lock nobody holds; one that is in use stays."""
+    code = (
+        "import asyncio, os, sys, pathlib, fairlead.shell.sandbox.overlay as o, fairlead.shell.layer as l\n"
+        "async def main():\n"
+        "    layer = o.SandboxLayer(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))\n"
+        "    await layer.open('true', l.View({'a': l.Entry(b'a')}))\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "asyncio.run(main())\n"
+    )
+    place = (await find(workspace, tmp_path / "state", "unshare")).place
+    assert place is not None
+    subprocess.run([sys.executable, "-c", code, str(workspace), str(place)], check=False)
+    assert len(list(place.glob("layer-*"))) == 1
+    async with boxes(workspace, tmp_path / "state") as box:
+        assert list(place.glob("layer-*")) == [box.layer._folder]
+        async with boxes(workspace, tmp_path / "state"):
+            assert await box.output("echo still here") == "still here\n"
+    assert list(place.glob("layer-*")) == []
+
+
+async def test_names_in_any_script(tmp_path: Path) -> None:
+    """Blanks, quotes, colons, commas, backslashes and other scripts, in the workspace's path and its files'."""
+    workspace = tmp_path / "wörk: a,b\\c 'd\" 工作"
+    write(workspace, {"ä ö.txt": "a", "工/作.txt": "b"})
+    async with boxes(workspace, tmp_path / "stäte, :x") as box:
+        ran = await box.run("cat *.txt 工/*; echo c > 'n\"é: ,.txt'; pwd", seen(**{"工/作.txt": "B"}))
+    assert (ran.output, ran.left) == (f"aB{workspace}\n", {'n"é: ,.txt': b"c\n"})
+
+
+@pytest.mark.parametrize("background", [False, True])
+async def test_a_box_that_is_never_started_leaves_nothing(workspace: Path, tmp_path: Path, background: bool) -> None:
+    """Closing it is enough; there are no changes."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        opened = await box.layer.open("true", seen(**{"a.txt": "a"}), background=background)
+        assert (await opened.close()).files == []
+        assert {path.name for path in box.layer._folder.iterdir()} <= {"lock", "no-file", "no-folder", "upper"}
+        assert list((box.layer._folder / "upper").iterdir()) == []
+
+
+async def test_as_the_owner_of_the_workspace(workspace: Path, tmp_path: Path) -> None:
+    """Root's server runs commands as whom the workspace belongs to: their files can be written, root's not read."""
+    if os.geteuid() != 0:
+        pytest.skip("for root only")
+    with_tmp = Path("/var/tmp") / f"fairlead-test-{os.getpid()}"
+    write(with_tmp, {"a.txt": "a"})
+    try:
+        for path in (with_tmp, with_tmp / "a.txt"):
+            os.chown(path, 1234, 1234)
+        async with boxes(with_tmp, tmp_path / "state") as box:
+            look = "id -u; echo x >> a.txt; echo y > new/f; cat p; cat /etc/shadow"
+            ran = await box.run(look, seen(**{"p": "p", "new/e": ""}))
+        assert ran.output.startswith("1234\np")
+        assert "Permission denied" in ran.output
+        assert ran.left == {"a.txt": b"ax\n", "new/f": b"y\n"}
+    finally:
+        subprocess.run(["rm", "-rf", str(with_tmp)], check=True)
+
+
+def test_the_umask_does_not_matter(workspace: Path, tmp_path: Path) -> None:
+    """Proposed files have the mode that they would have on the disk, so that a look is no change."""
+    before = os.umask(0o077)
+    try:
+
+        async def look() -> None:
+            write(workspace, {"a.sh": "a"})
+            (workspace / "a.sh").chmod(0o755)
+            async with boxes(workspace, tmp_path / "state") as box:
+                ran = await box.run("cat a.sh n.txt", seen(**{"a.sh": "b", "n.txt": "n"}))
+                assert (ran.code, ran.changes.files) == (0, [])
+
+        asyncio.run(look())
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((workspace / "a.sh").stat().st_mode) == 0o755
+
+
+@pytest.mark.skipif(not has("node"), reason="node is not installed")
+async def test_node(box: Boxes, workspace: Path) -> None:
+    """docs/faults.md 43: a big runtime with its threads starts within the limits."""
+    write(workspace, {"a.js": "old"})
+    assert await box.output("node a.js", seen(**{"a.js": "console.log(1 + 1)"})) == "2\n"
+
+
+async def test_a_view_that_cannot_be_shown(workspace: Path, tmp_path: Path) -> None:
+    """The command is not run, the error says why, and nothing of that view is seen by the next one."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        with pytest.raises(ToolError, match="cannot be shown to a command: File name too long"):
+            await box.layer.open("true", seen(**{"a.txt": "a", "x" * 300: "b"}))
+        assert await box.output("ls") == ""
+
+
+async def test_a_box_that_cannot_be_made_is_an_error(workspace: Path, tmp_path: Path) -> None:
+    """The command is not run in a weaker place, and the error says so; the next box is made again."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        opened = await box.layer.open("echo ran > ran.txt", View())
+        scratch = box.layer._folder / "box-1" / "scratch"
+        scratch.rmdir()
+        process = await start(opened)
+        assert (await process.communicate())[0] == b""
+        assert process.returncode != 0
+        with pytest.raises(ToolError, match="was not run: its sandbox could not be made"):
+            await opened.close()
+        assert on_disk(workspace) == {}
+        assert await box.output("echo on") == "on\n"
+
+
+async def test_a_cancelled_start_is_closed(workspace: Path, tmp_path: Path) -> None:
+    """A box that nobody waits for any more holds no place."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        for _ in range(5):
+            opening = asyncio.ensure_future(box.layer.open("true", seen(**{"a.txt": "a"})))
+            await asyncio.sleep(0)
+            opening.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await opening
+        assert await box.output("ls") == ""

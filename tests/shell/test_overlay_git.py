@@ -1,0 +1,136 @@
+"""The layer of Linux and git: a command's repository is a copy, and what git runs by itself is closed."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fairlead.shell.layer import View
+from fairlead.workspace.protected import protected_files
+from shell.boxes import Boxes, boxes, on_disk, seen, write
+from support.sandbox import needs_sandbox
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+NAMED = "-c user.name=A -c user.email=a"
+UNSEEN = "Changes of the repository itself (.git) are not kept."
+
+
+def git(workspace: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
+    run = ["git", *identity, "-C", str(workspace), *arguments]
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+
+async def test_git_in_a_box(box: Boxes, workspace: Path) -> None:
+    """docs/faults.md 43: git sees the proposals, `git mv` gives its files, and the repository is as it was."""
+    write(workspace, {"a.txt": "a\n", "d/b.txt": "b\n"})
+    git(workspace, "init", "-q")
+    git(workspace, "add", ".")
+    git(workspace, "commit", "-qm", "first")
+    before = {path: path.read_bytes() for path in (workspace / ".git").rglob("*") if path.is_file()}
+    view = seen(**{"a.txt": "changed\n"})
+    look = "git status --short; git log --oneline | head -1 | cut -d' ' -f2; git diff --stat | tail -1"
+    looked = await box.run(look, view)
+    assert (looked.code, looked.changes.dropped) == (0, [])
+    assert looked.output == " M a.txt\nfirst\n 1 file changed, 1 insertion(+), 1 deletion(-)\n"
+    steps = ["git mv a.txt ä\\ b.txt", "git stash -q", "git stash pop -q", f"git {NAMED} commit -qm '$(x)'"]
+    ran = await box.run(" && ".join([*steps, "git log -1 --format=%s"]), view)
+    assert (ran.code, ran.output) == (0, "$(x)\n")
+    assert ran.left == {"a.txt": None, "ä b.txt": b"changed\n"}
+    assert [line.startswith(UNSEEN) for line in ran.changes.dropped] == [True]
+    assert before == {path: path.read_bytes() for path in (workspace / ".git").rglob("*") if path.is_file()}
+    assert git(workspace, "log", "--format=%s") == "first\n"
+
+
+async def test_hooks_and_settings_of_the_repository_are_closed(box: Boxes, workspace: Path) -> None:
+    """No command writes what git runs by itself later, not even in its layer."""
+    write(workspace, {"a.txt": "a"})
+    git(workspace, "init", "-q")
+    ways = ["echo x > .git/hooks/pre-commit", "git config a.b x", "echo x >> .git/info/exclude", "mv .git/hooks h"]
+    ran = await box.run("; ".join(ways))
+    assert ran.output.count("Read-only file system") + ran.output.count("busy") >= 3
+    assert ran.left == {}
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "bare"])
+async def test_a_repository_in_another_folder_of_the_workspace(box: Boxes, workspace: Path, kind: str) -> None:
+    """Its hooks and settings are closed, its changes are dropped, and its deletion is none."""
+    write(workspace, {"a.txt": "a\n"})
+    git(workspace, "init", "-q", *(["--bare", "store"] if kind == "bare" else ["--separate-git-dir", "store"]))
+    if kind == "link":
+        (workspace / ".git").unlink()
+        (workspace / ".git").symlink_to("store")
+    view = View(read_only=[name for name in protected_files(workspace) if name != ".git"])
+    writes = ["echo x > store/hooks/pre-commit", "echo x >> store/config", "echo x > store/new", "echo b > a.txt"]
+    ran = await box.run("; ".join(writes), view)
+    assert ran.output.count("Read-only file system") == 2
+    assert (ran.left, ran.unfit) == ({"a.txt": b"b\n"}, {})
+    assert [line.startswith(UNSEEN) for line in ran.changes.dropped] == [True]
+    gone = await box.run("rm -rf store")
+    assert (gone.left, gone.unfit) == ({}, {})
+    assert await box.output("git -C store rev-parse --git-dir") == ".\n"
+
+
+async def test_what_git_did_to_the_files_is_not_taken_for_edits(box: Boxes, workspace: Path) -> None:
+    """A stash or another branch is gone with the command; so are its changes, and the proposals stay."""
+    write(workspace, {"a.txt": "a\n"})
+    git(workspace, "init", "-q")
+    git(workspace, "add", ".")
+    git(workspace, "commit", "-qm", "first")
+    git(workspace, "branch", "other")
+    view = seen(**{"a.txt": "changed\n"})
+    for command in (f"git {NAMED} stash -q", "git switch -q other; echo x > b.txt", "git checkout -q --detach"):
+        ran = await box.run(command, view)
+        assert (ran.code, list(ran.changes.files)) == (0, []), ran.output
+        assert [line.startswith("Nothing of this command was taken over") for line in ran.changes.dropped] == [True]
+        assert await box.output("cat a.txt; git stash list; git branch --show-current; ls", view) in (
+            "changed\nmaster\na.txt\n",
+            "changed\nmain\na.txt\n",
+        )
+    made = await box.run("mkdir n; cd n; git init -q; echo x > x.txt", view)
+    assert made.left == {"n/x.txt": b"x\n"}
+
+
+@pytest.mark.parametrize("kind", ["worktree", "submodule"])
+async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None:
+    """A worktree and a submodule: git works, and what is elsewhere stays as it is too."""
+    main, place = tmp_path / "main", tmp_path / "state"
+    write(main, {"a.txt": "a\n"})
+    git(main, "init", "-q")
+    git(main, "add", ".")
+    git(main, "commit", "-qm", "first")
+    workspace = tmp_path / "other"
+    if kind == "worktree":
+        git(main, "worktree", "add", "-q", str(workspace))
+    else:
+        write(tmp_path / "super", {})
+        git(tmp_path / "super", "init", "-q")
+        git(tmp_path / "super", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(main), "sub")
+        workspace = tmp_path / "super" / "sub"
+    before = on_disk(tmp_path)
+    async with boxes(workspace, place) as box:
+        commit = f"git add . && git {NAMED} commit -qm second && git log --format=%s"
+        ran = await box.run(commit, seen(**{"b.txt": "b"}))
+        assert (ran.code, ran.output) == (0, "second\nfirst\n")
+        assert [line.startswith(UNSEEN) for line in ran.changes.dropped] == [True]
+        stash = await box.run(f"git {NAMED} stash -q && echo x > c.txt", seen(**{"a.txt": "changed\n"}))
+        assert (stash.code, list(stash.changes.files)) == (0, [])
+        assert [line.startswith("Nothing of this command") for line in stash.changes.dropped] == [True]
+        hooks = await box.run('echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"')
+        assert "Read-only file system" in hooks.output
+    assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before
+
+
+async def test_a_false_repository_opens_no_door(tmp_path: Path) -> None:
+    """A `.git` file that names another place is not believed: what lies there is not shown, nor made writable."""
+    write(tmp_path / "ws", {".git": f"gitdir: {tmp_path / 'private'}\n"})
+    write(tmp_path / "private", {"HEAD": "ref: x", "config": "", "objects/x": "", "secret": "s"})
+    async with boxes(tmp_path / "ws", tmp_path / "state") as box:
+        ran = await box.run(f"cat {tmp_path}/private/secret; echo x > {tmp_path}/private/new")
+    assert ran.code != 0
+    assert not (tmp_path / "private/new").exists()
