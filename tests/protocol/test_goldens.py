@@ -19,17 +19,11 @@ from fairlead.plan import PlanOp
 from fairlead.session.prompt import ContextItem
 from fairlead.session.target import Target
 from fairlead.workspace.editor import Decision
-from protocol.messages import (
-    AN_APPROVAL,
-    DECISIONS,
-    FOLDER,
-    SESSION,
-    TARGETS,
-    Golden,
-    Line,
-    goldens,
-)
+from protocol.client_requests import TARGETS
+from protocol.golden import FOLDER, SESSION, Golden, Line
+from protocol.messages import goldens
 from protocol.page import Page, params, tables
+from protocol.server_requests import AN_APPROVAL, DECISIONS
 from protocol.shapes import fields, misfits
 
 HERE = Path(__file__).parents[1] / "goldens"

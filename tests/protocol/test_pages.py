@@ -17,7 +17,7 @@ from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
-from protocol.messages import SESSION, Line
+from protocol.golden import SESSION, Line
 from protocol.page import ROOT, Page, names, params, tables
 from support.scenario import scenarios
 from tools.stand_ins import direct_commands

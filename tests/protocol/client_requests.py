@@ -1,0 +1,158 @@
+"""The goldens of what the client asks, and of the server's answers.
+
+What the client sends stands here as JSON; the tests read it with the server's own readers.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.loop import Outcome
+from fairlead.agent.model import Usage
+from fairlead.edits.changeset import Changeset
+from fairlead.lsp import convert
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.content import proposal_uri
+from fairlead.plan.evidence import Record
+from fairlead.session.events import EditsChanged, PlanChanged
+from fairlead.session.listing import Line as Spoken
+from fairlead.session.listing import Row
+from fairlead.session.target import Decided
+from protocol.examples import A_USAGE, a_plan, a_record, proposals
+from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
+
+NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
+THE_SESSIONS = (
+    Row(SESSION, "翻譯問候語", 1_760_000_060.5, "running", 1, 3, 2),
+    Row("0a1b2c3d4e5f", "", 1_760_000_000, "paused", 0, 0, 0),
+)
+A_TRANSCRIPT = (
+    Spoken("user", "翻譯問候語 👋"),
+    Spoken("tool", "read_file src/問候.py"),
+    Spoken("assistant", "It greets in Chinese now."),
+)
+
+
+def requests() -> Iterator[Golden]:
+    yield _asks("sessions.create.params", wire.CREATE_SESSION, {"title": "翻譯問候語"})
+    yield _answers("sessions.create.result", wire.CREATE_SESSION, {"sessionId": SESSION})
+    a_list = convert.sessions(THE_SESSIONS)
+    yield Golden("sessions", wire.SESSIONS, "server-to-client", "params", a_list, wire.SessionsWire)
+    yield _asks("sessions.list.params", wire.LIST_SESSIONS, {})
+    yield _answers("sessions.list.result", wire.LIST_SESSIONS, a_list, wire.SessionsWire)
+    for name, method in (("open", wire.OPEN_SESSION), ("delete", wire.DELETE_SESSION)):
+        yield _asks(f"sessions.{name}.params", method, {"sessionId": SESSION})
+    whole_session = {
+        "sessionId": SESSION,
+        "state": "idle",
+        "plan": convert.plan(SESSION, PlanChanged(7, a_plan().snapshot(), a_record())),
+        "edits": convert.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
+        "transcript": convert.transcript(A_TRANSCRIPT),
+    }
+    yield _answers("sessions.open.result", wire.OPEN_SESSION, whole_session, wire.OpenResult)
+    yield _answers("sessions.delete.result", wire.DELETE_SESSION, None)
+    yield _asks("steer.params", wire.STEER, {"sessionId": SESSION, "text": "用您好 (say it politely)"})
+    yield _answers("steer.result", wire.STEER, {"queued": 1}, wire.SteerResult)
+    yield _asks("runTask.params", wire.RUN_TASK, {"prompt": "翻譯問候語 👋"})
+    whole = {
+        "prompt": "Greet in Chinese",
+        "sessionId": SESSION,
+        "mode": "agent",
+        "context": [
+            {"uri": f"{URI}/src/%E5%95%8F%E5%80%99.py"},
+            {
+                "uri": f"{URI}/setup.cfg",
+                "range": {"start": {"line": 0, "character": 0}, "end": {"line": 4, "character": 2}},
+            },
+        ],
+        "workDoneToken": "run-1",
+    }
+    yield _asks("runTask.params.all", wire.RUN_TASK, whole)
+    ended = Outcome("end_turn", "It greets in Chinese now: 你好 👋", A_USAGE)
+    failed = Outcome("error", NO_KEY, Usage(), ModelError("auth", NO_KEY))
+    yield _answers(
+        "runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended, "2 of 3 steps, 1 file."), wire.RunResult
+    )
+    yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed, ""), wire.RunResult)
+    ops = [
+        {"op": "add", "content": "測試 🚀", "after": "1"},
+        {"op": "update", "id": "2", "content": "翻譯", "status": "pending", "held": True},
+        {"op": "remove", "id": "3"},
+        {"op": "move", "id": "2", "after": None},
+    ]
+    yield _asks("plan.edit.params", wire.PLAN_EDIT, {"sessionId": SESSION, "revision": 1, "ops": ops})
+    state = PlanChanged(8, a_plan().snapshot(), Record())
+    yield _answers("plan.edit.result", wire.PLAN_EDIT, {"plan": convert.plan(SESSION, state)}, wire.PlanEditResult)
+    page = {"markdown": "## 翻譯問候語\n\n- [x] Read 問候.py\n"}
+    for name, method in (("plan.history", wire.PLAN_HISTORY), ("record", wire.RECORD)):
+        yield _asks(f"{name}.params", method, {"sessionId": SESSION})
+        yield _answers(f"{name}.result", method, page, wire.PageResult)
+    yield _asks("command.rules.params", wire.COMMAND_RULES, {})
+    yield _answers("command.rules.result", wire.COMMAND_RULES, page, wire.PageResult)
+    yield _asks("command.stop.params", wire.STOP_COMMAND, {"sessionId": SESSION, "handle": "cmd-1"})
+    yield _answers("command.stop.result", wire.STOP_COMMAND, None)
+    yield _asks("cancel.params", wire.CANCEL, {"sessionId": SESSION})
+    yield _answers("cancel.result", wire.CANCEL, None)
+    key = {"apiKey": "a-key", "authToken": "a-token", "baseUrl": "http://localhost:11434"}
+    yield _asks("credentials.params", wire.CREDENTIALS, key)
+    yield _answers("credentials.result", wire.CREDENTIALS, None)
+    yield _asks("trust.params", wire.TRUST, {"trusted": True})
+
+
+TARGETS: dict[str, Json] = {
+    "all": {"all": True},
+    "file": {"uri": f"{URI}/src/%E5%95%8F%E5%80%99.py"},
+    "hunk": {"uri": f"{URI}/setup.cfg", "hunk": "02e3da028f848ad7"},
+    "item": {"item": "2"},
+}
+
+
+def reviews() -> Iterator[Golden]:
+    for name, target in TARGETS.items():
+        params = {"sessionId": SESSION, "target": target, "version": 5}
+        yield _asks(f"edits.accept.params.{name}", wire.ACCEPT, params)
+    over = {"sessionId": SESSION, "target": TARGETS["hunk"], "version": 5, "resolution": "proposed"}
+    yield _asks("edits.accept.params.resolution", wire.ACCEPT, over)
+    why = {"sessionId": SESSION, "target": {"all": True}, "version": 5, "reason": "太長 (too long)"}
+    yield _asks("edits.reject.params", wire.REJECT, why)
+    changes = proposals()
+    hunk = next(iter(changes)).hunks[0].id
+    accepted = [
+        Decided(FOLDER / "src/問候.py", hunk, "applied"),
+        Decided(FOLDER / "setup.cfg", "02e3da028f848ad7", "conflict", "You changed these lines."),
+        Decided(FOLDER / "docs/new file.md", None, "failed", "This editor cannot create files."),
+    ]
+    yield _review("edits.accept.result", wire.ACCEPT, accepted, changes)
+    yield _review("edits.reject.result", wire.REJECT, [Decided(FOLDER / "src/問候.py", hunk, "rejected")], Changeset())
+    text = {"sessionId": SESSION, "uri": TARGETS["file"]["uri"], "text": "# 問候\n", "version": 5}
+    yield _asks("edits.amend.params", wire.AMEND, text)
+    after = convert.edits(SESSION, ROOT, EditsChanged(6, changes, "Change 問候.py", None))
+    yield _answers("edits.amend.result", wire.AMEND, {"edits": after}, wire.AmendResult)
+    for name, method in (("undo", wire.UNDO), ("redo", wire.REDO)):
+        item = {"item": "2"} if name == "undo" else {}
+        yield _asks(f"edits.{name}.params", method, {"sessionId": SESSION, **item})
+        yield _review(f"edits.{name}.result", method, [Decided(FOLDER / "src/問候.py", None, "applied")], changes)
+
+
+def _review(name: str, method: str, decided: list[Decided], changes: Changeset) -> Golden:
+    outcomes = [convert.outcome(one) for one in decided]
+    state = EditsChanged(6, changes, "Accept 問候.py", None)
+    result = {"outcomes": outcomes, "edits": convert.edits(SESSION, ROOT, state)}
+    return _answers(name, method, result, wire.ReviewResult)
+
+
+def _asks(name: str, method: str, params: Json) -> Golden:
+    return Golden(name, method, "client-to-server", "params", params)
+
+
+def _answers(name: str, method: str, result: Any, shape: type | None = None) -> Golden:
+    return Golden(name, method, "server-to-client", "result", result, shape)
+
+
+def content() -> Iterator[Golden]:
+    method = "workspace/textDocumentContent"
+    for side, scheme in (("base", wire.BASE_SCHEME), ("proposed", wire.PROPOSED_SCHEME)):
+        yield _asks(f"content.params.{side}", method, {"uri": proposal_uri(scheme, SESSION, FOLDER / "src/問候.py")})
+    item = f"{proposal_uri(wire.PROPOSED_SCHEME, SESSION, FOLDER / 'src/問候.py')}?item=2"
+    yield _asks("content.params.item", method, {"uri": item})
+    yield _answers("content.result", method, {"text": 'print("你好")\n'})

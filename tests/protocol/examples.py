@@ -1,0 +1,50 @@
+"""The core values that several golden messages are made of: a plan, its record, proposed edits, what a run used."""
+
+from fairlead.agent.model import Usage
+from fairlead.edits import changeset as cs
+from fairlead.edits.changeset import Changeset, Raw
+from fairlead.plan import TodoManager
+from fairlead.plan.evidence import BEFORE, CommandRun, Record
+from protocol.golden import FOLDER
+
+A_USAGE = Usage(requests=2, input_tokens=310, cache_read_tokens=9000, cache_write_tokens=412, output_tokens=88)
+
+
+def a_plan() -> TodoManager:
+    plan = TodoManager()
+    plan.update(
+        [
+            {"content": "Read 問候.py", "status": "completed", "activeForm": "Reading 問候.py"},
+            {"content": "翻譯問候語 👋", "status": "in_progress", "activeForm": "正在翻譯問候語"},
+            {"content": "Run the tests"},
+        ]
+    )
+    plan.note_round_without_update()
+    return plan
+
+
+def a_record() -> Record:
+    """Something under the first step, a command that failed under the second, a look before the plan."""
+    record = Record().with_look(BEFORE).with_file("1", _path("src/問候.py")).with_cost("1", 310, 0.0125)
+    return record.with_command("2", CommandRun("toolu_05", "python3 greet.py", 1, 0.25)).with_seconds("2", 12.34)
+
+
+def proposals() -> Changeset:
+    """A file changed in two places, a new, a deleted, a renamed, a binary and an executable one, and a conflict."""
+    base = 'def greet():\n    return "Hello"\n\n\ndef part():\n    return "👋 Bye"'
+    first = base.replace("Hello", "你好")
+    changes = cs.propose(Changeset(), _path("src/問候.py"), base, first, "1", "toolu_01")
+    changes = cs.propose(changes, _path("src/問候.py"), base, first.replace("Bye", "再見"), "2", "toolu_02")
+    changes = cs.propose(changes, _path("docs/new file.md"), None, "# 問候\n", "2", "toolu_03")
+    changes = cs.propose(changes, _path("setup.cfg"), "a = 1\r\n", "a = 9\r\n", "1", "toolu_01")
+    changes = cs.propose(changes, _path("setup.cfg"), "a = 1\r\n", "a = 2\r\n", None, "toolu_04")
+    changes = cs.delete(changes, _path("alt.txt"), "alt\n", "2", "toolu_05")
+    changes = cs.rename(changes, _path("a.py"), _path("lib/b.py"), "b = 1\n", "2", "toolu_06")
+    picture = Raw(b"\x89PNG\0")
+    changes = cs.propose(changes, _path("logo.png"), None, "(binary file, 5 bytes)", "2", "toolu_07", picture)
+    changes = cs.propose(changes, _path("run.sh"), "ls\n", "ls -l\n", "2", "toolu_07", Raw(mode=0o755))
+    return cs.observe(changes, _path("setup.cfg"), "a = 3\r\n")
+
+
+def _path(name: str) -> str:
+    return str(FOLDER / name)

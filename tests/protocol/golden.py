@@ -1,0 +1,68 @@
+"""What a golden message is, the session and folder that all of them speak of, and the other end of the wire."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from fairlead.lsp.rpc import AgentProtocol
+from fairlead.workspace.paths import Root
+
+Direction = Literal["client-to-server", "server-to-client"]
+Json = dict[str, Any]
+
+SESSION = "5bda328d487f"
+FOLDER = Path("C:/project" if os.name == "nt" else "/project")
+ROOT = Root(FOLDER)
+URI = "file:///project"
+CALL = "toolu_01"
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A message's content. `direction` is who sends this very message: of a result, who answers.
+
+    `shape` is the TypedDict of the content, where there is one.
+    """
+
+    name: str
+    method: str
+    direction: Direction
+    part: Literal["params", "result"]
+    value: Any
+    shape: type | None = None
+
+    @property
+    def text(self) -> str:
+        """The golden file."""
+        whole = {"method": self.method, "direction": self.direction, self.part: self.value}
+        text = json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+        for own, neutral in _SPELLINGS.items():
+            text = text.replace(own, neutral)
+        return text
+
+
+# a file has the same content on each system, so its paths are spelt as on POSIX
+_SPELLINGS = {} if os.name == "posix" else {
+    "file:///C:/project": URI, "/C%3A/project": "/project", "C:\\\\project": "/project",
+}  # fmt: skip
+
+
+class Line:
+    """The other end of the wire: keeps what is sent, answers each request alike."""
+
+    def __init__(self, answer: Any = None) -> None:
+        self.sent: list[tuple[str, Any]] = []
+        self._answer = answer
+
+    @property
+    def protocol(self) -> AgentProtocol:
+        return cast("AgentProtocol", self)
+
+    def send_notification(self, method: str, params: Any) -> None:
+        self.sent.append((method, params))
+
+    async def request(self, method: str, params: Any) -> Any:
+        self.sent.append((method, params))
+        return self._answer

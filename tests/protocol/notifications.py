@@ -1,0 +1,84 @@
+"""The goldens of what the server tells: the plan and the proposals, the events of a run, its progress."""
+
+from collections.abc import Iterator
+
+from fairlead.agent import events
+from fairlead.agent.tool import Location
+from fairlead.edits.changeset import Changeset
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.progress import Progress
+from fairlead.lsp.publish import Publisher
+from fairlead.plan import TodoManager
+from fairlead.plan.evidence import CommandRun, Record
+from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.session.recorder import Inferred
+from protocol.examples import A_USAGE, a_plan, a_record, proposals
+from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, Line
+
+REMINDER = "<reminder>Update your todos. In progress: #2: 翻譯問候語 👋.</reminder>"
+FEEDBACK = "<review>\nThe user looked at your proposed edits:\n- accepted: src/問候.py\n</review>"
+
+
+def states() -> Iterator[Golden]:
+    plan, changes = a_plan().snapshot(), proposals()
+    yield _published("plan", PlanChanged(7, plan, a_record()), wire.PlanWire)
+    inferred = (Inferred("look", "Look around"), Inferred("edit", "Edit src/問候.py"))
+    empty = PlanChanged(1, TodoManager().snapshot(), Record(), inferred)
+    yield _published("plan.empty", empty, wire.PlanWire)
+    yield _published("edits", EditsChanged(5, changes, None, None), wire.EditsWire)
+    yield _published("edits.empty", EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py"), wire.EditsWire)
+
+
+def run_events() -> Iterator[Golden]:
+    """One of each kind, in the order of a run."""
+    started = events.ToolStarted(
+        CALL,
+        "edit_file",
+        "edit",
+        "Edit src/問候.py",
+        {"path": "src/問候.py", "old_text": "Hello", "new_text": "你好"},
+        (Location("src/問候.py"), Location("docs/new file.md", 3)),
+    )
+    for event in (
+        events.RunStarted("claude-sonnet-5-5"),
+        events.RoundStarted(1),
+        events.Thinking("先看檔案。"),
+        events.Text("I read the file first: 你好 👋"),
+        started,
+        events.CommandStarted(CALL, "2", "npm run dev", str(FOLDER), "sandboxed", False, "cmd-1"),
+        events.ToolOutput(CALL, "\x1b[1mcollected 3 items\x1b[0m\n"),
+        events.CommandEnded("cmd-1", CommandRun(CALL, "npm run dev", None, 62.04, True), "stopped"),
+        events.ToolFinished(CALL, True, "Error: old_text not found, and nothing like it stands in the file."),
+        events.ReminderSent(REMINDER),
+        events.Steered("用您好 (say it politely)"),
+        events.Told(FEEDBACK),
+        events.Retry(1, 0.5, "The model is overloaded."),
+        events.UsageReported(A_USAGE, 0.0042, 9810, 200_000),
+        events.RoomMade("Old results were cleared to make room, about 80,000 tokens."),
+        events.RunFinished("end_turn"),
+    ):
+        golden = _published("event", event)
+        yield Golden(f"event.{golden.value['kind']}", golden.method, golden.direction, golden.part, golden.value)
+
+
+def _published(name: str, event: SessionEvent, shape: type | None = None) -> Golden:
+    line = Line()
+    publisher = Publisher(SESSION, ROOT, line.send_notification, lambda: "task-1")
+    publisher(event)
+    publisher.flush()
+    [(method, params)] = line.sent
+    return Golden(name, method, "server-to-client", "params", params, shape)
+
+
+def progress() -> Iterator[Golden]:
+    line = Line()
+    shown = Progress(line.protocol)
+    shown.use(SESSION, "run-1", can_create=False)
+    for event in (
+        events.RunStarted("replay (greet.replay.yaml)"),
+        PlanChanged(7, a_plan().snapshot(), a_record()),
+        events.RunFinished("cancelled"),
+    ):
+        shown.on_event(SESSION, event)
+    for method, params in line.sent:
+        yield Golden(f"progress.{params['value']['kind']}", method, "server-to-client", "params", params)

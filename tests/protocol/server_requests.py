@@ -1,0 +1,113 @@
+"""The goldens of what the server asks, and of the client's answers, which stand here as JSON."""
+
+from lsprotocol import types
+
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.documents import Documents
+from fairlead.lsp.editor import LspEditor
+from fairlead.lsp.knowledge import EditorKnowledge
+from fairlead.workspace.editor import ApprovalRequest, FileEdit
+from protocol.golden import CALL, FOLDER, SESSION, Golden, Json, Line
+
+AN_APPROVAL = ApprovalRequest(
+    SESSION,
+    CALL,
+    "python3 greet.py",
+    FOLDER,
+    reasons=(
+        "Runs on the files on disk; 2 proposed edits are not visible to it.",
+        "Commands run in the workspace itself, with your rights.",
+    ),
+)
+A_SECRET = ApprovalRequest(
+    SESSION,
+    CALL,
+    reasons=("The agent wants to read this file, which looks like a secret.", "What it says would go to the model."),
+    path=FOLDER / ".env",
+)
+A_CONFIRMATION = ApprovalRequest(
+    SESSION,
+    None,
+    reasons=("Accepting makes this protected file.", "It says what your builds on the server run."),
+    path=FOLDER / ".github" / "workflows" / "問候.yml",
+)
+DECISIONS: dict[str, Json] = {
+    "allow_once": {"option": "allow_once"},
+    "allow_session": {"option": "allow_session"},
+    "reject": {"option": "reject", "reason": "現在不行 (not now)"},
+}
+A_PROBLEM: wire.DiagnosticWire = {
+    "range": {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 10}},
+    "severity": 1,
+    "message": "“return” outside of a function",
+    "source": "ruff",
+}
+A_QUESTION = ("Which greeting? 你好 or 您好?", ("你好", "您好"))
+
+
+async def questions() -> list[Golden]:
+    line = Line({"answer": "您好"})
+    editor = LspEditor(line.protocol, Documents())
+    editor.abilities.questions = True
+    await editor.ask(SESSION, CALL, *A_QUESTION)
+    [(method, params)] = line.sent
+    return [
+        Golden("ask.params", method, "server-to-client", "params", params, wire.AskParams),
+        Golden("ask.result", method, "client-to-server", "result", {"answer": "您好"}, wire.AskResult),
+    ]
+
+
+async def knowledge() -> list[Golden]:
+    path = FOLDER / "src/問候.py"
+    result: wire.DiagnosticsResult = {"files": [{"uri": path.as_uri(), "diagnostics": [A_PROBLEM]}]}
+    line = Line(result)
+    await EditorKnowledge(line.protocol, Documents()).diagnostics(path)
+    [(method, params)] = line.sent
+    return [
+        Golden("diagnostics.params", method, "server-to-client", "params", params, wire.DiagnosticsParams),
+        Golden("diagnostics.result", method, "client-to-server", "result", result, wire.DiagnosticsResult),
+    ]
+
+
+async def approvals() -> list[Golden]:
+    line = Line()
+    editor = LspEditor(line.protocol, Documents())
+    editor.abilities.approvals = True
+    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION):
+        await editor.approve(request)
+    editor.abilities.approvals = False
+    await editor.approve(AN_APPROVAL)
+    [(asked, params), (_, secret), (_, confirmation), (message, question)] = line.sent
+    return [
+        Golden("approve.params", asked, "server-to-client", "params", params, wire.ApproveParams),
+        Golden("approve.params.secret", asked, "server-to-client", "params", secret, wire.ApproveParams),
+        Golden("approve.params.confirmation", asked, "server-to-client", "params", confirmation, wire.ApproveParams),
+        *(
+            Golden(f"approve.result.{name}", asked, "client-to-server", "result", result, wire.ApproveResult)
+            for name, result in DECISIONS.items()
+        ),
+        Golden("approve.message.params", message, "server-to-client", "params", question),
+        Golden("approve.message.result", message, "client-to-server", "result", {"title": wire.ALLOW_SESSION}),
+    ]
+
+
+async def apply_edit() -> Golden:
+    """An open file (a version, columns in UTF-16), a closed one, a new one, a deleted and a renamed one."""
+    line = Line({"applied": True})
+    documents = Documents()
+    editor = LspEditor(line.protocol, documents)
+    able = editor.abilities
+    able.apply_edit = able.document_changes = True
+    able.file_operations = list(types.ResourceOperationKind)
+    base, proposed = "a\n👋 Bye", "a\n👋 再見"
+    documents.opened(f"{FOLDER.as_uri()}/open.txt", base, 7)
+    edits = [
+        FileEdit(FOLDER / "open.txt", base, proposed, 7),
+        FileEdit(FOLDER / "closed.txt", "a\r\n", "b\r\n"),
+        FileEdit(FOLDER / "新.md", None, "# 問候\n"),
+        FileEdit(FOLDER / "alt.txt", "alt\n", None),
+        FileEdit(FOLDER / "a.py", "a = 1\n", "b = 1\n", new_path=FOLDER / "lib/b.py"),
+    ]
+    await editor.apply("Accept 5 files", edits)
+    [(method, params)] = line.sent
+    return Golden("applyEdit.params", method, "server-to-client", "params", params)
