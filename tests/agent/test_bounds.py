@@ -98,6 +98,7 @@ async def test_l14_a_budget_of_cost_pauses_the_run(connect: Connect) -> None:
             result = await client.run()
         assert result["stopReason"] == "budget"
         assert "it has cost $0.40, and the budget is $0.35 (setting budget.costUsd)" in result["message"]
+        assert api.refusals == []
 
 
 async def test_l14_each_run_gets_somewhere(connect: Connect) -> None:
