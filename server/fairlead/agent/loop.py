@@ -50,6 +50,11 @@ GO_ON = (
 )
 TOO_LONG = "The conversation no longer fits the model, and nothing more can be left out of it. Start a new task."
 PAUSED_TURN = "<cut_off>Go on.</cut_off>"
+NO_CALL = "<cut_off>Your answer ended to have tools run, but there is no call in it. Send it again.</cut_off>"
+STILL_NO_CALL = (
+    "The model stopped to have tools run (stop reason tool_use), but its answer held no call and no text, twice in a "
+    "row. Follow up to ask it again; a local model may need another template for tools."
+)
 ASKS_TO_GO_ON = "Continue to go on where it stands, with a fresh budget."
 NOT_ASKED = "Not run: the answer ended with stop reason '{reason}' instead of asking for its tools. Send it again."
 
@@ -180,6 +185,8 @@ class _Run:
             if reply.stop_reason == "model_context_window_exceeded":
                 self.agent.window.overflowed(self.agent.history.messages)
             if not reply.calls:
+                if reply.stop_reason == "tool_use" and reply.text:  # the calls are what counts: there is nothing to run
+                    reply = replace(reply, stop_reason="end_turn")
                 if reply.stop_reason in DONE and self.agent.spoken_to():
                     self.agent.history.add_prompt(map(text_block, self.news()))
                     continue
@@ -287,7 +294,12 @@ class _Run:
 
     def goes_on(self, reply: Reply) -> bool:
         """Whether an answer without calls that is not at its end is worth another request: two in a row at most."""
-        words = {"max_tokens": GO_ON, "model_context_window_exceeded": GO_ON, "pause_turn": PAUSED_TURN}
+        words = {
+            "max_tokens": GO_ON,
+            "model_context_window_exceeded": GO_ON,
+            "pause_turn": PAUSED_TURN,
+            "tool_use": NO_CALL,
+        }
         if reply.stop_reason not in words or self.cut_offs:
             return False
         self.cut_offs += 1
@@ -310,6 +322,9 @@ class _Run:
             case "refusal":
                 hint = "The model refused to go on. Put the task in other words, or start a new one."
                 return self.ended("refusal", f"{text}\n\n{hint}".strip())
+            case "tool_use":
+                empty = ModelError("network", STILL_NO_CALL, retryable=True)
+                return self.ended("error", empty.message, empty)
             case "model_context_window_exceeded":
                 full = ModelError("context_overflow", TOO_LONG)
                 return self.ended("error", full.message, full)
