@@ -11,6 +11,7 @@ import pytest
 
 from support.client import Client
 from support.fake_api import FakeApi, Text, Turn
+from support.server_process import ANEW
 
 Replay = Callable[..., dict[str, Any]]
 
@@ -182,6 +183,43 @@ async def test_fault_40_the_finest_log_tells_no_password(workspace: Path, capfd:
             async with Client(workspace, env=env) as client:
                 assert (await client.run(deadline=60))["stopReason"] == stop_reason
     assert "PRIVATE" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("level", ["debug", "info"])
+async def test_fault_40_the_sdks_own_log_tells_nothing(
+    workspace: Path, capfd: pytest.CaptureFixture[str], level: str
+) -> None:
+    """docs/faults.md 40: ANTHROPIC_LOG, set for another program perhaps, shows no request in our log."""
+    with FakeApi([Turn((Text("PRIVATE-1"),))], require_key=False) as api:
+        address = api.url.removeprefix("http://")
+        env = {"ANTHROPIC_API_KEY": "PRIVATE-2", "ANTHROPIC_BASE_URL": f"http://user:PRIVATE-3@{address}"}
+        client = Client(workspace, env={**env, "ANTHROPIC_LOG": level, "FAIRLEAD_LOG": "DEBUG"})
+        client.command = ANEW
+        async with client:
+            assert (await client.run("PRIVATE-4"))["message"] == "PRIVATE-1"
+            await client.error("workspace/executeCommand", "nope")
+    told = capfd.readouterr().err
+    assert "INFO fairlead.lsp.rpc" in told
+    assert "PRIVATE" not in told
+
+
+async def test_a_level_of_the_log_that_is_none(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Bad input: the server works, at WARNING, and says which levels there are."""
+    async with Client(workspace, env={"FAIRLEAD_LOG": "nonsense"}) as client:
+        await client.error("workspace/executeCommand", "nope")
+    [line] = capfd.readouterr().err.splitlines()
+    assert "'nonsense'" in line and "DEBUG, INFO, WARNING, ERROR" in line
+
+
+@pytest.mark.parametrize(("given", "told"), [("", False), (" info ", True), ("Error", False)])
+async def test_a_level_of_the_log_in_any_dress(
+    workspace: Path, capfd: pytest.CaptureFixture[str], given: str, told: bool
+) -> None:
+    """The counterpart: an empty one is none, and blanks and small letters are no mistake."""
+    async with Client(workspace, env={"FAIRLEAD_LOG": given}) as client:
+        await client.error("workspace/executeCommand", "nope")
+    log = capfd.readouterr().err
+    assert ("INFO fairlead.lsp.rpc" in log, "levels are" in log) == (told, False)
 
 
 async def test_no_folder_and_a_folder_that_is_none(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
 from support.fake_api import Cut, HttpError, MidStreamError, Wait
 from support.fake_api_turns import Event
 from support.fake_clouds import FakeBedrock, FakeCloud, FakeVertex, frame
+from support.server_process import ANEW
 
 AT_ONCE = {"retry-after": "0"}
 
@@ -165,6 +166,17 @@ async def test_fault_40_the_finest_log_tells_no_secret(at: At, capfd: pytest.Cap
     told = capfd.readouterr().err
     assert "INFO fairlead.lsp.rpc" in told
     assert "PRIVATE" not in told and FakeBedrock.SECRET not in told
+
+
+async def test_fault_40_the_sdks_own_log_tells_nothing(at: At, capfd: pytest.CaptureFixture[str]) -> None:
+    """docs/faults.md 40: nor does what the SDK logs of a request to a cloud at the wish of ANTHROPIC_LOG."""
+    with FakeBedrock(DONE) as api:
+        client = at.signed_in(api, AWS_SESSION_TOKEN="PRIVATE-1", ANTHROPIC_LOG="debug")
+        client.command = ANEW
+        async with client:
+            assert (await client.run("PRIVATE-2"))["message"] == "Done, 世界."
+    told = capfd.readouterr().err
+    assert "PRIVATE" not in told and FakeBedrock.SECRET not in told and "世界" not in told
 
 
 async def test_fault_25_a_model_name_that_can_be_none(at: At) -> None:

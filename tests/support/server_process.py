@@ -17,6 +17,8 @@ from typing import Any, Protocol, cast
 from fairlead.__main__ import main
 
 SERVE = [sys.executable, "-m", "fairlead", "serve"]
+# never forked: imports all by itself, for what a library does as it is imported
+ANEW = [sys.executable, "-u", "-m", "fairlead", "serve"]
 LIMIT = 1 << 26
 CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
 READY = [

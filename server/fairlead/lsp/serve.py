@@ -12,15 +12,12 @@ from fairlead.lsp.transport import FramingError, StdioFrames, StdoutWriter, own_
 log = logging.getLogger(__name__)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 async def serve() -> int:
     """Serves one client over stdio until it leaves; returns the process's exit code."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=LOG_FORMAT)
-    # libraries log requests with their headers and addresses, so with their secrets: the level is our own loggers'
-    logging.getLogger("fairlead").setLevel(os.environ.get("FAIRLEAD_LOG", "WARNING").upper())
-    # pygls logs every refused request with a traceback; what matters of it comes through report_server_error
-    logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    _begin_log(os.environ.get("FAIRLEAD_LOG", ""))
     server = AgentServer()
     register(server)
     gone = asyncio.Event()
@@ -43,6 +40,27 @@ async def serve() -> int:
     await _settle()
     server.sessions.keep()
     return code
+
+
+def _begin_log(wanted: str) -> None:
+    """Logs to stderr from the wanted level on, WARNING where it is none."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(_is_harmless)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, format=LOG_FORMAT, force=True)
+    level = wanted.strip().upper() or "WARNING"
+    logging.getLogger("fairlead").setLevel(level if level in LEVELS else "WARNING")
+    if level not in LEVELS:
+        log.warning("FAIRLEAD_LOG=%.40r is no level, so it is WARNING; levels are %s", wanted, ", ".join(LEVELS))
+    # pygls logs every refused request with a traceback; what matters of it comes through report_server_error
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
+
+
+def _is_harmless(record: logging.LogRecord) -> bool:
+    """Libraries log requests with their headers, bodies and addresses, so with their secrets, at their finer levels.
+
+    Asked of each record, not by a level: some set their own by a variable (ANTHROPIC_LOG) when they are imported.
+    """
+    return record.levelno >= logging.WARNING or record.name.partition(".")[0] == "fairlead"
 
 
 async def _settle() -> None:
