@@ -9,7 +9,7 @@ import { plainOutput } from "./text";
 const STOPPED: Record<string, string> = {
   cancelled: "Stopped by you.",
   max_tokens: "Cut off by the output limit.",
-  max_turn_requests: "Paused at the limit of rounds.",
+  max_turn_requests: "Paused before the end.",
   budget: "Paused at the end of its budget.",
   loop: "Paused: the model went round in circles.",
   refusal: "The model refused.",

@@ -77,6 +77,15 @@ test("the conversation shows the prompt, folded thinking, tools with outcome and
   }
 });
 
+test("a run that paused says so, and why stands in the server's words", () => {
+  const store = new Store();
+  const session = store.begin("s", "Go");
+  store.addEvent({ sessionId: "s", seq: 1, kind: "run_started", model: "m" });
+  store.end("s", 1, { stopReason: "max_turn_requests", message: "Paused: the API itself paused.", record: "" });
+  const text = conversationMarkdown(session, (uri) => uri);
+  assert.ok(text.endsWith("**Paused before the end.** Paused: the API itself paused.\n"), text);
+});
+
 test("what hides in a command is shown", () => {
   assert.equal(visible("rm \u202e-rf\u0007 x\n\ty ü 🚀"), "rm \\u{202e}-rf\\u{7} x\n\ty ü 🚀");
 });

@@ -142,6 +142,15 @@ def test_a_run_that_is_cut_off(workspace: Path) -> None:
     assert ended.out.count("half an answ") == 1
 
 
+def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
+    """A turn that the API paused twice: it is called a pause, with its reason and how to go on, and exit 1."""
+    ended = run(workspace, record(*[{"text": "A moment.", "stop": "pause_turn"}] * 2))
+    assert ended.code == 1, ended.out
+    assert "✗ Paused before the end" in ended.out and "rounds" not in ended.out
+    assert "the API itself paused the model's turn" in ended.out
+    assert "To go on where it stopped: fairlead run --continue" in ended.out
+
+
 def test_a_cloud_serves_the_model(workspace: Path) -> None:
     """`--provider` takes the sign-in of the environment, and the heading says who serves."""
     keys: dict[str, Any] = {"AWS_ACCESS_KEY_ID": FakeBedrock.KEY, "AWS_SECRET_ACCESS_KEY": FakeBedrock.SECRET}

@@ -19,7 +19,7 @@ LABEL = 10
 MAX_TASK_LINES = 5
 ENDS = {
     "max_tokens": "The last answer was cut off",
-    "max_turn_requests": "Too many rounds",
+    "max_turn_requests": "Paused before the end",
     "budget": "The budget is used up",
     "loop": "The model went round in circles",
     "refusal": "The model refused",
