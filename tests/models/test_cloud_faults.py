@@ -142,6 +142,21 @@ async def test_fault_25_a_refusal_says_what_it_means_there(
             assert (await client.run())["stopReason"] == "end_turn"
 
 
+async def test_fault_25_a_region_that_the_base_url_is_not_in(at: At) -> None:
+    """docs/faults.md 25: AWS refuses it as a sign-in; the message names the region and the base URL too."""
+    with FakeBedrock(DONE) as api:
+        async with at.signed_in(api) as client:
+            settings = dict(client.settings or {})
+            elsewhere = {**settings, "cloud": {"region": "us-east-1"}}
+            client.notify("workspace/didChangeConfiguration", {"settings": elsewhere})
+            error = await failure(client)
+            assert (error["kind"], error["retryable"]) == ("auth", False)
+            assert "Credential should be scoped to a valid region, not 'us-east-1'" in error["message"]
+            assert f"cloud.region) is not the one that the base URL {api.url} (setting baseUrl)" in error["message"]
+            client.notify("workspace/didChangeConfiguration", {"settings": settings})
+            assert (await client.run())["stopReason"] == "end_turn"
+
+
 async def test_fault_40_what_was_signed_is_not_shown(at: At) -> None:
     """docs/faults.md 40: AWS quotes the whole request where a signature is wrong, the session's token in it."""
     said = (

@@ -68,7 +68,8 @@ def status_error(error: Any, endpoint: Endpoint) -> ModelError:
 
 
 def _advice(name: str, endpoint: Endpoint) -> str | None:
-    own = endpoint.cloud.advice(name, endpoint.model) if endpoint.cloud is not None else None
+    cloud = endpoint.cloud
+    own = cloud.advice(name, endpoint.model, endpoint.shown_url) if cloud is not None else None
     if name == "not_found_error":
         return own or f"Not found: check the model's name (“{endpoint.model}”) and the base URL."
     return own or _ADVICE.get(name)

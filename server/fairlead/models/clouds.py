@@ -50,6 +50,9 @@ _NO_ACCESS = {
         "cloud.region, cloud.project)."
     ),
 }
+_TWO_PLACES = (
+    "Or the region (setting cloud.region) is not the one that the base URL {base_url} (setting baseUrl) leads to."
+)
 _REGIONS = {"bedrock": "us-east-1", "vertex": "us-east5"}
 _NAMES = {
     "bedrock": "an inference profile's, like us.anthropic.claude-…-v1:0",
@@ -104,19 +107,22 @@ class Cloud:
             return "api_error" if status == 424 else "overloaded_error"
         return name if status < 500 else None
 
-    def advice(self, name: str, model: str) -> str | None:
+    def advice(self, name: str, model: str, base_url: str | None) -> str | None:
         """What an error means and what to do, where that is not the same as at the API itself."""
         match name:
             case "authentication_error":
-                return f"{self.label} did not accept the credentials: {_SIGN_IN[self.provider]}"
+                advice = f"{self.label} did not accept the credentials: {_SIGN_IN[self.provider]}"
             case "permission_error":
-                return _NO_ACCESS[self.provider]
+                advice = _NO_ACCESS[self.provider]
             case "not_found_error":
-                return (
+                advice = (
                     f"{self.label} has no model “{model}” for you in this region: check the settings model (its names "
                     f"are {_NAMES[self.provider]}) and cloud.region."
                 )
-        return None
+            case _:
+                return None
+        # without a base URL the region makes the address, so they cannot differ
+        return f"{advice} {_TWO_PLACES.format(base_url=base_url)}" if base_url else advice
 
 
 async def connect(sdk: Any, cloud: Cloud, base_url: str | None) -> Any:
