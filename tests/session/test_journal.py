@@ -9,13 +9,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.agent.messages import text_block
+from fairlead.agent.messages import ToolResult, text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import FileStep, Step, Steps
@@ -27,7 +26,6 @@ from fairlead.session.feedback import Unheard
 from fairlead.session.journal import SMALL, Found, Journals
 from fairlead.session.lock import Lock, Taken
 from fairlead.session.recorder import Inferred
-from fairlead.session.repair import repaired
 from fairlead.session.state import OpenCall, SessionState
 from fairlead.workspace.rejections import Rejected
 
@@ -118,6 +116,22 @@ def calling(call_id: str, text: str) -> Change:
     return lambda state: replace(state, calls={**state.calls, call_id: OpenCall(1.5, text)})
 
 
+def ending(call_id: str, text: str) -> Change:
+    return lambda state: replace(state, calls={**state.calls, call_id: OpenCall(1.5, result=text)})
+
+
+def telling(call_id: str, text: str, begins: bool) -> Change:
+    """The round's results become a message, mostly what the call came to; maybe the calls are over then."""
+
+    def tell(state: SessionState) -> SessionState:
+        call = state.calls.get(call_id)
+        result = ToolResult(call_id, text if call is None or call.result is None else call.result, is_error=True)
+        told = {"role": "user", "content": [result.block(), text_block(text)]}
+        return replace(state, messages=(*state.messages, told), calls={} if begins else state.calls)
+
+    return tell
+
+
 changes = st.one_of(
     st.builds(proposing, paths, texts),
     st.builds(dropping, paths),
@@ -128,6 +142,8 @@ changes = st.one_of(
     st.builds(planning, st.lists(texts, max_size=3)),
     st.builds(recording, places, texts),
     st.builds(calling, places, texts),
+    st.builds(ending, places, texts),
+    st.builds(telling, places, texts, st.booleans()),
     st.just(lambda state: replace(state, calls={})),
     texts.map(lambda text: lambda state: replace(state, title=text, told=state.told + 1)),
     texts.map(lambda text: lambda state: replace(state, unheard=Unheard((text,), (text,), ((text, text),), (text,)))),
@@ -349,32 +365,6 @@ def test_a_full_disk_is_said_once_and_tried_again(tmp_path: Path) -> None:
     journal.close()
     assert same(loaded(kept), three)
     assert len(said) == 1
-
-
-def message(role: str, *blocks: Any) -> dict[str, Any]:
-    return {"role": role, "content": list(blocks)}
-
-
-def use(call_id: str) -> dict[str, Any]:
-    return {"type": "tool_use", "id": call_id, "name": "bash", "input": {}}
-
-
-def test_fault_22_a_broken_off_round_gets_its_results() -> None:
-    """docs/faults.md 22: each call of a round that was broken off has exactly one result: what it came to, how far it
-    came, or that it was not reached; and the assistant has the last word."""
-    begun = (message("user", text_block("Do.")), message("assistant", use("a"), use("b"), use("c")))
-    calls = {"a": OpenCall(1.0, result="done"), "b": OpenCall(3.0, "half")}
-    *kept, results, last = repaired(begun, calls, 15.2)
-    assert tuple(kept) == begun
-    assert [block["tool_use_id"] for block in results["content"]] == ["a", "b", "c"]
-    done, half, never = (block["content"] for block in results["content"])
-    assert done == "done"
-    assert "after 12 s or more" in half and half.endswith("half")
-    assert never.startswith("Not run")
-    assert last["role"] == "assistant"
-    assert repaired((*kept, results, last), {}, 0.0) == (*kept, results, last)
-    assert [one["role"] for one in repaired(begun[:1], {}, 0.0)] == ["user", "assistant"]
-    assert repaired((), {}, 0.0) == ()
 
 
 def test_a_journal_that_is_gone_leaves_no_lock(tmp_path: Path) -> None:

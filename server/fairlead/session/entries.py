@@ -2,6 +2,7 @@
 
 An entry is an object with the changed parts only. A text, as of a file, is written once and named by number from then
 on; so is a step of the review. Messages are written once; where the history was rewritten, from the first that differs.
+A tool's result is written with its call, as it ends; in the message that holds it afterwards, null stands for it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +12,7 @@ from operator import is_
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from fairlead.agent.messages import Message
+from fairlead.agent.messages import Block, Message
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import Step, Steps
@@ -19,7 +20,7 @@ from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.session import values
 from fairlead.session.recorder import Inferred
-from fairlead.session.state import OpenCall, SessionState
+from fairlead.session.state import Calls, OpenCall, SessionState
 from fairlead.session.values import Json
 
 V = TypeVar("V")
@@ -66,7 +67,8 @@ class Written:
         if new.unheard != old.unheard:
             entry["unheard"] = values.unheard_json(new.unheard)
         if (tail := _tail(old.messages, new.messages)) is not None:
-            entry["messages"] = tail
+            kept, further = tail
+            entry["messages"] = [kept, [_with_results(message, _short, old.calls) for message in further]]
         _mapping(entry, "calls", old.calls, new.calls, asdict)
         return {"at": new.at, **entry} if entry else None
 
@@ -159,6 +161,27 @@ def _tail(old: Sequence[Message], new: Sequence[Message]) -> list[Any] | None:
     return [kept, new[kept:]]
 
 
+def _with_results(message: Message, change: Callable[[Block, Calls], Block], calls: Calls) -> Message:
+    """The message with its tool results changed."""
+    blocks = (change(block, calls) if block["type"] == "tool_result" else block for block in message["content"])
+    return {**message, "content": list(blocks)}
+
+
+def _short(block: Block, calls: Calls) -> Block:
+    call = calls.get(block["tool_use_id"])
+    known = call is not None and call.result is not None and call.result == block["content"]
+    return {**block, "content": None} if known else block
+
+
+def _whole(block: Block, calls: Calls) -> Block:
+    if block["content"] is not None:
+        return block
+    result = calls[block["tool_use_id"]].result
+    if result is None:
+        raise ValueError("a result of a call that has none")
+    return {**block, "content": result}
+
+
 def fold(entries: Iterable[Json]) -> Folded:
     """The state that entries lead to.
 
@@ -197,7 +220,8 @@ def _folded(folded: Folded, entry: Json) -> Folded:
         changed["steps"] = Steps(*(tuple(steps[number] for number in review[name]) for name in ("done", "undone")))
     if "messages" in entry:
         kept, further = entry["messages"]
-        changed["messages"] = (*old.messages[:kept], *map(values.read_message, further))
+        fresh = (_with_results(values.read_message(message), _whole, old.calls) for message in further)
+        changed["messages"] = (*old.messages[:kept], *fresh)
     if "calls" in entry:
         changed["calls"] = MappingProxyType(_merged(old.calls, entry["calls"], lambda call: OpenCall(**call)))
     return Folded(replace(old, **changed), texts, steps)

@@ -1,0 +1,59 @@
+"""A round's results: in the journal, and in the conversation of a task that was broken off."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fairlead.agent.messages import ToolResult, text_block
+from fairlead.session.entries import Written, fold
+from fairlead.session.repair import repaired
+from fairlead.session.state import OpenCall, SessionState
+
+
+def message(role: str, *blocks: Any) -> dict[str, Any]:
+    return {"role": role, "content": list(blocks)}
+
+
+def use(call_id: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": "bash", "input": {}}
+
+
+def test_fault_22_a_broken_off_round_gets_its_results() -> None:
+    """docs/faults.md 22: each call of a round that was broken off has exactly one result: what it came to, how far it
+    came, or that it was not reached; and the assistant has the last word."""
+    begun = (message("user", text_block("Do.")), message("assistant", use("a"), use("b"), use("c")))
+    calls = {"a": OpenCall(1.0, result="done"), "b": OpenCall(3.0, "half")}
+    *kept, results, last = repaired(begun, calls, 15.2)
+    assert tuple(kept) == begun
+    assert [block["tool_use_id"] for block in results["content"]] == ["a", "b", "c"]
+    done, half, never = (block["content"] for block in results["content"])
+    assert done == "done"
+    assert "after 12 s or more" in half and half.endswith("half")
+    assert never.startswith("Not run")
+    assert last["role"] == "assistant"
+    assert repaired((*kept, results, last), {}, 0.0) == (*kept, results, last)
+    assert [one["role"] for one in repaired(begun[:1], {}, 0.0)] == ["user", "assistant"]
+    assert repaired((), {}, 0.0) == ()
+
+
+def test_a_result_is_written_once() -> None:
+    """With its call, so that a kill behind it loses nothing; the message that holds it then costs a line."""
+    big, following = "line\n" * 1000, Written()
+    begun = SessionState(messages=(message("user", text_block("Do.")), message("assistant", use("a"), use("b"))))
+    one = replace(begun, calls={"a": OpenCall(1.5, result=big), "b": OpenCall(1.5, result="")})
+    results = message("user", *(ToolResult(name, call.result or "").block() for name, call in one.calls.items()))
+    two = replace(one, messages=(*one.messages, results), calls={})
+    entries = [following.entry(state) for state in (begun, one, two)]
+    assert len(json.dumps(entries[1])) > len(big) and len(json.dumps(entries[2])) < 400
+    found = fold(json.loads(json.dumps(entries))).state
+    assert json.dumps(found.messages) == json.dumps(two.messages)  # the very bytes, for the provider's cache
+
+
+def test_a_message_with_the_result_of_no_call_is_an_error() -> None:
+    """A damaged journal is said to be one, and no request is made of it."""
+    block = {**ToolResult("a", "x").block(), "content": None}
+    for calls in ({}, {"a": {"started": 1.0, "output": "", "result": None, "is_error": False}}):
+        with pytest.raises(ValueError, match=r"result|no entry"):
+            fold([{"calls": calls}, {"messages": [0, [message("user", block)]]}])
