@@ -241,6 +241,15 @@ def test_a_text_and_a_message_are_written_once() -> None:
     assert following.entry(replace(three, at=6.0)) is None
 
 
+def test_a_files_and_a_commands_record_are_written_once() -> None:
+    """A step with hundreds of commands does not write them all with each further one."""
+    following, state, sizes = Written(), SessionState(), list[int]()
+    for n in range(200):
+        state = recording("1", f"{n:03}")(state)
+        sizes.append(len(json.dumps(following.entry(state))))
+    assert sizes[-1] < sizes[0] + 20
+
+
 def test_a_grown_journal_is_written_anew() -> None:
     """Far beyond what it says, a journal becomes small again at the start of a run, and says the same."""
     with journals() as kept:

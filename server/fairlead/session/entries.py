@@ -1,14 +1,14 @@
 """A session's state as entries that say what changed, and their fold back to the state. Pure: values in, values out.
 
 An entry is an object with the changed parts only. A text, as of a file, is written once and named by number from then
-on; so is a step of the review. Messages are written once; where the history was rewritten, from the first that differs.
-A tool's result is written with its call, as it ends; in the message that holds it afterwards, null stands for it.
+on; so is a step of the review. Of a record's files and commands the new ones are written. Messages are written once;
+where the history was rewritten, from the first that differs. A tool's result is written with its call, as it ends; in
+the message that holds it afterwards, null stands for it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
-from operator import is_
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -58,7 +58,7 @@ class Written:
         _plan(entry, old, new)
         _mapping(entry, "record", old.record.by_place, new.record.by_place, values.evidence_json)
         if new.inferred is not old.inferred:
-            kept = _common(old.inferred, new.inferred)
+            kept = values.common(old.inferred, new.inferred)
             if (kept, kept) != (len(old.inferred), len(new.inferred)):
                 entry["inferred"] = [kept, [asdict(step) for step in new.inferred[kept:]]]
         self._edits(entry, old, new)
@@ -69,7 +69,7 @@ class Written:
         if (tail := _tail(old.messages, new.messages)) is not None:
             kept, further = tail
             entry["messages"] = [kept, [_with_results(message, _short, old.calls) for message in further]]
-        _mapping(entry, "calls", old.calls, new.calls, asdict)
+        _mapping(entry, "calls", old.calls, new.calls, lambda _, call: asdict(call))
         return {"at": new.at, **entry} if entry else None
 
     def _edits(self, entry: Json, old: SessionState, new: SessionState) -> None:
@@ -98,9 +98,8 @@ class Written:
             for one in step.files:
                 _name_texts(one.before, number)
                 _name_texts(one.after, number)
-        _mapping(
-            entry, "proposals", old.changes.files, new.changes.files, lambda one: values.proposal_json(one, number)
-        )
+        files = old.changes.files, new.changes.files
+        _mapping(entry, "proposals", *files, lambda _, one: values.proposal_json(one, number))
         if new.changes.order != old.changes.order:
             entry["order"] = new.changes.order
         if new.steps is not old.steps:
@@ -138,26 +137,23 @@ def _plan(entry: Json, old: SessionState, new: SessionState) -> None:
         entry["wish"] = values.wish_json(new.wish)
 
 
-def _mapping(entry: Json, name: str, old: Mapping[str, V], new: Mapping[str, V], to_json: Callable[[V], Any]) -> None:
-    """What is new or another under its key; what is no longer there is null."""
+def _mapping(
+    entry: Json, name: str, old: Mapping[str, V], new: Mapping[str, V], to_json: Callable[[V | None, V], Any]
+) -> None:
+    """What is new or another under its key, as it differs from the old; what is no longer there is null."""
     if new is old:
         return
-    changed = {key: to_json(value) for key, value in new.items() if old.get(key) is not value}
+    changed = {key: to_json(old.get(key), value) for key, value in new.items() if old.get(key) is not value}
     gone = dict.fromkeys(key for key in old if key not in new)
     if changed or gone:
         entry[name] = {**gone, **changed}
-
-
-def _common(old: Sequence[Any], new: Sequence[Any]) -> int:
-    """How many of two sequences' first members are the very same."""
-    return next((index for index, same in enumerate(map(is_, old, new)) if not same), min(len(old), len(new)))
 
 
 def _tail(old: Sequence[Message], new: Sequence[Message]) -> list[Any] | None:
     """`[how many stay, those that follow]`, None where all stay."""
     if old == new:  # quick, as most are the very same
         return None
-    kept = _common(old, new)
+    kept = values.common(old, new)
     return [kept, new[kept:]]
 
 
@@ -211,7 +207,7 @@ def _folded(folded: Folded, entry: Json) -> Folded:
         kept, further = entry["inferred"]
         changed["inferred"] = (*old.inferred[:kept], *(Inferred(**step) for step in further))
     if "proposals" in entry or "order" in entry:
-        files = _merged(old.changes.files, entry.get("proposals", {}), lambda one: values.read_proposal(one, texts))
+        files = _merged(old.changes.files, entry.get("proposals", {}), lambda _, one: values.read_proposal(one, texts))
         changed["changes"] = Changeset(MappingProxyType(files), entry.get("order", old.changes.order))
     if "steps" in entry:
         review = entry["steps"]
@@ -223,7 +219,7 @@ def _folded(folded: Folded, entry: Json) -> Folded:
         fresh = (_with_results(values.read_message(message), _whole, old.calls) for message in further)
         changed["messages"] = (*old.messages[:kept], *fresh)
     if "calls" in entry:
-        changed["calls"] = MappingProxyType(_merged(old.calls, entry["calls"], lambda call: OpenCall(**call)))
+        changed["calls"] = MappingProxyType(_merged(old.calls, entry["calls"], lambda _, call: OpenCall(**call)))
     return Folded(replace(old, **changed), texts, steps)
 
 
@@ -250,6 +246,6 @@ def _read_plan(old: SessionState, entry: Json) -> Json:
     return changed
 
 
-def _merged(old: Mapping[str, V], changed: Json, read: Callable[[Any], V]) -> dict[str, V]:
+def _merged(old: Mapping[str, V], changed: Json, read: Callable[[V | None, Any], V]) -> dict[str, V]:
     kept = {key: value for key, value in old.items() if changed.get(key, value) is not None}
-    return {**kept, **{key: read(value) for key, value in changed.items() if value is not None}}
+    return {**kept, **{key: read(old.get(key), value) for key, value in changed.items() if value is not None}}

@@ -1,9 +1,10 @@
 """The values of a session's state as JSON, and back. Texts and steps have numbers; entries.py keeps the tables."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, astuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple, replace
 from itertools import groupby
+from operator import is_
 from typing import Any, get_args
 
 from fairlead.agent.messages import Message
@@ -78,13 +79,24 @@ def read_wish(value: Json) -> Wish:
     return Wish(read_items(value["dropped"]), _pairs(value["reworded"]))
 
 
-def evidence_json(evidence: Evidence) -> Json:
-    return asdict(evidence)
+def evidence_json(old: Evidence | None, new: Evidence) -> Json:
+    """Of files and commands those behind as many as `kept` says: a long step has hundreds, and each comes by itself."""
+    old = old or Evidence()
+    files, commands = kept = common(old.files, new.files), common(old.commands, new.commands)
+    return {"kept": kept, **asdict(replace(new, files=new.files[files:], commands=new.commands[commands:]))}
 
 
-def read_evidence(value: Json) -> Evidence:
-    commands = tuple(CommandRun(**run) for run in value["commands"])
-    return Evidence(**{**value, "files": tuple(value["files"]), "commands": commands})
+def read_evidence(old: Evidence | None, value: Json) -> Evidence:
+    old = old or Evidence()
+    rest = dict(value)
+    files, commands = rest.pop("kept", (0, 0))
+    further = (CommandRun(**run) for run in rest.pop("commands"))
+    return Evidence((*old.files[:files], *rest.pop("files")), (*old.commands[:commands], *further), **rest)
+
+
+def common(old: Sequence[Any], new: Sequence[Any]) -> int:
+    """How many of two sequences' first members are the very same."""
+    return next((index for index, same in enumerate(map(is_, old, new)) if not same), min(len(old), len(new)))
 
 
 def unheard_json(unheard: Unheard) -> Json:
