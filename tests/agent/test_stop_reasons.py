@@ -1,9 +1,15 @@
 """What the end of an answer means for the run: cut, paused, refused, broken off (docs/plan.md L13)."""
 
+import asyncio
+import threading
 from pathlib import Path
 
 from agent.turns import DONE, Connect, notes, results, say
-from support.fake_api import Call, Cut, FakeApi, MaxTokensCut, Text
+from support.fake_api import Call, Cut, FakeApi, MaxTokensCut, Text, Wait
+
+# as some local servers end their answers: to have tools run, without a call
+NO_CALL = say(Text("All is done."), stop_reason="tool_use")
+NOTHING = say(stop_reason="tool_use")
 
 
 async def test_l13_fault_15_a_call_cut_by_max_tokens_is_not_run(connect: Connect, workspace: Path) -> None:
@@ -111,4 +117,43 @@ async def test_l13_fault_16_a_stream_that_ends_early_is_asked_for_again(connect:
             assert client.text() == "Now.Done."
             assert len(client.events("tool_started")) == 1
         assert result["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l13_text_that_ends_to_have_no_tool_run_ends_the_turn(connect: Connect) -> None:
+    """docs/plan.md L13: the text is the run's message, and the next prompt works."""
+    with FakeApi(turns=[NO_CALL, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], result["message"], result["error"]) == ("end_turn", "All is done.", None)
+            assert (await client.run(sessionId=result["sessionId"]))["message"] == "Done."
+        assert (len(api.requests), api.refusals) == (2, [])
+
+
+async def test_l13_the_persons_word_is_heard_before_such_an_end(connect: Connect) -> None:
+    """docs/plan.md L6, L13: as before any other end of a turn."""
+    gate = threading.Event()
+    with FakeApi(turns=[Wait(NO_CALL, gate, before=2), DONE]) as api:
+        async with connect(api) as client:
+            session = (await client.request("agent/sessions/create", {}))["sessionId"]
+            running = asyncio.ensure_future(client.run(sessionId=session))
+            await client.event("round_started")
+            await client.request("agent/steer", {"sessionId": session, "text": "Use tabs."})
+            gate.set()
+            assert (await running)["message"] == "Done."
+        assert "Use tabs." in notes(api, 1)[-1]
+        assert api.refusals == []
+
+
+async def test_l13_an_answer_of_nothing_is_asked_for_again(connect: Connect) -> None:
+    """docs/plan.md L13: once; twice in a row is an error that says what came, and the session goes on."""
+    with FakeApi(turns=[NOTHING, DONE, NOTHING, NOTHING, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], result["message"]) == ("end_turn", "Done.")
+            assert "no call in it" in notes(api, 1)[-1]
+            result = await client.run(sessionId=result["sessionId"])
+            assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")
+            assert result["error"]["retryable"] and "held no call and no text" in result["message"]
+            assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
         assert api.refusals == []
