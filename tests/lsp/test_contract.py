@@ -54,7 +54,7 @@ async def test_states_come_before_the_event_and_the_answer_that_follow_them(work
             "message": "Done.",
             "usage": result["usage"],
             "error": None,
-            "record": "0 of 1 step, 1 file. Not done: One.",
+            "record": "0 of 1 step, 1 file to review. Not done: One.",
         }
 
 

@@ -56,11 +56,11 @@ async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, r
         outside = {place["id"]: place["evidence"] for place in plan["outside"]}
         assert outside["before"]["looks"] == 1
         assert outside["unplanned"]["files"] == [(workspace / "a.txt").as_uri()]
-        assert "3 of 4 steps, 1 file, 3 commands (1 failed)." in result["record"]
+        assert "3 of 4 steps, 1 file to review, 3 commands (1 failed)." in result["record"]
         assert "Not done: Later." in result["record"]
-        assert "Unverified: Check. Unverified: Think." in result["record"]
+        assert "Unverified: Check, Think." in result["record"]
         page = (await client.request("agent/record", {"sessionId": result["sessionId"]}))["markdown"]
-        assert "- [x] Edit\n  - Changed: `a.txt`\n  - Ran `true`: exit code 0" in page
+        assert "- [x] Edit\n  - To review: `a.txt`\n  - Ran `true`: exit code 0" in page
         assert "- [ ] Later (not done)" in page
 
 

@@ -70,9 +70,8 @@ def requests() -> Iterator[Golden]:
     yield _asks("runTask.params.all", wire.RUN_TASK, whole)
     ended = Outcome("end_turn", "It greets in Chinese now: 你好 👋", A_USAGE)
     failed = Outcome("error", NO_KEY, Usage(), ModelError("auth", NO_KEY))
-    yield _answers(
-        "runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended, "2 of 3 steps, 1 file."), wire.RunResult
-    )
+    record = "2 of 3 steps, 1 file to review."
+    yield _answers("runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended, record), wire.RunResult)
     yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed, ""), wire.RunResult)
     ops = [
         {"op": "add", "content": "測試 🚀", "after": "1"},

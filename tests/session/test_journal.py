@@ -58,7 +58,8 @@ def deciding(path: str) -> Change:
         if before is None:
             return state
         after = cs.rejected(before, None)
-        step = Step("reject", f"Reject {path}", (FileStep(before, after, False),), "no")
+        kind, item_id = ("undo", "1") if len(state.steps.done) % 2 else ("reject", None)
+        step = Step(kind, f"Reject {path}", (FileStep(before, after, False),), "no", item_id)
         state = replace(state, rejected=(*state.rejected, Rejected(path, b"\0\xff", "no")))
         return with_changes(replace(state, steps=state.steps.with_step(step)), state.changes.without(path))
 

@@ -38,12 +38,16 @@ class FileStep:
 
 @dataclass(frozen=True)
 class Step:
-    """One decision. `label` names it for people, as "Accept a.py"; `reason` is what a rejection came with."""
+    """One decision. `label` names it for people, as "Accept a.py"; `reason` is what a rejection came with.
 
-    kind: Literal["accept", "reject", "amend"]
+    An "undo" took what was accepted of a plan item, `item_id`, out of the person's files again.
+    """
+
+    kind: Literal["accept", "reject", "amend", "undo"]
     label: str
     files: tuple[FileStep, ...]
     reason: str = ""
+    item_id: str | None = None
 
     @property
     def turned(self) -> "Step":

@@ -103,7 +103,7 @@ async def _run(server: AgentServer, session: Session, params: Params) -> wire.Ru
         server.runs_progress.use(session.id, token, server.editor.abilities.progress)
 
     outcome = await session.run(params.text("prompt"), context, mode, begins)
-    return convert.run_result(session.id, outcome, short_record(session.plan_state()))
+    return convert.run_result(session.id, outcome, short_record(session.snapshot()))
 
 
 async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
@@ -170,7 +170,7 @@ async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
 
 async def record(server: AgentServer, params: Params) -> wire.PageResult:
     session = server.sessions.get(params.text("sessionId"))
-    return {"markdown": record_page(session.title, session.plan_state(), session.root)}
+    return {"markdown": record_page(session.snapshot(), session.root)}
 
 
 async def command_rules(server: AgentServer, params: Params) -> wire.PageResult:

@@ -93,12 +93,19 @@ class Session:
         self._prompts = 0
         self._stopping = False
         self._leaving = False
-        self.recorder = Recorder(self.plan.snapshot, host.clock, lambda path: str(self.root.path / path))
+        self.recorder = Recorder(self.plan.snapshot, host.clock, self._path_of)
         self.plan.since = self.recorder.since
         self.plan_version = 0
         self._published = _Published(0, self.recorder.record, 0, self.steps)
-        self.keeper = Keeper(journal, self._whole, host.now)
+        self.keeper = Keeper(journal, self.snapshot, host.now)
         self._system = system_prompt(root)
+
+    def _path_of(self, given: str) -> str:
+        """One file has one path on the record, however the model spells it."""
+        try:
+            return str(self.root.resolve(given))
+        except ToolError:  # the call did nothing there
+            return str(self.root.path / given)
 
     @property
     def running(self) -> bool:
@@ -249,7 +256,7 @@ class Session:
     def _rest(self, stop_reason: StopReason) -> Phase:
         return "paused" if self._leaving or stop_reason in PAUSES else "idle"
 
-    def _whole(self) -> SessionState:
+    def snapshot(self) -> SessionState:
         """All that is kept of it, but for what the keeper knows."""
         return SessionState(
             title=self.title,

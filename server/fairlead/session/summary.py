@@ -1,82 +1,181 @@
-"""The record of a session's work for people: a line for the end of a run, a page for a pull request."""
+"""The record of a session's work for people: a line for the end of a run, a page for a pull request.
 
-from collections.abc import Sequence
+Both are of the whole session: of steps that are no longer in the plan too, and with what became of each change.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.edits.fates import Fate, Outcome, fates
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, Verification, verification
-from fairlead.session.events import PlanChanged
+from fairlead.plan.history import PlanVersion
+from fairlead.session.state import SessionState
 from fairlead.workspace.paths import Root
 
 OUTSIDE = {BEFORE: "Before the plan", UNPLANNED: "Unplanned"}
 WORDS: dict[Verification, str] = {
     "none": "not done",
-    "shown": "done",
+    "shown": "",
     "claimed": "unverified: nothing is on record for it",
     "contradicted": "unverified: its last command failed",
 }
+DROPPED = "dropped from the plan"
+# in the order in which they count for a file with several
+OUTCOMES: dict[Outcome, str] = {
+    "review": "to review",
+    "accepted": "accepted",
+    "undone": "undone",
+    "rejected": "rejected",
+}
+LEADS: dict[Outcome, str] = {"accepted": "Changed", "review": "To review", "undone": "Undone", "rejected": "Rejected"}
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A step, or what belongs to none, with what is on record for it."""
+    """A step, or what belongs to none (`state` None), with what is on record for it and what became of its changes.
+
+    `left`: it went out of the plan before it was done. `lost` are the files of which nothing is proposed any more.
+    """
 
     title: str
     state: Verification | None
+    left: bool
     evidence: Evidence
+    fates: Sequence[Fate]
+    lost: Sequence[str]
+
+    @property
+    def says(self) -> bool:
+        return not self.evidence.empty or bool(self.fates)
 
 
-def short_record(changed: PlanChanged) -> str:
+def short_record(session: SessionState) -> str:
     """One paragraph: steps, files, commands, cost, and what was not done. Empty where nothing happened."""
-    parts = _parts(changed)
-    evidence = [part.evidence for part in parts]
-    files = {path for one in evidence for path in one.files}
-    commands = [run for one in evidence for run in one.commands]
+    commands = [run for evidence in session.record.by_place.values() for run in evidence.commands]
     failed = sum(run.failed for run in commands)
-    steps = [part for part in parts if part.state is not None]
+    steps = [part for part in _parts(session) if part.state is not None and not part.left]
     done = sum(part.state != "none" for part in steps)
     facts = [
         f"{done} of {_count(len(steps), 'step')}" if steps else "",
-        _count(len(files), "file") if files else "",
+        _files(fates(session.changes, session.steps)),
         _count(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
-        _money(evidence),
+        _money(session.record.by_place.values()),
     ]
     line = ", ".join(fact for fact in facts if fact)
-    open_steps = [f"Not done: {part.title}." for part in steps if part.state == "none"]
-    unverified = [f"Unverified: {part.title}." for part in steps if part.state in ("claimed", "contradicted")]
-    return " ".join([*([f"{line}."] if line else []), *open_steps, *unverified])
+    open_steps = [part.title for part in steps if part.state == "none"]
+    unverified = [part.title for part in steps if part.state in ("claimed", "contradicted")]
+    sentences = [line, _named("Not done", open_steps), _named("Unverified", unverified)]
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def record_page(title: str, changed: PlanChanged, root: Root) -> str:
+def record_page(session: SessionState, root: Root) -> str:
     """The whole record as Markdown, for a pull request."""
-    lines = [f"## {title or 'Task'}", ""]
-    for part in _parts(changed):
+    lines = [f"## {session.title or 'Task'}", ""]
+    for part in _parts(session):
         mark = "x" if part.state in ("shown", "claimed", "contradicted") else " "
-        state = f" ({WORDS[part.state]})" if part.state is not None and part.state != "shown" else ""
-        lines.append(f"- [{mark}] {part.title}{state}" if part.state is not None else f"- {part.title}")
-        names = [f"`{root.relative(Path(path))}`" for path in part.evidence.files]
-        lines += [f"  - Changed: {', '.join(names)}"] if names else []
+        state = DROPPED if part.left else WORDS[part.state] if part.state is not None else ""
+        title = f"{part.title} ({state})" if state else part.title
+        lines.append(f"- [{mark}] {title}" if part.state is not None else f"- {title}")
+        lines += (f"  - {lead}: {', '.join(names)}" for lead, names in _changes(part, root).items())
         for run in part.evidence.commands:
             ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
             command = run.command.strip().splitlines()[0].replace("`", "'")
             lines.append(f"  - Ran `{command}`: {ended}, {run.seconds:.1f} s")
-    cost = _money([part.evidence for part in _parts(changed)])
+    cost = _money(session.record.by_place.values())
     return "\n".join([*lines, *(["", f"Cost: {cost}"] if cost else [])]) + "\n"
 
 
-def _parts(changed: PlanChanged) -> list[_Part]:
-    record = changed.record
-    before, between = (_Part(OUTSIDE[place], None, record.of(place)) for place in (BEFORE, UNPLANNED))
-    steps = [_step(item, record.of(item.id)) for item in changed.state.items]
-    return [part for part in (before, *steps, between) if part.state is not None or not part.evidence.empty]
+def _parts(session: SessionState) -> list[_Part]:
+    known = fates(session.changes, session.steps)
+    before = {run.call_id for run in session.record.of(BEFORE).commands}
+    here = {item.id for item in session.plan.items}
+
+    def part(place: str, title: str, state: Verification | None, left: bool) -> _Part:
+        evidence = session.record.of(place)
+        own = [fate for fate in known if (fate.item_id or _outside(fate, session, before)) == place]
+        told = {path for fate in own for path in (fate.file, fate.path, fate.new_path)}
+        beside = [fate for path in evidence.files if path not in told for fate in _of(path, known)]
+        lost = [path for path in evidence.files if path not in told and not _of(path, known)]
+        return _Part(title, state, left, evidence, list(dict.fromkeys([*own, *beside])), lost)
+
+    steps: list[_Part] = []
+    for item in _all_steps(session.plan.items, session.versions):
+        state = verification(item, session.record.of(item.id))
+        step = part(item.id, item.content, state, item.id not in here and state == "none")
+        if item.id in here or state != "none" or step.says:
+            steps.append(step)
+    first, between = (part(place, OUTSIDE[place], None, False) for place in (BEFORE, UNPLANNED))
+    return [*([first] if first.says else []), *steps, *([between] if between.says else [])]
 
 
-def _step(item: PlanItem, evidence: Evidence) -> _Part:
-    return _Part(item.content, verification(item, evidence), evidence)
+def _all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> list[PlanItem]:
+    """The steps of the plan, and those that are no longer in it as they last were, behind their neighbours of then."""
+    steps = list(items)
+    for version in reversed(versions):
+        places = {item.id: place for place, item in enumerate(steps)}
+        behind = 0
+        for item in version.items:
+            if item.id in places:
+                behind = [step.id for step in steps].index(item.id) + 1
+            else:
+                steps.insert(behind, item)
+                behind += 1
+    return steps
 
 
-def _money(evidence: Sequence[Evidence]) -> str:
+def _outside(fate: Fate, session: SessionState, before: Collection[str]) -> str:
+    """The place of a change that was made under no step."""
+    first = not session.versions or fate.call_id in before or fate.path in session.record.of(BEFORE).files
+    return BEFORE if first else UNPLANNED
+
+
+def _of(path: str, known: Sequence[Fate]) -> list[Fate]:
+    """What became of a file, whoever changed it: of lines that a later step changed again only that step knows."""
+    return [fate for fate in known if path in (fate.file, fate.path, fate.new_path)]
+
+
+def _changes(part: _Part, root: Root) -> dict[str, list[str]]:
+    """The files of a part by what became of them."""
+    ways: dict[str, set[Outcome]] = {}
+    for fate in part.fates:
+        ways.setdefault(fate.file, set()).add(fate.outcome)
+    found: dict[str, list[str]] = {}
+    for outcome, lead in LEADS.items():
+        some = [fate for fate in part.fates if fate.outcome == outcome]
+        names = [_name(fate, root) + (" (in part)" if len(ways[fate.file]) > 1 else "") for fate in some]
+        found[lead] = list(dict.fromkeys(names))
+    found["No longer proposed"] = [_code(path, root) for path in part.lost]
+    return {lead: names for lead, names in found.items() if names}
+
+
+def _name(fate: Fate, root: Root) -> str:
+    to = f" → {_code(fate.new_path, root)}" if fate.new_path is not None else ""
+    return _code(fate.path, root) + to
+
+
+def _code(path: str, root: Root) -> str:
+    return f"`{root.relative(Path(path))}`"
+
+
+def _files(known: Sequence[Fate]) -> str:
+    """How many files, and what became of them: of each the first of OUTCOMES that holds."""
+    ways: dict[str, set[Outcome]] = {}
+    for fate in known:
+        ways.setdefault(fate.file, set()).add(fate.outcome)
+    states = [next(outcome for outcome in OUTCOMES if outcome in one) for one in ways.values()]
+    counts = {word: states.count(outcome) for outcome, word in OUTCOMES.items() if outcome in states}
+    if len(counts) < 2:
+        return "".join(f"{_count(count, 'file')} {word}" for word, count in counts.items())
+    return f"{_count(len(states), 'file')} ({', '.join(f'{count} {word}' for word, count in counts.items())})"
+
+
+def _named(lead: str, titles: Sequence[str]) -> str:
+    return f"{lead}: {', '.join(titles)}" if titles else ""
+
+
+def _money(evidence: Iterable[Evidence]) -> str:
     paid = [one for one in evidence if one.tokens]
     if not paid:
         return ""

@@ -48,7 +48,7 @@ async def undo_item(session: Session, item_id: str) -> list[Decided]:
                 before = session.files.proposal(edit.path) or untouched(str(edit.path), edit.old)
                 done.append(FileStep(before, _after(before, edit), True))
         if done:
-            session.steps = session.steps.with_step(Step("accept", label, tuple(done)))
+            session.steps = session.steps.with_step(Step("undo", label, tuple(done), item_id=item_id))
             session.feedback.taken_back(f"what was accepted of step #{item_id}", again=False)
         session.files.observe_all()
     session.publish()

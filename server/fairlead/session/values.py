@@ -168,7 +168,7 @@ def step_json(step: Step, number: NumberOf) -> Json:
         }
         for one in step.files
     ]
-    return {"kind": step.kind, "label": step.label, "reason": step.reason, "files": files}
+    return {"kind": step.kind, "label": step.label, "reason": step.reason, "item": step.item_id, "files": files}
 
 
 def read_step(value: Json, texts: Texts) -> Step:
@@ -183,7 +183,7 @@ def read_step(value: Json, texts: Texts) -> Step:
         )
         for one in value["files"]
     )
-    return Step(value["kind"], value["label"], files, value["reason"])
+    return Step(value["kind"], value["label"], files, value["reason"], value["item"])
 
 
 def _pairs(value: list[list[str]]) -> tuple[tuple[str, str], ...]:
