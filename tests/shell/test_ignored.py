@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.shell.sandbox.ignored import Ignored, user_rules
+from fairlead.shell.sandbox.ignored import Ignored, Outer, outer_rules, user_rules
 from shell.boxes import write
 
 RULES = {
@@ -26,7 +26,7 @@ def reader(root: Path) -> Ignored:
     def read(path: str) -> bytes | None:
         return (root / path).read_bytes() if (root / path).is_file() else None
 
-    return Ignored(read, user_rules(root / ".git"))
+    return Ignored(read, Outer(user_rules(root / ".git")))
 
 
 def test_as_git_has_it(tmp_path: Path) -> None:
@@ -38,6 +38,30 @@ def test_as_git_has_it(tmp_path: Path) -> None:
     said = subprocess.run(check, check=False, capture_output=True, text=True).stdout.splitlines()
     ignored = reader(tmp_path)
     assert [path for path in PATHS if ignored.file(path)] == said
+
+
+def test_a_folder_of_a_repository_as_git_has_it(tmp_path: Path) -> None:
+    """The rules above a workspace count in it, by its place in the repository, and its own ones before them."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    above = {".gitignore": "*.log\n/packages/a/top\n/top2\n*.tmp\n", "packages/.gitignore": "/a/made/\n!keep.log\n"}
+    write(tmp_path, {**above, ".git/info/exclude": "/packages/a/excluded\n"})
+    workspace = tmp_path / "packages" / "a"
+    write(workspace, {".gitignore": "!x.tmp\n/own\n"})
+    paths = ["a.log", "keep.log", "d/a.log", "top", "top2", "made/x", "d/made/x", "x.tmp", "y.tmp", "own", "excluded"]
+    write(workspace, dict.fromkeys(paths, ""))
+    check = ["git", "-C", str(workspace), "check-ignore", "--no-index", *paths]
+    said = subprocess.run(check, check=True, capture_output=True, text=True).stdout.splitlines()
+    ignored = Ignored({".gitignore": b"!x.tmp\n/own\n"}.get, outer_rules(workspace, tmp_path / ".git"))
+    assert [path for path in paths if ignored.file(path)] == said
+    assert (ignored.folder("made"), ignored.folder("d/made"), ignored.folder("")) == (True, False, False)
+
+
+def test_a_workspace_that_its_repository_ignores_has_its_own_rules_alone(tmp_path: Path) -> None:
+    """What is done in a folder that the repository around it ignores is work too."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    write(tmp_path, {".gitignore": "/scratch\n*.log\n", "scratch/ws/a.log": "", ".git/info/exclude": "*.x\n"})
+    ignored = Ignored({".gitignore": b"*.o\n"}.get, outer_rules(tmp_path / "scratch/ws", tmp_path / ".git"))
+    assert [path for path in ("a.log", "a.py", "a.x", "a.o") if ignored.file(path)] == ["a.o"]
 
 
 @pytest.mark.parametrize("path", ["build", "sub/build", "foo/bar"])
@@ -56,7 +80,7 @@ HOSTILE = ["*a*a*a*a*a*b", "*?a*?a*?a*?b", "**a**a**a**a**b", "*[a/]*[a/]*[a/]*[
 def test_no_rule_takes_long(rule: str) -> None:
     """A pattern with many stars, on a long name and on a deep path, does not hold the server."""
     text = f"{rule}\nlast\n".encode()
-    ignored = Ignored({".gitignore": text}.get, [])
+    ignored = Ignored({".gitignore": text}.get, Outer())
     deep = "/".join(["a" * 100] * 40)
     start = time.monotonic()
     assert not ignored.file("a" * 250)

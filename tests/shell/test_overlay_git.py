@@ -1,13 +1,15 @@
 """The layer of Linux and git: a command's repository is a copy, and what git runs by itself is closed."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from fairlead.shell.layer import View
 from fairlead.workspace.protected import protected_files
-from shell.boxes import Boxes, boxes, on_disk, seen, write
+from shell.boxes import BACKENDS, Boxes, boxes, is_there, on_disk, seen, write
 from support.sandbox import needs_sandbox
 
 
@@ -124,6 +126,58 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
         hooks = await box.run('echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"')
         assert "Read-only file system" in hooks.output
     assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", ["repository", "worktree"])
+async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path) -> None:
+    """A monorepo's package as the workspace: git works on it, and nothing above it is shown or written."""
+    if not is_there(backend):
+        pytest.skip(f"{backend} is not installed")
+    top = tmp_path / "main"
+    write(top, {"pkg/a.txt": "a\n", "other/b.txt": "b\n", ".gitignore": "made/\n"})
+    git(top, "init", "-q")
+    git(top, "add", ".")
+    git(top, "commit", "-qm", "first")
+    git(top, "config", "core.hooksPath", "pkg/my-hooks")
+    write(top, {"pkg/my-hooks/pre-commit": "true\n"})
+    (top / "pkg/my-hooks/pre-commit").chmod(0o755)
+    if kind == "worktree":
+        top = tmp_path / "second"
+        git(tmp_path / "main", "worktree", "add", "-q", str(top))
+        write(top, {"pkg/my-hooks/pre-commit": "true\n"})
+        (top / "pkg/my-hooks/pre-commit").chmod(0o755)
+    before = on_disk(tmp_path)
+    workspace = top / "pkg"
+    assert "my-hooks" in protected_files(workspace)
+    async with boxes(workspace, tmp_path / "state", backend) as box:
+        view = seen(**{"a.txt": "changed\n", "new.txt": "n\n"})
+        looked = await box.run("git status --short; git log --format=%s; git diff --name-only", view)
+        assert (looked.output, looked.changes.dropped) == (" M a.txt\n?? my-hooks/\n?? new.txt\nfirst\npkg/a.txt\n", [])
+        assert (await box.run("mkdir made && echo x > made/x && echo y > y")).left == {"y": b"y\n"}
+        commit = await box.run(f"git add . && git {NAMED} commit -qm second && git log -1 --format=%s", view)
+        assert (commit.output, [line.startswith(UNSEEN) for line in commit.changes.dropped]) == ("second\n", [True])
+        assert "other" not in await box.output(f"ls -A {top}")
+        hooks = 'echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"'
+        closed = await box.run(f"{hooks}; echo x > ../other/b.txt; echo x > ../new; git config a.b c")
+        assert closed.output.count("Read-only file system") + closed.output.count("busy") == 2
+    assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before
+
+
+async def test_what_holds_of_a_repository_above_the_workspace(tmp_path: Path) -> None:
+    """The nearest one counts, but none of the home or above it, and none where the workspace has its own."""
+    write(tmp_path / "home/repo/pkg/own", {"x": ""})
+    for folder in ("", "home", "home/repo", "home/repo/pkg/own"):
+        git(tmp_path / folder, "init", "-q")
+    (tmp_path / "home/project").mkdir()
+    (tmp_path / "home/broken/.git").mkdir(parents=True)
+    places = ["home/repo/pkg", "home/repo/pkg/own", "home/repo", "home/project", "home/broken", "home"]
+    code = "import sys, pathlib; from fairlead.workspace.repositories import enclosing; "
+    code += "print(*(enclosing(pathlib.Path(path)) for path in sys.argv[1:]), sep='\\n')"
+    argv = [sys.executable, "-c", code, *(str(tmp_path / place) for place in places)]
+    env = {**os.environ, "HOME": str(tmp_path / "home")}
+    said = subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout.splitlines()
+    assert said == [str(tmp_path / "home/repo"), "None", "None", "None", "None", "None"]
 
 
 async def test_a_false_repository_opens_no_door(tmp_path: Path) -> None:

@@ -38,6 +38,31 @@ def git_folder(link: Path) -> Path:
     return link.resolve() if link.is_symlink() else link
 
 
+def enclosing(root: Path) -> Path | None:
+    """The folder above a workspace whose repository it is a part of; None where it has one of its own, or is in none.
+
+    As git finds it, within one file system. But not the home's, nor one above that: a repository of all that the person
+    has says nothing about one folder.
+    """
+    home = Path(os.path.expanduser("~")).resolve()
+    if os.path.lexists(root / ".git"):
+        return None
+    for folder in root.parents:
+        if home.is_relative_to(folder) or _is_border(folder, root):
+            return None
+        found = git_folder(folder / ".git")
+        if is_git_folder(lambda name, found=found: os.path.lexists(found / name)):
+            return folder
+    return None
+
+
+def _is_border(folder: Path, root: Path) -> bool:
+    try:
+        return folder.stat().st_dev != root.stat().st_dev
+    except OSError:
+        return True
+
+
 def closed_parts(folder: Path) -> Iterator[Path]:
     """What of a repository must not be written by those who may not run programs."""
     for name in CLOSED:
@@ -47,10 +72,13 @@ def closed_parts(folder: Path) -> Iterator[Path]:
 
 def hooks_of(root: Path) -> Path | None:
     """The folder in the workspace in which the repository's settings have git look for hooks, if they name one."""
-    named = _HOOKS.findall(text_of(git_folder(root / ".git") / "config"))
+    top = enclosing(root) or root
+    own = git_folder(top / ".git")
+    shared = text_of(own / "commondir").strip()
+    named = _HOOKS.findall(text_of((own / shared) / "config"))
     if not named:
         return None
-    folder = Path(os.path.realpath(root / named[-1].strip('"')))
+    folder = Path(os.path.realpath(top / named[-1].strip('"')))
     return folder if folder.is_relative_to(root) and folder != root else None
 
 

@@ -1,4 +1,5 @@
-"""Which files git's rules ignore: `.gitignore` at every level of a tree, `info/exclude`, and the user's own.
+"""Which files git's rules ignore: `.gitignore` at every level of a tree and above it in its repository, `info/exclude`,
+and the user's own.
 
 Git itself is not asked: a repository's own settings can make it run programs (docs/faults.md 42). So a file that is
 tracked although a rule names it counts as ignored here.
@@ -9,11 +10,14 @@ Rules are hostile: a pattern that takes more than linear time would hold the who
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pathspec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+from fairlead.workspace.repositories import enclosing, text_of
 
 RULES = ".gitignore"
 
@@ -45,26 +49,44 @@ _CLASS_WITH_SLASH = re.compile(r"\[[^\]]*/")
 Read = Callable[[str], bytes | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """The rules that hold for a tree from outside of it.
+
+    `everywhere`: the texts of those of its whole repository, the weakest first. `within`: the tree's place in that, and
+    `above` the texts of the rules in the folders on the way there, by folder.
+    """
+
+    everywhere: list[bytes] = field(default_factory=list[bytes])
+    within: str = ""
+    above: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+
 class Ignored:
     """The rules of one tree, each file of them read when it is needed first."""
 
-    def __init__(self, read: Read, elsewhere: list[bytes]) -> None:
-        """`elsewhere`: the texts of rules that hold for the whole tree, the weakest first (`user_rules`)."""
+    def __init__(self, read: Read, outer: Outer) -> None:
         self._read = read
-        self._elsewhere = [_spec(text) for text in elsewhere]
+        self._start = f"{outer.within}/" if outer.within else ""
+        self._everywhere = [_spec(text) for text in outer.everywhere]
         self._caches = _spec(_ALWAYS)
-        self._specs: dict[str, pathspec.GitIgnoreSpec | None] = {}
-        self._folders: dict[str, bool] = {"": False}
+        # both by the place in the repository; the tree itself is not asked about
+        self._specs = {folder: _spec(outer.above.get(folder, b"")) for folder in _folders_above(outer.within)}
+        self._folders: dict[str, bool] = {outer.within: False}
 
     def file(self, path: str) -> bool:
-        folder = path.rpartition("/")[0]
-        return self.folder(folder) or self._named(path, path)
+        """Paths are relative to the tree."""
+        whole = self._start + path
+        return self._folder(whole.rpartition("/")[0]) or self._named(whole, whole)
 
     def folder(self, path: str) -> bool:
         """Whether a folder is ignored, and with it all that is in it."""
+        return self._folder((self._start + path).rstrip("/"))
+
+    def _folder(self, path: str) -> bool:
         known = self._folders.get(path)
         if known is None:
-            known = self.folder(path.rpartition("/")[0]) or self._named(path, f"{path}/")
+            known = self._folder(path.rpartition("/")[0]) or self._named(path, f"{path}/")
             self._folders[path] = known
         return known
 
@@ -77,22 +99,41 @@ class Ignored:
         folder = path
         while folder:
             folder = folder.rpartition("/")[0]
-            spec = self._rules_of(folder)
-            if spec is not None:
-                decided = spec.check_file(subject[len(folder) + 1 :] if folder else subject).include
-                if decided is not None:
-                    return decided
-        for spec in reversed(self._elsewhere):
+            decided = self._rules_of(folder).check_file(subject[len(folder) + 1 :] if folder else subject).include
+            if decided is not None:
+                return decided
+        for spec in reversed(self._everywhere):
             decided = spec.check_file(subject).include
             if decided is not None:
                 return decided
         return False
 
-    def _rules_of(self, folder: str) -> pathspec.GitIgnoreSpec | None:
+    def _rules_of(self, folder: str) -> pathspec.GitIgnoreSpec:
         if folder not in self._specs:
-            text = self._read(f"{folder}/{RULES}" if folder else RULES)
-            self._specs[folder] = None if text is None else _spec(text)
+            text = self._read(f"{folder}/{RULES}"[len(self._start) :] if folder else RULES)
+            self._specs[folder] = _spec(text or b"")
         return self._specs[folder]
+
+
+def _folders_above(path: str) -> list[str]:
+    """The folders on the way to one, the outermost (`""`) too, without itself."""
+    return [path[:at] for at, letter in enumerate(path) if letter == "/"] + [""] if path else []
+
+
+def outer_rules(root: Path, repository: Path) -> Outer:
+    """What holds for a workspace from outside; `repository` is where its repository's data is.
+
+    Those of a repository that ignores the whole workspace say nothing of what is in it.
+    """
+    top = enclosing(root)
+    if top is None:
+        return Outer(user_rules(repository))
+    within = root.relative_to(top).as_posix()
+    folders = _folders_above(within)
+    texts = {folder: text_of(top / folder / RULES).encode("utf-8", "surrogateescape") for folder in folders}
+    outer = Outer(user_rules(repository), within, texts)
+    whole = Ignored(lambda path: texts.get(path.rpartition("/")[0]), Outer(outer.everywhere))
+    return Outer(user_rules(root / ".git")) if whole.folder(within) else outer
 
 
 def user_rules(git_folder: Path) -> list[bytes]:

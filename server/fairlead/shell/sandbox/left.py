@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from fairlead.shell.layer import Change, Changes, Entry, View
 from fairlead.shell.sandbox import repository, trees
-from fairlead.shell.sandbox.ignored import Ignored, is_environment, user_rules
+from fairlead.shell.sandbox.ignored import Ignored, is_environment, outer_rules
 from fairlead.shell.sandbox.lower import Lower, Mark
 from fairlead.shell.sandbox.upper import OPAQUE, PERMISSIONS, Upper, is_opaque, is_whiteout, mode_of
 from fairlead.workspace.paths import PathEscape
@@ -74,9 +74,10 @@ class _Reading:
 
     def __post_init__(self) -> None:
         self._lower: Lower = self.upper.lower
-        elsewhere = user_rules(self.upper.root / ".git")
-        self._before = Ignored(self._text_before, elsewhere)
-        self._after = Ignored(self._text_after, elsewhere)
+        root = self.upper.root
+        outer = outer_rules(root, repository.outside(root) or root / ".git")
+        self._before = Ignored(self._text_before, outer)
+        self._after = Ignored(self._text_after, outer)
         self._texts: dict[str, bytes | None] = {}
         self._hidden = frozenset(self.view.hidden)
         self._proposed_folders = {

@@ -21,9 +21,12 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Changes, Launch, View, Where
 from fairlead.shell.sandbox import gitconfig, left, places, repository, trees
 from fairlead.shell.sandbox.calls import closed_calls
+from fairlead.shell.sandbox.index import only_within
 from fairlead.shell.sandbox.loopback import loopback
+from fairlead.shell.sandbox.lower import Lower, Mark
 from fairlead.shell.sandbox.order import Layered, Order, launcher
 from fairlead.shell.sandbox.upper import Owner, Upper
+from fairlead.workspace.repositories import enclosing, git_folder
 
 # per process: what an honest build does not come near, and a mistake does not take the machine with it
 FILE_SIZE = 8 << 30
@@ -55,6 +58,7 @@ class SandboxLayer:
         self._making = asyncio.Lock()
         self._network: list[int] = []
         self._back: list[Path] | None = None
+        self._index: tuple[Mark, bytes | None] = None, None
         self._closed: list[Path] = []
 
     async def open(self, command: str, view: View, *, network: bool = False, background: bool = False) -> "SandboxBox":
@@ -109,6 +113,7 @@ class SandboxLayer:
         if outside is not None:
             made = self._make(f"{folder.name}/repository"), self._make(f"{folder.name}/repository-work")
             layers.append(_layered(str(outside), [str(outside)], *made))
+            self._hide_others(made[0], outside)
         blanks = places.blanks()
         scratch = self._make(f"{folder.name}/scratch")
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -130,8 +135,29 @@ class SandboxLayer:
             data_size=memory * 3 // 4,
             cwd=str(self._root),
             argv=[],
-            env=places.command_environment(os.environ),
+            env=places.command_environment(os.environ) | repository.environment(self._root),
         )
+
+    def _hide_others(self, upper: Path, outside: Path) -> None:
+        """Into the layer of a repository: an index in which nothing misses the files that a box does not show."""
+        above = enclosing(self._root)
+        if above is None or places.seen(above, {blank.path for blank in places.blanks()}, ()):
+            return
+        index = git_folder(above / ".git") / "index"
+        if not index.is_relative_to(outside):
+            return
+        mark = Lower(index.parent).mark("index")
+        if mark != self._index[0]:
+            self._index = mark, only_within(os.fsencode(self._root.relative_to(above)), index)
+        if self._index[1] is not None:
+            folder = upper
+            for name in index.parent.relative_to(outside).parts:
+                folder /= name
+                trees.make_folder(folder.parent, name, self._owner.uid, self._owner.gid)
+            with open(folder / "index", "xb") as file:
+                file.write(self._index[1])
+                os.fchmod(file.fileno(), 0o644)
+                os.fchown(file.fileno(), self._owner.uid, self._owner.gid)
 
     def _joined(self) -> list[int]:
         """What the boxes without the network have in common, so that one reaches the server that another runs."""
@@ -153,6 +179,7 @@ class SandboxLayer:
         binds += [(str(path), str(path), False) for path in back]
         binds += self._rewritten(box, gitconfig.of_person(places.home()))
         binds += [(str(path), str(path), True) for path in own]
+        binds += [(str(path), str(path), False) for path in repository.files_above(self._root)]
         git = [Path(layer["target"]) for layer in layers[1:]] or [self._root / ".git"]
         kept = [*(path for folder in git for path in repository.closed(folder)), *self._inside(view.read_only, view)]
         binds += [(str(path), str(path), False) for path in kept]

@@ -1,7 +1,7 @@
 """The workspace's repository: where it is when it is not in the workspace, and what a command did to it.
 
-In git worktrees and submodules the workspace names that place itself, in a file that anyone may have written. So it is
-believed only where the place names the workspace too.
+In git worktrees and submodules a `.git` names that place, a file that anyone may have written. So it is believed only
+where the place names the folder of that file too. A workspace may be a folder within any of these.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fairlead.shell.sandbox import trees
 from fairlead.shell.sandbox.upper import is_whiteout
-from fairlead.workspace.repositories import closed_parts, git_folder, text_of
+from fairlead.workspace.repositories import closed_parts, enclosing, git_folder, text_of
 
 NOT_KEPT = (
     "Changes of the repository itself (.git) are not kept. A command that shall commit, stage or stash for good must "
@@ -28,8 +28,13 @@ _MOST = 1 << 20
 
 
 def outside(root: Path) -> Path | None:
-    """The folder with the repository of a worktree or a submodule at `root`; None where it is in the workspace."""
-    link = root / ".git"
+    """The folder with the repository of a workspace at `root`, be this a worktree, a submodule, or a folder within a
+    repository's work tree; None where it is in the workspace."""
+    above = enclosing(root)
+    top = above or root
+    link = top / ".git"
+    if above is not None and link.is_dir() and not link.is_symlink():
+        return link
     if link.is_symlink() or not link.is_file():
         return None
     own = git_folder(link)
@@ -38,13 +43,28 @@ def outside(root: Path) -> Path | None:
     common = own
     if (own / "commondir").is_file():
         common = (own / text_of(own / "commondir").strip()).resolve()
-        named = (own / text_of(own / "gitdir").strip()).parent.resolve() == root
+        named = (own / text_of(own / "gitdir").strip()).parent.resolve() == top
         believed = named and own.parent == common / "worktrees"
     else:
         worktree = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", text_of(own / "config"), re.M)
-        believed = worktree is not None and (own / worktree[1].strip('"')).resolve() == root
+        believed = worktree is not None and (own / worktree[1].strip('"')).resolve() == top
     is_repository = (common / "HEAD").is_file() and (common / "objects").is_dir()
     return common if believed and is_repository and not common.is_relative_to(root) else None
+
+
+def files_above(root: Path) -> list[Path]:
+    """What git reads on the way from the top of its work tree to a workspace, and the home may have to show."""
+    above = enclosing(root)
+    if above is None:
+        return []
+    folders = [folder for folder in root.parents if folder.is_relative_to(above)]
+    files = [above / ".git", *(folder / name for folder in folders for name in (".gitignore", ".gitattributes"))]
+    return [path for path in files if path.is_file() and not path.is_symlink()]
+
+
+def environment(root: Path) -> dict[str, str]:
+    """What makes git look for the repository above the workspace, which is a mount of its own in a box."""
+    return {} if enclosing(root) is None else {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}
 
 
 def closed(folder: Path) -> list[Path]:

@@ -1,0 +1,75 @@
+"""Git's index as a command may see it where only a folder of the work tree is shown to it.
+
+Git would take what lies beside that folder for deleted. So the entries there are marked as `git update-index
+--assume-unchanged` does it, in a copy: git does not look for their files then. The format is `gitformat-index(5)`; what
+is read is the person's, yet nothing here relies on it.
+"""
+
+import hashlib
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from fairlead.workspace.repositories import text_of
+
+MAX_BYTES = 200_000_000
+_HEAD = struct.Struct(">4sLL")
+_STAT = 40  # bytes of an entry before the hash
+_ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
+
+
+def only_within(folder: bytes, index: Path) -> bytes | None:
+    """The index with all assumed unchanged that is not below a folder (relative to the work tree); None where there is
+    no index, or not one of a known form."""
+    sha256 = "sha256" in text_of(index.parent / "config").lower()
+    try:
+        if index.stat().st_size > MAX_BYTES:
+            return None
+        data = bytearray(index.read_bytes())
+        for flags, path in _entries(data, 32 if sha256 else 20):
+            if not path.startswith(folder + b"/"):
+                data[flags] |= _ASSUMED
+    except (OSError, ValueError, IndexError, struct.error):
+        return None
+    digest = hashlib.sha256 if sha256 else hashlib.sha1
+    size = digest().digest_size
+    if any(data[-size:]):  # else git was told to leave it out
+        data[-size:] = digest(data[:-size]).digest()
+    return bytes(data)
+
+
+def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
+    """Where the flags of each entry are, and its path.
+
+    Raises:
+        ValueError, IndexError, struct.error: this is no index that is known.
+    """
+    signature, version, count = _HEAD.unpack_from(data)
+    if signature != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("no index of a known form")
+    at, path = _HEAD.size, b""
+    for _ in range(count):
+        flags = at + _STAT + hash_size
+        (bits,) = struct.unpack_from(">H", data, flags)
+        name = flags + (4 if bits & _EXTENDED else 2)
+        if version == 4:
+            shared, name = _shared(data, name)
+            end = data.index(0, name)
+            path = path[: len(path) - shared] + bytes(data[name:end])
+            after = end + 1
+        else:
+            length = bits & _LENGTH
+            end = name + length if length < _LENGTH else data.index(0, name)
+            path = bytes(data[name:end])
+            after = at + (end - at + 8) // 8 * 8
+        yield flags, path
+        at = after
+
+
+def _shared(data: bytearray, at: int) -> tuple[int, int]:
+    """A number of variable length (how much of the path before is left out), and where what follows it is."""
+    number = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        number = ((number + 1) << 7) | (data[at] & 0x7F)
+    return number, at + 1

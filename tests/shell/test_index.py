@@ -1,0 +1,55 @@
+"""An index in which what is not shown is not missed, as git itself reads it."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fairlead.shell.sandbox.index import only_within
+from shell.boxes import write
+
+NAMES = [*(f"p/{number}" for number in range(300)), "p/ä ö", "p2/x", "a", "z/b/c", f"z/{'n' * 200}", "last"]
+
+
+def git(root: Path, *arguments: str, **environment: str) -> list[str]:
+    run = ["git", "-c", "core.quotePath=off", "-C", str(root), *arguments]
+    env = {**os.environ, **environment}
+    return subprocess.run(run, capture_output=True, text=True, check=True, env=env).stdout.splitlines()
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("form", ["sha1", "sha256"])
+def test_what_lies_beside_a_folder_is_not_missed(tmp_path: Path, version: int, form: str) -> None:
+    """In each form of the index git misses what is gone in the folder, and nothing beside it; it is sound to git."""
+    top, made = tmp_path / "repository", tmp_path / "index"
+    subprocess.run(["git", "init", "-q", f"--object-format={form}", str(top)], check=True)
+    write(top, dict.fromkeys(NAMES, "x\n"))
+    git(top, "add", ".")
+    git(top, "update-index", "--index-version", str(version))
+    if version == 3:
+        write(top, {"p/later": "", "q/later": ""})
+        git(top, "add", "--intent-to-add", "p/later", "q/later")
+    assert (top / ".git/index").read_bytes()[7] == version
+    data = only_within(b"p", top / ".git/index")
+    assert data is not None
+    made.write_bytes(data)
+    tree = git(top, "ls-files", "--stage")
+    for folder in ("p", "p2", "z"):
+        shutil.rmtree(top / folder)
+    own = [name for name in NAMES if name.startswith("p/")] + (["p/later"] if version == 3 else [])
+    assert git(top, "ls-files", "--deleted", GIT_INDEX_FILE=str(made)) != []
+    assert sorted(git(top, "diff", "--name-only", GIT_INDEX_FILE=str(made))) == sorted(own)
+    assert git(top, "ls-files", "--stage", GIT_INDEX_FILE=str(made)) == tree
+    shutil.copy(made, top / ".git/index")
+    git(top, "fsck")
+
+
+def test_what_is_no_index_is_left_alone(tmp_path: Path) -> None:
+    """No file, an empty one, another one, and one that is cut off."""
+    path = tmp_path / "index"
+    assert only_within(b"p", path) is None
+    for data in (b"", b"x" * 100, b"DIRC\0\0\0\x02\0\0\0\x05" + b"\0" * 60, b"DIRC\0\0\0\x04\0\0\0\x05" + b"\xff" * 80):
+        path.write_bytes(data)
+        assert only_within(b"p", path) is None
