@@ -103,7 +103,8 @@ async def test_what_a_command_changes_is_proposed_under_its_step(workspace: Path
         assert all(file["itemIds"] == ["1"] for file in files)
         told = texts(client)
         assert "proposed for review: style.py (+1 -1)" in told[1]
-        assert "1 ignored files (caches, builds) stay in the sandbox" in told[2]
+        assert "kept in the sandbox for the next commands: build/." in told[2]
+        assert not any("kept in the sandbox" in each for each in told[3:]), "said once"
         assert told[5].startswith("out\n"), "what git ignores is kept for the next command"
         assert {path.name: path.read_bytes() for path in workspace.iterdir() if path.is_file()} == before
         if sys.platform != "win32":

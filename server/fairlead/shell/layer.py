@@ -46,12 +46,13 @@ class Change:
 class Changes:
     """What a command left in the workspace's layer.
 
-    `files` are not ignored by git's rules. `kept` counts what is (caches, builds), which stays for the next command.
-    `dropped` names what is neither, one line each, for people (changes of `.git`, say).
+    `files` are not ignored by git's rules. `kept` names what is (caches, builds) and was not there before: files, and
+    folders with `/` for all that is in them; they stay for the next command. `dropped` names what is neither, one line
+    each, for people (changes of `.git`, say).
     """
 
     files: Sequence[Change] = ()
-    kept: int = 0
+    kept: Sequence[str] = ()
     dropped: Sequence[str] = ()
 
 

@@ -13,6 +13,7 @@ from fairlead.workspace.disk import BOM, DiskText, content_of, read_bytes
 from fairlead.workspace.files import Files
 
 MAX_NAMED = 40
+MAX_KEPT = 5
 TURN = 0.05  # seconds
 NOT_TEXT = "surrogatepass"  # an unsaved document may hold what no encoding can
 
@@ -86,7 +87,8 @@ async def capture(files: Files, changes: Changes, item_id: str | None, call_id: 
     if failed:
         lines.append(f"Not proposed, and gone with the command: {_listed(failed)}.")
     if changes.kept:
-        lines.append(f"{changes.kept:,} ignored files (caches, builds) stay in the sandbox for the next command.")
+        kept = _listed(changes.kept, MAX_KEPT)
+        lines.append(f"Ignored by git and kept in the sandbox for the next commands: {kept}.")
     return [*lines, *map(one_line, changes.dropped)]
 
 
@@ -154,6 +156,6 @@ def _new_mode(path: Path, mode: int | None) -> int | None:
     return mode & 0o777 if bool(mode & 0o100) != executable else None
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - MAX_NAMED
-    return ", ".join(map(one_line, names[:MAX_NAMED])) + (f" and {more} more" if more > 0 else "")
+def _listed(names: Sequence[str], most: int = MAX_NAMED) -> str:
+    more = len(names) - most
+    return ", ".join(map(one_line, names[:most])) + (f" and {more:,} more" if more > 0 else "")

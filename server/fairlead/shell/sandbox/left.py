@@ -71,6 +71,7 @@ class _Reading:
     _repository: bool = False
     _moved: bool = False
     _differ: list[str] = field(default_factory=list)
+    _fresh: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._lower: Lower = self.upper.lower
@@ -107,7 +108,7 @@ class _Reading:
 
     def result(self) -> Changes:
         if self._moved:
-            return Changes([], len(self.kept), [repository.MOVED])
+            return Changes([], self._fresh, [repository.MOVED])
         lines = [repository.NOT_KEPT] if self._repository else []
         if self._beyond:
             lines.append(f"{self._beyond:,} more files were changed than can be proposed at once; they are not kept.")
@@ -117,7 +118,7 @@ class _Reading:
                 "Ignored files of the disk were changed in the sandbox only, where commands see them and read_file "
                 f"does not: {', '.join(map(_shown, self._differ[:_NAMED]))}{more}."
             )
-        return Changes(self.changes, len(self.kept), lines)
+        return Changes(self.changes, self._fresh, lines)
 
     def _entry(self, at: int, name: str, path: str, below: _Below) -> None:
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
@@ -131,6 +132,8 @@ class _Reading:
         over_folder = below.visible and self._lower.is_folder(path)
         if self._is_ignored(path, below, as_folder=whiteout and over_folder):
             self._keep(path, found)
+            if not whiteout:
+                self._name_kept(path, path)
             return
         if not whiteout and self._is_told(path):
             self._leaf(at, name, path, found)
@@ -146,6 +149,7 @@ class _Reading:
             through = over_folder and not is_opaque(inner)
             if ignored and not through and path not in self._proposed_folders:
                 self._keep(path)
+                self._name_kept(f"{path}/", path)
                 return
             if below.depth >= MAX_DEPTH:
                 self._unfit(path, "the folders are nested too deeply")
@@ -278,6 +282,10 @@ class _Reading:
         written = found is not None and found.st_ctime_ns > self.since
         if written and mark is not None and not self._before.is_cache(path):
             self._differ.append(path)
+
+    def _name_kept(self, shown: str, path: str) -> None:
+        if path not in self.upper.kept:
+            self._fresh.append(_shown(shown))
 
     def _is_git_folder(self, at: int, name: str, path: str, found: os.stat_result) -> bool:
         """By what the command left and what was there, together."""

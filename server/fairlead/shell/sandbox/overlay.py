@@ -13,7 +13,7 @@ import os
 import select
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -272,7 +272,7 @@ class SandboxBox:
             self._layer.closed(in_front=self._in_front)
         if told.error:
             raise ToolError(f"The command was not run: its sandbox could not be made ({told.error}).")
-        return changes
+        return changes if self._in_front else replace(changes, kept=())
 
 
 @dataclass(frozen=True, slots=True)
