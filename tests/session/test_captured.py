@@ -45,6 +45,21 @@ def test_a_formatter_s_changes_are_hunks_of_the_step_that_ran_it(room: Room) -> 
     assert room.tree == {"a.py": "x = 1\ny = 2\nz = 3\n"}
 
 
+def test_what_is_told_of_a_file_is_what_this_command_changed(room: Room) -> None:
+    """Not what is proposed in all: a command that takes back a part says so, and a later one makes no new file."""
+    first, second = b"1\n2\n3\n", b"1\nB\n3\n"
+    (room.folder / "a.py").write_bytes(first)
+    told = "The command's changes are proposed for review: "
+    assert left(room, change("a.py", first, second), change("b.py", None, b"x\ny\n")) == [
+        f"{told}a.py (+1 -1), new b.py (+2 -0)."
+    ]
+    assert left(room, change("a.py", second, b"1\nB\n3\n4\n"), change("b.py", b"x\ny\n", b"x\n")) == [
+        f"{told}a.py (+1 -0), b.py (+0 -1)."
+    ]
+    assert left(room, change("a.py", b"1\nB\n3\n4\n", b"1\n2\n3\n4\n")) == [f"{told}a.py (+1 -1)."]
+    assert left(room, change("a.py", b"1\n2\n3\n4\n", first)) == [f"{told}a.py (as on disk again)."]
+
+
 def test_a_command_that_worked_on_a_proposal_adds_to_it(room: Room) -> None:
     """The command saw the proposed text; what it made of it is what is proposed then."""
     (room.folder / "a.py").write_text("one\n")

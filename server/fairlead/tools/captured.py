@@ -7,6 +7,7 @@ from time import monotonic
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits.changeset import PLAIN, Raw
+from fairlead.edits.diff import hunks
 from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.shell.output import one_line
 from fairlead.workspace.disk import BOM, DiskText, content_of, read_bytes
@@ -119,9 +120,12 @@ async def _capture(files: Files, change: Change, item_id: str | None, call_id: s
         return []
     if new is None:
         return [f"{change.path} (as on disk again)"]
-    added, gone = sum(len(hunk.new) for hunk in new.hunks), sum(len(hunk.old) for hunk in new.hunks)
-    what = f"+{added} -{gone}" if plain else "not text, as a whole"
-    return [f"{'new ' if new.base is None else ''}{change.path} ({what})"]
+    what = "not text, as a whole"
+    if plain:
+        # what the command did, of which the proposal may hold more, or take some of it back
+        made = new.hunks if old is None else await asyncio.to_thread(hunks, before or "", after.text)
+        what = f"+{sum(len(hunk.new) for hunk in made)} -{sum(len(hunk.old) for hunk in made)}"
+    return [f"{'new ' if before is None else ''}{change.path} ({what})"]
 
 
 def _on_disk(files: Files, path: Path) -> DiskText | None:
