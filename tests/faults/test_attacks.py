@@ -136,6 +136,25 @@ async def test_fault_20_a_cancel_in_the_same_moment_as_the_task(workspace: Path,
         assert (await client.run(sessionId=session))["stopReason"] == "end_turn"
 
 
+@pytest.mark.parametrize("turns", [[{"text": "Done at once."}], []], ids=["one quick answer", "no answer"])
+@pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
+async def test_fault_20_a_cancel_of_a_run_that_never_waits(
+    workspace: Path, replay: Replay, way: str, turns: list[dict[str, Any]]
+) -> None:
+    """docs/faults.md 20: wherever it falls, the request has a result, and it is the one that the events tell."""
+    async with Client(workspace, settings=replay(*turns)) as client:
+        for _ in range(3):
+            session = (await client.request("agent/sessions/create", {}))["sessionId"]
+            number, answer = client.begin("agent/runTask", {"prompt": "x", "sessionId": session})
+            if way == "agent/cancel":
+                client.begin(way, {"sessionId": session})
+            else:
+                client.notify(way, {"id": number})
+            result = await answer
+            told = await client.event("run_finished", sessionId=session)
+            assert result["stopReason"] == told["stopReason"]
+
+
 async def test_fault_44_an_initialize_that_was_refused_initialised_nothing(workspace: Path) -> None:
     """docs/faults.md 44: what comes after it is refused as before, and a right one works."""
     client = Client(workspace)

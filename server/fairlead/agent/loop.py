@@ -176,6 +176,8 @@ class _Run:
     async def rounds(self) -> Outcome:
         """The loop itself (L1)."""
         for number in range(1, self.agent.limits.max_rounds + 1):
+            # a stop is heard here, also where neither the model nor a tool waits for anything
+            await asyncio.sleep(0)
             reached = self.agent.limits.budget.reached(self.usage, self.cost, self.agent.clock() - self.began)
             if reached is not None and number > 1:  # each run gets somewhere, however small its budget is
                 return self.ended("budget", f"Paused: {reached}. {ASKS_TO_GO_ON}")
