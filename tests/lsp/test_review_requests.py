@@ -28,6 +28,12 @@ WRONG: dict[str, tuple[str, Json, str]] = {
     "redo of an unknown session": ("redo", {"sessionId": "x"}, "Unknown session: x"),
     "accept with another resolution": ("accept", {"target": {"all": True}, "resolution": "mine"}, "params.resolution"),
     "accept without a target": ("accept", {}, "params.target must be an object"),
+    "accept of all and of a file": ("accept", {"target": {"all": True, "uri": "file:///x"}}, "must be one of"),
+    "accept of an item in a file": ("accept", {"target": {"item": "1", "uri": "file:///x"}}, "must be one of"),
+    "reject of a hunk of all": ("reject", {"target": {"all": True, "hunk": "1"}}, "must be one of"),
+    "reject of a hunk of no file": ("reject", {"target": {"hunk": "1"}}, "must be one of"),
+    "reject of less than all": ("reject", {"target": {"all": False}}, "must be one of"),
+    "accept of all in another word": ("accept", {"target": {"all": "yes"}}, "params.target.all must be true or false"),
     "reject with a reason that is none": ("reject", {"target": {"all": True}, "reason": 5}, "params.reason must be"),
 }
 

@@ -100,15 +100,17 @@ def file_path(uri: str) -> Path | None:
 
 
 def read_target(params: Params) -> Target:
-    """A `Target` (docs/protocol.md): `{all: true}`, `{uri}`, `{uri, hunk}` or `{item}`."""
+    """A `Target` (docs/protocol.md): `{all: true}`, `{uri}`, `{uri, hunk}` or `{item}`; what is two at once is none."""
     target = params.child("target")
-    if target.raw("all") is True:
+    everything = target.has("all") and target.boolean("all")
+    given = {name for name in ("item", "uri", "hunk") if target.has(name)}
+    if everything and not given:
         return Target()
-    if target.has("item"):
+    if given == {"item"} and not everything:
         return Target(item_id=target.text("item"))
-    if target.has("uri"):
+    if given in ({"uri"}, {"uri", "hunk"}) and not everything:
         return Target(path=target.path(), hunk_id=target.optional_text("hunk"))
-    raise WrongRequest("params.target must be {all: true}, {uri}, {uri, hunk} or {item}")
+    raise WrongRequest("params.target must be one of {all: true}, {uri}, {uri, hunk} and {item}")
 
 
 def read_ops(params: Params) -> list[PlanOp]:
