@@ -26,6 +26,8 @@ from fairlead.cli.main import run_command_line
         (["run", "x", "--accept", "ask"], "needs a terminal"),
         (["run", "x", "--accept", "some"], "invalid choice"),
         (["run", "x", "--record", "nowhere/run.yaml"], "cannot be written there"),
+        (["run", "x", "--record", "file.txt"], "is no recording, so it is not written over"),
+        (["run", "--continue", "--record", "file.txt"], "--continue records only what is new"),
         (["demo", "--keep", "."], "must be new or empty"),
         (["sing"], "invalid choice"),
     ],
@@ -40,6 +42,7 @@ def test_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], argum
     assert reason in told.err
     assert "--help` tells more" in told.err
     assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
+    assert (tmp_path / "file.txt").read_text() == "text"
 
 
 def test_the_exit_code_of_wrong_usage(tmp_path: Path) -> None:

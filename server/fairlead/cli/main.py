@@ -12,6 +12,7 @@ from fairlead import __version__
 from fairlead.agent.messages import clean_text
 from fairlead.cli.demo import run_demo
 from fairlead.cli.options import GO_ON, DemoOptions, RunOptions
+from fairlead.cli.record import lost_by_recording
 from fairlead.cli.run import run_task
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.terminal import open_terminal
@@ -152,6 +153,8 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         fail("--accept ask needs a terminal; use --accept all or --accept none")
     if record is not None and (record.is_dir() or not record.absolute().parent.is_dir()):
         fail(f"the recording cannot be written there: {given.record}")
+    if record is not None and (lost := lost_by_recording(record, goes_on=given.goes_on)):
+        fail(f"{lost}: {given.record}")
     return RunOptions(
         prompt=clean_text(prompt),  # bytes that are no UTF-8 come from the shell as lone surrogates
         workspace=workspace.resolve(),

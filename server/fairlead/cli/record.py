@@ -1,10 +1,12 @@
 """A run as a recording that plays again (`--record`), made from the events that the server sends."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
-from fairlead.models.recording import Recording, Turn
+from fairlead.models.recording import Recording, Turn, read_recording
 
 # how an answer itself can end a run; the other stop reasons are the run's, and come about again when it is played
 STOPS_OF_AN_ANSWER = ("max_tokens", "refusal")
@@ -66,6 +68,22 @@ class Recorder:
                 )
                 answer.usage, self._used = _difference(used, self._used), used
                 answer.whole = True
+
+
+def lost_by_recording(path: Path, *, goes_on: bool) -> str:
+    """Why a recording must not be written to a path, and what to do; empty where nothing is lost by it.
+
+    A recording takes the place of an older one. Of a run that goes on it holds only what is new, so the older stays.
+    """
+    if not path.is_file() or not path.stat().st_size:  # a device keeps nothing
+        return ""
+    if goes_on:
+        return "--continue records only what is new, and this file is there already; record to another one"
+    try:
+        read_recording(path)
+    except ModelError:
+        return "the file is there already and is no recording, so it is not written over; record to another one"
+    return ""
 
 
 def _joined(answers: list[_Answer]) -> list[_Answer]:
