@@ -90,3 +90,18 @@ def test_what_was_played_before_an_error_is_kept(workspace: Path, record: Record
     ended = run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
     assert ended.code == 1
     assert read_recording(path).turns == read_recording(replay).turns
+
+
+def test_what_a_recording_may_be_written_over(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """An older recording and an empty file give way; a run that goes on, recorded in part only, leaves a recording."""
+    replay, older, empty = record({"text": "New."}), record({"text": "Old."}, name="old.yaml"), tmp_path / "empty.yaml"
+    empty.touch()
+    task = ("--workspace", workspace, "--replay", replay, "--record")
+    kept = older.read_bytes()
+    refused = run_plain("run", "--continue", *task, older)
+    assert (refused.code, refused.out, older.read_bytes()) == (2, "", kept)
+    assert f"record to another one: {older}" in refused.err
+    for path in (older, empty):
+        ended = run_plain("run", "a task", *task, path)
+        assert (ended.code, f"Recorded 1 answer to {path}; play it with --replay." in ended.out) == (0, True), ended.out
+        assert read_recording(path).turns == read_recording(replay).turns

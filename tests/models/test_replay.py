@@ -73,16 +73,17 @@ async def test_an_empty_text_is_no_block(path: Path, text: str) -> None:
     assert (await reply(recorded(path, Turn(text)))).content == []
 
 
-async def test_at_its_end_it_says_so(path: Path) -> None:
+@pytest.mark.parametrize(("count", "played"), [(1, "1 answer was played"), (2, "2 answers were played")])
+async def test_at_its_end_it_says_so(path: Path, count: int, played: str) -> None:
     """Kind `replay`, how many answers were played, and again at each further request."""
-    model = recorded(path, Turn("One."), Turn("Two."))
-    for _ in range(2):
+    model = recorded(path, *[Turn("One.")] * count)
+    for _ in range(count):
         await reply(model)
     for _ in range(2):
         with pytest.raises(ModelError) as error:
             await events(model)
         assert error.value.kind == "replay"
-        assert error.value.message == "The recording my recording.yaml is at its end (2 answers were played)."
+        assert error.value.message == f"The recording my recording.yaml is at its end ({played})."
 
 
 async def test_a_mistake_in_the_file_comes_with_the_first_request(path: Path) -> None:

@@ -211,8 +211,9 @@ class Run:
         except OSError as error:
             self._display.show([Text(f"  The recording was not written: {error.strerror or error}", style="red")])
             return False
-        answers = len(recording.turns)
-        self._display.show([Text(f"  Recorded {answers} answers to {path}; play them with --replay.", style="dim")])
+        count = len(recording.turns)
+        answers, them = ("1 answer", "it") if count == 1 else (f"{count} answers", "them")
+        self._display.show([Text(f"  Recorded {answers} to {path}; play {them} with --replay.", style="dim")])
         return True
 
     def _told(self, method: str, params: dict[str, Any]) -> None:

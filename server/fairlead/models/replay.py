@@ -28,8 +28,9 @@ class ReplayModel:
             self._recording = read_recording(self._path)
         recording = self._recording
         if self._next >= len(recording.turns):
-            played = len(recording.turns)
-            raise ModelError("replay", f"The recording {self._path.name} is at its end ({played} answers were played).")
+            count = len(recording.turns)
+            played = "1 answer was" if count == 1 else f"{count} answers were"
+            raise ModelError("replay", f"The recording {self._path.name} is at its end ({played} played).")
         turn = recording.turns[self._next]
         self._next += 1
         for delta in _deltas(turn):
