@@ -128,6 +128,16 @@ async def test_a_missing_file_names_those_of_a_similar_name(desk: Desk) -> None:
             await desk.call("read_file", path=path)
 
 
+async def test_a_name_that_is_gone_for_the_agent_is_not_a_similar_one(desk: Desk) -> None:
+    """What was deleted or renamed as a proposal cannot be read there, so it is not named."""
+    for name in ("main.py", "mains.py", "mian.py"):
+        desk.write(name)
+    await desk.call("delete_file", path="mains.py")
+    await desk.call("rename_file", path="mian.py", new_path="b/c.py")
+    with pytest.raises(ToolError, match=r"^No such file: man\.py\. Similar names there: main\.py$"):
+        await desk.call("read_file", path="man.py")
+
+
 ENCODED = {
     "UTF-16": ("hello é\r\n".encode("utf-16"), "hello é\n", True),
     "Latin-1": ("é\n".encode("latin-1"), "é\n", False),

@@ -21,9 +21,9 @@ async def test_a_deleted_file_is_gone_for_the_agent_and_still_there_for_the_pers
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("delete_file", path="a.txt") == "Proposed (deletion)."
     assert path.read_text() == "needle\n"
-    assert (await refused(desk, "read_file", path="a.txt")).startswith("No such file: a.txt")
-    assert (await refused(desk, "delete_file", path="a.txt")) == "No such file: a.txt"
-    assert (await refused(desk, "edit_file", path="a.txt", old_text="n", new_text="m")).startswith("No such file")
+    for name, more in (("read_file", {}), ("delete_file", {}), ("edit_file", {"old_text": "n", "new_text": "m"})):
+        said = await refused(desk, name, path="a.txt", **more)
+        assert said == "No such file: a.txt. It was deleted (as a proposal)."
     assert "a.txt" not in await desk.call("list_files")
     assert await desk.call("search", pattern="needle") == "No matches."
     await desk.call("write_file", path="a.txt", content="thread\n")
@@ -37,6 +37,9 @@ async def test_a_renamed_file_is_where_it_shall_be(desk: Desk) -> None:
     assert (path.read_text(), desk.files.proposed_at(path)) == ("needle\n", False)
     await desk.call("edit_file", path="sub/b.txt", old_text="needle", new_text="needles")
     assert await desk.call("read_file", path="sub/b.txt") == "needles\n"
+    for name, more in (("read_file", {}), ("delete_file", {}), ("edit_file", {"old_text": "n", "new_text": "m"})):
+        said = await refused(desk, name, path="a.txt", **more)
+        assert said == "No such file: a.txt. It was renamed to sub/b.txt (as a proposal)."
     listed = await desk.call("list_files")
     assert "sub/b.txt" in listed and "a.txt" not in listed
     assert "sub/b.txt" in await desk.call("search", pattern="needles")

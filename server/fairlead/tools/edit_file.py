@@ -43,7 +43,8 @@ class EditFile:
         path = self._files.root.resolve(input["path"])
         old = self._files.read(path)
         if old is None:
-            raise ToolError(f"No such file: {input['path']}. To make a new file, use write_file.")
+            hint = self._files.gone(path) or "To make a new file, use write_file."
+            raise ToolError(f"No such file: {input['path']}. {hint}")
         try:
             new = replace_once(old, input["old_text"], input["new_text"])
         except MatchError as error:

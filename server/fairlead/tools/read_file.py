@@ -49,7 +49,8 @@ class ReadFile:
         path = self._files.root.resolve(input["path"])
         text = self._files.read_for_agent(path)
         if text is None:
-            raise ToolError(f"No such file: {input['path']}{self._similar(input['path'])}")
+            hint = self._files.gone(path) or self._similar(input["path"])
+            raise ToolError(f"No such file: {input['path']}{hint and f'. {hint}'}")
         shown = excerpt(text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
         return UNCHANGED.format(path=input["path"]) if len(shown) > WORTH_A_NOTE and call.told(shown) else shown
 
@@ -57,9 +58,10 @@ class ReadFile:
         folder = self._files.root.resolve(given).parent
         is_secret = self._files.secrets()
         found = folder.iterdir() if folder.is_dir() else ()
-        names = [entry.name for entry in found if not is_secret(self._files.root.relative(entry))]
+        there = (entry for entry in found if not self._files.gone(entry))
+        names = [entry.name for entry in there if not is_secret(self._files.root.relative(entry))]
         close = difflib.get_close_matches(given.rsplit("/", 1)[-1], names[:5000], n=3, cutoff=0.6)
-        return f". Similar names there: {', '.join(close)}" if close else ""
+        return f"Similar names there: {', '.join(close)}" if close else ""
 
 
 def excerpt(text: str, offset: int, limit: int) -> str:

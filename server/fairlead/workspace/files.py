@@ -234,6 +234,15 @@ class Files:
         if path in self.person.marked:
             self.person.marked.add(new_path)
 
+    def gone(self, path: Path) -> str:
+        """What became of a file that the person has and the agent has not, a sentence; empty where that is not so."""
+        proposal = self.proposal(path)
+        if proposal is None or self._changes.leading_to(str(path)) not in (None, proposal):
+            return ""
+        if proposal.new_path is not None:
+            return f"It was renamed to {self.root.relative(Path(proposal.new_path))} (as a proposal)."
+        return "It was deleted (as a proposal)." if proposal.kind == "delete" else ""
+
     def _existing(self, path: Path) -> str:
         """The text, or of a binary file its line, of a file that is there for the agent."""
         proposal = self._changes.leading_to(str(path))
@@ -242,7 +251,8 @@ class Files:
         else:
             text = None if self.proposal(path) else self.person.text(path, binary=True)
         if text is None:
-            raise ToolError(f"No such file: {self.root.relative(path)}")
+            gone = self.gone(path)
+            raise ToolError(f"No such file: {self.root.relative(path)}{gone and f'. {gone}'}")
         return text
 
     def _take(self, path: Path, changes: Changeset) -> None:
