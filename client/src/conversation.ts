@@ -7,22 +7,21 @@ import { scheme } from "./protocol";
 import { coalesced } from "./coalesced";
 import { type Store } from "./state";
 
-const NAME = "Conversation.md";
+/** One page for all sessions, so that an open one becomes that of the session which is shown, without being brought to the front. */
+const PAGE = vscode.Uri.from({ scheme: scheme.conversation, authority: "shown", path: "/Conversation.md" });
 
 export class Conversation implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
-  private readonly stale = new Set<string>();
   private readonly redraw = coalesced(() => {
-    for (const id of this.stale) this.changed.fire(documentUri(id));
-    this.stale.clear();
+    this.changed.fire(PAGE);
   }, 200);
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(private readonly store: Store) {
-    const unsubscribe = store.onChange((_, session) => {
-      this.stale.add(session.id);
-      this.redraw.schedule();
+    const unsubscribe = store.onChange((change, session) => {
+      // with "sessions" another one may be shown
+      if (session === store.active || change === "sessions") this.redraw.schedule();
     });
     this.disposables = [
       vscode.workspace.registerTextDocumentContentProvider(scheme.conversation, this),
@@ -32,34 +31,23 @@ export class Conversation implements vscode.TextDocumentContentProvider, vscode.
     ];
   }
 
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    const session = this.store.get(uri.authority);
-    return session ? conversationMarkdown(session, relative) : "*This conversation is no longer there.*\n";
+  provideTextDocumentContent(): string {
+    const session = this.store.active;
+    return session ? conversationMarkdown(session, relative) : "*There is no conversation yet.*\n";
   }
 
   /** Shows the active session's conversation beside what is open. */
   async show(): Promise<void> {
-    const session = this.store.active;
-    if (!session) {
+    if (!this.store.active) {
       void vscode.window.showInformationMessage("There is no conversation yet. Give the agent a task first.");
       return;
     }
-    await showMarkdown(documentUri(session.id));
-  }
-
-  /** A conversation that is open becomes that of the session which is shown now. */
-  async follow(): Promise<void> {
-    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-    if (tabs.some(({ input, label }) => input instanceof vscode.TabInputWebview && label.endsWith(NAME))) await this.show();
+    await showMarkdown(PAGE);
   }
 
   dispose(): void {
     for (const disposable of this.disposables) disposable.dispose();
   }
-}
-
-function documentUri(sessionId: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: scheme.conversation, authority: sessionId, path: `/${NAME}` });
 }
 
 /** Shows a Markdown document as a page. */

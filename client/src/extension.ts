@@ -47,7 +47,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const edits = new EditsView(store);
   const cursor = new ReviewCursor(store, review, diffs);
   const conversation = new Conversation(store);
-  const sessions = new Sessions(store, agent, runs, conversation);
+  const sessions = new Sessions(store, agent, runs);
   const pages = new Pages(store, agent);
   const planEdits = new PlanEdits(store, agent);
   const terminals = new Terminals(store, agent);
@@ -91,7 +91,9 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const rowCommands: Commands = {
     stopSession: ({ sessionId }: SessionNode) => runs.stop(sessionId),
-    showSession: ({ sessionId }: SessionNode) => sessions.show(sessionId),
+    showSession: ({ sessionId }: SessionNode) => {
+      sessions.show(sessionId);
+    },
     deleteSession: (node: SessionNode) => sessions.delete(node),
     reviewStep: ({ sessionId, item }: StepNode) => diffs.openStep(sessionId, item.id, item.content),
     openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openChanged(sessionId, uri, item),

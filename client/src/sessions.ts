@@ -1,7 +1,6 @@
 // What a person does with sessions: show another one, go on with one, say something to one that runs, delete one.
 
 import * as vscode from "vscode";
-import type { Conversation } from "./conversation";
 import { plural } from "./figures";
 import { method, type OpenedSession } from "./protocol";
 import type { Runs } from "./runs";
@@ -19,7 +18,6 @@ export class Sessions implements vscode.Disposable {
     private readonly store: Store,
     private readonly server: AgentServer,
     private readonly runs: Runs,
-    private readonly conversation: Conversation,
   ) {
     this.unsubscribe = store.onChange((_, session) => {
       if (session === store.active) void this.fill(session);
@@ -31,16 +29,15 @@ export class Sessions implements vscode.Disposable {
   }
 
   /** The plan, the proposals and the conversation are those of this session from now on; runs of others go on. */
-  async show(sessionId: string): Promise<void> {
+  show(sessionId: string): void {
     this.store.show(sessionId);
-    await this.conversation.follow();
   }
 
   /** A further task in a session, the one of the row or one that the person picks. */
   async goOn(node?: Partial<SessionNode>): Promise<void> {
     const session = node?.sessionId === undefined ? await this.pick() : this.store.get(node.sessionId);
     if (!session) return;
-    await this.show(session.id);
+    this.show(session.id);
     await this.runs.followUp("Agent: Continue");
   }
 
@@ -74,7 +71,7 @@ export class Sessions implements vscode.Disposable {
     if ((await this.ask<null>(method.deleteSession, { sessionId })) === undefined) return;
     this.store.remove(sessionId);
     const shown = this.store.active;
-    if (shown) await this.show(shown.id);
+    if (shown) this.show(shown.id);
   }
 
   private listener(): Session | undefined {

@@ -33,7 +33,10 @@ editorTest("the view is there, closed, and lists a task once there is one", asyn
 });
 
 editorTest("a second task is shown at once, with a plan of its own, and the first goes on waiting", async ({ page }) => {
+  await page.runCommand("Agent: Show Conversation");
+  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
   await runTask(page, "The second task");
+  await page.webview().locator("h1", { hasText: "The second task" }).waitFor({ timeout: 30_000 });
   const rows = await page.rows(SESSIONS, (all) => all.length === 2 && described("The second task", "0/2", "1 file")(all));
   assert.deepEqual(rows.map(({ label }) => label), ["The second task", "The first task"]);
   assert.deepEqual(rows.map(({ name }) => name.includes("shown")), [true, false]);
