@@ -93,7 +93,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     if (text !== current.text) {
       const params = { sessionId: uri.authority, uri: file.uri, text, version: current.version };
       this.store.setEdits((await this.amend(params)).edits);
-      this.store.decided(uri.authority);
+      this.store.decisions.took([], uri.authority);
     }
     this.loaded.set(uri.toString(), this.texts.put(uri, text).revision);
     this.attempts.delete(uri.toString());

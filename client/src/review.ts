@@ -1,9 +1,10 @@
 // Accepting, rejecting, and taking that back: what the person decided goes to the server, and what came of it to the person.
 
 import * as vscode from "vscode";
+import { stepsOf, type Taken, type Way } from "./decisions";
 import type { EditRow } from "./editRows";
 import { relative } from "./editsView";
-import { method, type DecideParams, type FileEdits, type Hunk, type ReviewResult, type Target } from "./protocol";
+import { method, type DecideParams, type Edits, type FileEdits, type Hunk, type Outcome, type ReviewResult, type Target } from "./protocol";
 import { NotStarted, type AgentServer } from "./server";
 import { amendedDocuments, fileOf } from "./sides";
 import type { Store } from "./state";
@@ -11,9 +12,17 @@ import type { Store } from "./state";
 export type Decision = "accept" | "reject";
 type How = Pick<DecideParams, "version" | "resolution" | "reason">;
 
+/** A decision that is part of one about several sessions: the steps of all of it, and what was shown when it was made. */
+interface Part {
+  readonly taken: Taken;
+  readonly shown: Edits | undefined;
+}
+
 const MOMENT = 5000;
 
 export class Review {
+  private revising = Promise.resolve();
+
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
@@ -41,7 +50,9 @@ export class Review {
       );
       if (sure === undefined) return;
     }
-    for (const session of sessions) await this.decide(decision, { sessionId: session.id, target: { all: true } });
+    const parts = sessions.map(({ id, edits }) => ({ id, shown: edits }));
+    const taken: Taken = [];
+    for (const { id, shown } of parts) await this.decide(decision, { sessionId: id, target: { all: true } }, { taken, shown });
   }
 
   /** Rejects and says why; closing the box rejects nothing. */
@@ -57,50 +68,68 @@ export class Review {
   }
 
   /** Tells the server the decision, and the person what came of it. */
-  async decide(decision: Decision, params: DecideParams): Promise<ReviewResult | undefined> {
+  async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const { sessionId, target } = params;
+    const name = decision === "accept" ? method.accept : method.reject;
     const amended = decision === "accept" ? await this.saveAmended(sessionId, target) : "clean";
     if (amended === "stop") return undefined;
     // what the person saw: if the target changed since, the server refuses and nothing happens
-    const current = this.store.get(sessionId)?.edits?.version;
-    const seen = amended === "saved" || this.isAsSeen(params) ? current : (params.version ?? current);
-    this.store.decided(sessionId);
-    return this.ask(decision === "accept" ? method.accept : method.reject, {
-      ...params,
-      ...(seen === undefined ? {} : { version: seen }),
-    });
+    const current = this.store.get(sessionId)?.edits;
+    const shown = amended === "saved" ? current : (part?.shown ?? current);
+    const seen = amended === "saved" || this.isAsSeen(params) ? current?.version : (params.version ?? shown?.version);
+    const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
+    const result = await this.ask(() => this.server.request(name, asked));
+    if (result) this.store.decisions.took(part?.taken ?? [], sessionId, stepsOf(result, shown));
+    return result;
   }
 
   /** Takes back the last decision, or makes it again. */
   async undo(): Promise<void> {
-    await this.revise("undoLabel", method.undo, "undo", "Undone");
+    await this.revise("undo", "Undone");
   }
 
   async redo(): Promise<void> {
-    await this.revise("redoLabel", method.redo, "redo", "Done again");
+    await this.revise("redo", "Done again");
   }
 
   /** Takes back what was accepted of a plan step, whatever was decided since. */
   async undoStep(sessionId: string, item: string, content: string): Promise<void> {
-    this.store.decided(sessionId);
-    const result = await this.ask(method.undo, { sessionId, item });
-    if (result?.outcomes.some(({ outcome }) => outcome === "applied")) vscode.window.setStatusBarMessage(`Undone: ${content}`, MOMENT);
+    const result = await this.ask(() => this.server.request(method.undo, { sessionId, item }));
+    if (!hasOutcome(result, "applied")) return;
+    this.store.decisions.took([], sessionId);
+    vscode.window.setStatusBarMessage(`Undone: ${content}`, MOMENT);
   }
 
-  private async revise(label: "undoLabel" | "redoLabel", name: string, verb: string, done: string): Promise<void> {
-    const session = this.store.revisable(label);
-    const what = session?.edits?.[label];
-    if (!session || !what) {
-      void vscode.window.showInformationMessage(`There is nothing to ${verb} in the review.`);
-      return;
+  /** One after the other, however fast the person asks: each has to know what the one before it left. */
+  private revise(way: Way, said: string): Promise<void> {
+    return (this.revising = this.revising.then(() => this.reviseNext(way, said)));
+  }
+
+  /** The last decision, in every session in which it did something. */
+  private async reviseNext(way: Way, said: string): Promise<void> {
+    const label = `${way}Label` as const;
+    const able = this.store.revisable(label);
+    const known = this.store.decisions.take(way, (id) => able.some((session) => session.id === id));
+    // an earlier window knew the order of what was decided in it
+    const steps = known.length > 0 ? known : able.slice(0, 1).map(({ id }) => id);
+    if (steps.length === 0) void vscode.window.showInformationMessage(`There is nothing to ${way} in the review.`);
+    const [done, left, labels]: [Taken, Taken, string[]] = [[], [], []];
+    for (const sessionId of steps) {
+      const what = this.store.get(sessionId)?.edits?.[label];
+      if (!what) continue;
+      const result = await this.ask(() => this.server.request(method[way], { sessionId }));
+      if (!result || hasOutcome(result, "failed")) left.push(sessionId);
+      if (!result) continue;
+      done.push(sessionId);
+      labels.push(what);
     }
-    this.store.decided(session.id);
-    if (await this.ask(name, { sessionId: session.id })) vscode.window.setStatusBarMessage(`${done}: ${what}`, MOMENT);
+    this.store.decisions.put(way, done, left);
+    if (labels.length > 0) vscode.window.setStatusBarMessage(`${said}: ${labels.join(", ")}`, MOMENT);
   }
 
-  private async ask(name: string, params: object): Promise<ReviewResult | undefined> {
+  private async ask(request: () => Promise<ReviewResult>): Promise<ReviewResult | undefined> {
     try {
-      const result = await this.server.request<ReviewResult>(name, params);
+      const result = await request();
       report(result);
       return result;
     } catch (error) {
@@ -157,6 +186,8 @@ function concerns(target: Target, file: FileEdits): boolean {
 function hunkOf(store: Store, sessionId: string, { uri, hunk }: { uri: string; hunk: string }): Hunk | undefined {
   return fileOf(store.get(sessionId), vscode.Uri.parse(uri).path)?.hunks.find(({ id }) => id === hunk);
 }
+
+const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]): boolean => result?.outcomes.some(({ outcome }) => outcome === wanted) ?? false;
 
 function report(result: ReviewResult): void {
   const bad = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");

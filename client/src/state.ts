@@ -1,5 +1,6 @@
 // The last snapshot of everything the server told, by session. Views draw from it; nothing here knows VS Code.
 
+import { Decisions } from "./decisions";
 import type { AgentEvent, ApproveParams, AskParams, CommandStarted, Edits, Mode, OpenedSession, Plan, RunResult, SessionRow, UsageEvent } from "./protocol";
 
 /** One thing that happened in a session, as the conversation shows it. */
@@ -67,11 +68,11 @@ const FINAL: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", 
 const OUTPUT_LIMIT = 20_000;
 
 export class Store {
+  readonly decisions = new Decisions();
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private readonly hearers = new Set<(event: AgentEvent) => void>();
   private activeId: string | undefined;
-  private decidedId: string | undefined;
 
   /** Calls back on each change, until the returned function is called. */
   onChange(listener: (change: Change, session: Session) => void): () => void {
@@ -106,8 +107,11 @@ export class Store {
 
   /** Sessions with something to review, the active one first. */
   get reviewable(): readonly Session[] {
-    const open = this.sessions.filter((session) => (session.edits?.files.length ?? 0) > 0);
-    return open.sort((a, b) => Number(b.id === this.activeId) - Number(a.id === this.activeId));
+    return this.activeFirst((session) => (session.edits?.files.length ?? 0) > 0);
+  }
+
+  private activeFirst(wanted: (session: Session) => boolean): readonly Session[] {
+    return this.sessions.filter(wanted).sort((a, b) => Number(b.id === this.activeId) - Number(a.id === this.activeId));
   }
 
   /** All views show this session from now on. */
@@ -146,15 +150,9 @@ export class Store {
     this.emit("sessions", session);
   }
 
-  /** The person decided on something in this session. */
-  decided(id: string): void {
-    this.decidedId = id;
-  }
-
-  /** The session in which an undo or a redo would do something, the one that was decided on last before others. */
-  revisable(label: "undoLabel" | "redoLabel"): Session | undefined {
-    const likely = [this.decidedId, this.activeId].map((id) => (id === undefined ? undefined : this.byId.get(id)));
-    return [...likely, ...this.sessions].find((session) => session?.edits?.[label]);
+  /** The sessions in which an undo or a redo would do something, the active one first. */
+  revisable(label: "undoLabel" | "redoLabel"): readonly Session[] {
+    return this.activeFirst((session) => Boolean(session.edits?.[label]));
   }
 
   /** A run begins in a session, new or known. */
