@@ -5,6 +5,7 @@ import { stepsOf, type Taken, type Way } from "./decisions";
 import type { EditRow } from "./editRows";
 import { relative } from "./editsView";
 import { method, type DecideParams, type Edits, type FileEdits, type Hunk, type Outcome, type ReviewResult, type Target } from "./protocol";
+import { nothingNew } from "./seen";
 import { NotStarted, type AgentServer } from "./server";
 import { amendedDocuments, fileOf } from "./sides";
 import type { Store } from "./state";
@@ -19,6 +20,8 @@ interface Part {
 }
 
 const MOMENT = 5000;
+/** The server's refusal of a decision on something that has changed since it was shown (docs/protocol.md, Errors). */
+const STALE = -32801;
 
 export class Review {
   private revising = Promise.resolve();
@@ -78,7 +81,7 @@ export class Review {
     const shown = amended === "saved" ? current : (part?.shown ?? current);
     const seen = amended === "saved" || this.isAsSeen(params) ? current?.version : (params.version ?? shown?.version);
     const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
-    const result = await this.ask(() => this.server.request(name, asked));
+    const result = await this.ask(() => this.decideAsShown(name, asked, shown));
     if (result) this.store.decisions.took(part?.taken ?? [], sessionId, stepsOf(result, shown));
     return result;
   }
@@ -125,6 +128,19 @@ export class Review {
     }
     this.store.decisions.put(way, done, left);
     if (labels.length > 0) vscode.window.setStatusBarMessage(`${said}: ${labels.join(", ")}`, MOMENT);
+  }
+
+  /** Everything that was shown and is still there, where an earlier part of the same decision has done the rest. */
+  private async decideAsShown(name: string, params: DecideParams, shown: Edits | undefined): Promise<ReviewResult> {
+    try {
+      return await this.server.request<ReviewResult>(name, params);
+    } catch (error) {
+      const now = this.store.get(params.sessionId)?.edits;
+      const stale = (error as { code?: unknown }).code === STALE && "all" in params.target && params.version === shown?.version;
+      if (!stale || !shown || !now || !nothingNew(shown, now)) throw error;
+      if (now.files.length === 0) return { outcomes: [], edits: now };
+      return this.server.request<ReviewResult>(name, { ...params, version: now.version });
+    }
   }
 
   private async ask(request: () => Promise<ReviewResult>): Promise<ReviewResult | undefined> {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Decisions, stepsOf } from "../src/decisions";
 import type { Edits, Outcome } from "../src/protocol";
+import { nothingNew } from "../src/seen";
 import { params } from "./goldens";
 
 const all = (): boolean => true;
@@ -59,4 +60,20 @@ test("a decision that changed nothing is none, and protected files are a step of
   const decisions = new Decisions();
   decisions.took([], "a", 0);
   assert.deepEqual(decisions.take("undo", all), []);
+});
+
+test("fewer of the changes that were shown are nothing new; another text of one is", () => {
+  const edits = params<Edits>("edits");
+  const file = edits.files.find(({ hunks, kind }) => kind === "modify" && hunks.length > 0);
+  const [hunk] = file?.hunks ?? [];
+  assert.ok(file && hunk);
+  const proposed = (...hunks: string[]): Edits => ({ ...edits, files: [{ ...file, hunks: hunks.map((id) => ({ ...hunk, id })) }] });
+  const shown = proposed("1", "2");
+  assert.deepEqual([proposed("1", "2"), proposed("2"), { ...edits, files: [] }].map((now) => nothingNew(shown, now)), [true, true, true]);
+  assert.deepEqual([proposed("1", "3"), { ...edits, files: [{ ...file, uri: "file:///other" }] }].map((now) => nothingNew(shown, now)), [false, false]);
+  const [created] = proposed("1").files.map((one): Edits["files"][number] => ({ ...one, kind: "create" }));
+  assert.ok(created);
+  assert.equal(nothingNew(shown, { ...edits, files: [created] }), false);
+  const binary = { ...edits, files: [{ ...file, hunks: [], binary: true }] };
+  assert.equal(nothingNew(binary, binary), false);
 });

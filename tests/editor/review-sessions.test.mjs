@@ -1,4 +1,4 @@
-// One review of two tasks: everything is accepted at once and taken back as one decision.
+// One review of two tasks: everything is accepted at once, also where both propose the same, and taken back as one decision.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -24,7 +24,7 @@ const has = (...wanted) => (rows) => wanted.every((label) => labels(rows).includ
 const nothing = (rows) => rows.length === 0;
 const until = (page, workspace, ...lines) => page.until(lines.join() || "no change", () => changed(workspace).join() === lines.join());
 
-editorTest("what two tasks propose is accepted at once", async ({ page, workspace }) => {
+editorTest("what two tasks propose is accepted at once, and that both propose the same is no reason to warn", async ({ page, workspace }) => {
   await page.showContainer("Agent");
   await runTask(page, "First task");
   await page.toast("Done once.");
@@ -37,6 +37,8 @@ editorTest("what two tasks propose is accepted at once", async ({ page, workspac
   await page.runCommand("Agent: Accept All");
   await until(page, workspace, "LINE 3", "LINE 20", "BEE");
   await page.rows(VIEW, nothing);
+  const said = (await page.toasts()).map(({ message }) => message);
+  assert.deepEqual(said.filter((message) => message.includes("nothing was done")), []);
 });
 
 editorTest("one undo takes all of it back, and one redo does all of it again", async ({ page, workspace }) => {
