@@ -8,6 +8,7 @@ import type { Prompts } from "./prompt";
 import { NotStarted, SECRET, ServerGone, type AgentServer } from "./server";
 import { chosenCloud } from "./settings";
 import { readyToGo, type Session, type Store } from "./state";
+import { firstWords } from "./text";
 
 interface WorkDone {
   readonly kind: "begin" | "report" | "end";
@@ -194,12 +195,10 @@ export class Runs {
       await this.tellPlan(result.sessionId);
       return;
     }
-    const first = result.message.split("\n", 1)[0] ?? "";
-    const summary = first.length > 160 ? `${first.slice(0, 160)}…` : first;
     const actions = files > 0 ? ["Review Changes", "Show Conversation"] : ["Show Conversation"];
     const who = session === this.store.active ? "Agent" : `Agent, “${session?.title ?? ""}”`;
     const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
-    const chosen = await vscode.window.showInformationMessage([`${ended}: ${summary || "done."}`, result.record].filter(Boolean).join(" — "), ...actions);
+    const chosen = await vscode.window.showInformationMessage([`${ended}: ${firstWords(result.message) || "done."}`, result.record].filter(Boolean).join(" — "), ...actions);
     if (chosen) this.store.show(result.sessionId);
     if (chosen === "Review Changes") await vscode.commands.executeCommand("fairlead.reviewAll");
     if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");

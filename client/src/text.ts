@@ -21,3 +21,25 @@ export function uniformLineEnds(text: string): boolean {
   const kinds = new Set(text.match(/\r\n|\r|\n/g));
   return kinds.size <= 1 && !kinds.has("\r");
 }
+
+/** Markdown's marks inside a line, a code span first because nothing in it is a mark. */
+const MARKS = /(`+)(.+?)\1(?!`)|!?\[([^\]]*)\]\([^)\s]*(?:\s"[^"]*")?\)|(?<!\*)(\*{1,3}|~~)(?=[^\s*])(.+?)(?<=[^\s*])\4(?!\*)|(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\6(?!\w)|\\([!-/:-@[-`{-~])/g;
+
+/** What a Markdown text says first, as one line of plain words: a heading only where nothing else is there, and no code block. */
+export function firstWords(markdown: string, limit = 160): string {
+  const text = markdown.replace(/^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^ {0,3}\1|$(?![\s\S]))[^\n]*$/gm, "").replace(/\r\n?/g, "\n");
+  const blocks = text.split(/\n\s*\n|\n(?= {0,3}#{1,6}\s)|(?<=^ {0,3}#{1,6}\s[^\n]*)\n/m).map((block) => block.trim());
+  const said = blocks.filter((block) => block !== "" && !/^(?:[-*_]\s*){3,}$/.test(block));
+  const first = said.find((block) => !/^#{1,6}\s/.test(block)) ?? said[0] ?? "";
+  const words = visible(withoutMarks(first.slice(0, 20 * limit).replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/gm, "")).replace(/\s+/g, " ").trim());
+  if (words.length <= limit) return words;
+  const cut = words.slice(0, limit).replace(/\s+\S*$/, "");
+  return `${cut.replace(/[\s,;:.–—-]+$/, "")}…`;
+}
+
+function withoutMarks(text: string): string {
+  return text.replace(MARKS, (_, _ticks, code?: string, link?: string, _mark?: string, strong?: string, _under?: string, soft?: string, escaped?: string) => {
+    const inner = link ?? strong ?? soft;
+    return code?.trim() ?? escaped ?? withoutMarks(inner ?? "");
+  });
+}

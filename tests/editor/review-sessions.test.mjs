@@ -12,7 +12,7 @@ const before = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`).joi
 const editorTest = useAgent(
   [
     { calls: [edit("a.txt", "line 3\n", "LINE 3\n"), edit("same.txt", "bee", "BEE")] },
-    { text: "Done once." },
+    { text: "## Summary\n\nDone **once**.\n\n- a.txt" },
     { calls: [edit("a.txt", "line 20\n", "LINE 20\n")] },
     { text: "Done twice." },
   ],
@@ -27,7 +27,7 @@ const until = (page, workspace, ...lines) => page.until(lines.join() || "no chan
 editorTest("what two tasks propose is accepted at once, and that both propose the same is no reason to warn", async ({ page, workspace }) => {
   await page.showContainer("Agent");
   await runTask(page, "First task");
-  await page.toast("Done once.");
+  await page.toast("Agent: Done once.");
   await page.rowAction(VIEW, "Line 3", "Reject");
   await page.rows(VIEW, (rows) => has("same.txt")(rows) && !has("Line 3")(rows));
   await followUp(page, "Go on");

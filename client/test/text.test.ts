@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { firstWords } from "../src/text";
+
+const said: Record<string, [string, string]> = {
+  "plain words as they are": ["Both are done.", "Both are done."],
+  "no heading where something stands below it": ["## Summary\n\nThe test **fails** because `a_b` is *not* set.\n\n- one", "The test fails because a_b is not set."],
+  "a heading with its text right below": ["# Done\nAll _three_ files are ~~wrong~~ right.", "All three files are wrong right."],
+  "the heading where nothing else is said": ["## All **done**", "All done"],
+  "one line": ["I changed\ntwo files\r\nand a test.", "I changed two files and a test."],
+  "a list in a row": ["- **a.py**: new\n- b.py", "a.py: new b.py"],
+  "no code block": ["```python\nx = 1\n```\n\nThat is it.", "That is it."],
+  "a code block without an end": ["```\nx = 1", ""],
+  "no rule": ["---\n\nDone.", "Done."],
+  "links by their words": ["See [the docs](https://example.com/a_b) and ![a picture](x.png).", "See the docs and a picture."],
+  "a link of a command's is none": ["[Click](command:evil)", "Click"],
+  "signs that are no marks": ["2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & `**kept**`", "2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & **kept**"],
+  "marks in marks": ["**All _done_** by **[me](x)**", "All done by me"],
+  "escaped signs": ["\\*not bold\\* and \\`code", "*not bold* and `code"],
+  "other scripts": ["## 總結\n\n**完成**了兩個檔案。", "完成了兩個檔案。"],
+  "nothing": ["", ""],
+};
+
+for (const [what, [markdown, words]] of Object.entries(said)) {
+  test(`the first words of an answer: ${what}`, () => {
+    assert.equal(firstWords(markdown), words);
+  });
+}
+
+test("the first words of a long answer end behind a word", () => {
+  assert.equal(firstWords("one two three, four five", 15), "one two three…");
+  assert.equal(firstWords("一".repeat(200)), `${"一".repeat(160)}…`);
+  assert.equal(firstWords("one two three", 13), "one two three");
+});
