@@ -80,6 +80,7 @@ editorTest("what is not saved in the diff yet is part of what is accepted", asyn
   await page.titleAction("Accept This File");
   await page.until("the typed text on disk", () => disk(workspace, "typed.txt") === changed(["two", "TWO-unsaved"]));
   await page.until("the diff to be closed", async () => !(await page.tabs()).some((tab) => tab.label.startsWith("typed.txt (proposed)")));
+  await page.rows(VIEW, lacks("typed.txt"));
 });
 
 editorTest("a save over a proposal that the agent has changed is refused, and overwrites only if the person says so", async ({ page, workspace }) => {

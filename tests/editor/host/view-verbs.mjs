@@ -57,7 +57,9 @@ export function viewVerbs({ page, until, act }) {
         ? rows[which]
         : rows.find(typeof which === "function" ? which : (row) => row.label === which);
     if (!found) throw new Error(`no row ${which} in "${view}"`);
-    return pane(view).locator(`.monaco-list-rows > .monaco-list-row[data-index="${found.index}"]`);
+    // by its place and its label: another row may be at the place when it is clicked
+    const named = page.locator(".label-name", { hasText: exactly(found.label) });
+    return pane(view).locator(`.monaco-list-rows > .monaco-list-row[data-index="${found.index}"]`).filter({ has: named });
   }
 
   const onRow = (what, view, which, action) =>
