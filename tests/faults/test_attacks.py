@@ -118,18 +118,24 @@ async def test_half_a_character_in_a_context_is_harmless(connect: Connect, works
         assert api.refusals == []
 
 
+async def begun_and_cancelled(client: Client, way: str) -> tuple[str, asyncio.Future[Any]]:
+    """A task with its cancel right behind it: the session, and the answer to come."""
+    session = (await client.request("agent/sessions/create", {}))["sessionId"]
+    number, answer = client.begin("agent/runTask", {"prompt": "x", "sessionId": session})
+    if way == "agent/cancel":
+        client.begin(way, {"sessionId": session})
+    else:
+        client.notify(way, {"id": number})
+    return session, answer
+
+
 @pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
 async def test_fault_20_a_cancel_in_the_same_moment_as_the_task(workspace: Path, replay: Replay, way: str) -> None:
     """docs/faults.md 20: the run begins and ends in good order, and the next works."""
     never = asyncio.Event()
     settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "b"})
     async with Client(workspace, settings=settings, answers={"agent/approve": lambda _: never.wait()}) as client:
-        session = (await client.request("agent/sessions/create", {}))["sessionId"]
-        number, answer = client.begin("agent/runTask", {"prompt": "x", "sessionId": session})
-        if way == "agent/cancel":
-            client.begin(way, {"sessionId": session})
-        else:
-            client.notify(way, {"id": number})
+        session, answer = await begun_and_cancelled(client, way)
         async with asyncio.timeout(10):
             assert (await answer)["stopReason"] == "cancelled"
         assert [event["kind"] for event in client.events()][-1] == "run_finished"
@@ -144,12 +150,7 @@ async def test_fault_20_a_cancel_of_a_run_that_never_waits(
     """docs/faults.md 20: wherever it falls, the request has a result, and it is the one that the events tell."""
     async with Client(workspace, settings=replay(*turns)) as client:
         for _ in range(3):
-            session = (await client.request("agent/sessions/create", {}))["sessionId"]
-            number, answer = client.begin("agent/runTask", {"prompt": "x", "sessionId": session})
-            if way == "agent/cancel":
-                client.begin(way, {"sessionId": session})
-            else:
-                client.notify(way, {"id": number})
+            session, answer = await begun_and_cancelled(client, way)
             result = await answer
             told = await client.event("run_finished", sessionId=session)
             assert result["stopReason"] == told["stopReason"]
