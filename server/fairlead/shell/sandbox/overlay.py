@@ -6,7 +6,6 @@ between commands. Each command has its own mounts, made by a launcher (`boxed.py
 
 import asyncio
 import contextlib
-import fcntl
 import itertools
 import marshal
 import os
@@ -25,6 +24,7 @@ from fairlead.shell.sandbox.index import only_within
 from fairlead.shell.sandbox.loopback import loopback
 from fairlead.shell.sandbox.lower import Lower, Mark
 from fairlead.shell.sandbox.order import Layered, Order, launcher
+from fairlead.shell.sandbox.own_folder import OwnFolder, sweep
 from fairlead.shell.sandbox.upper import Owner, Upper
 from fairlead.workspace.repositories import enclosing, git_folder
 
@@ -32,7 +32,6 @@ from fairlead.workspace.repositories import enclosing, git_folder
 FILE_SIZE = 8 << 30
 # how long the last process of a box may take to go once its launcher is gone, in seconds
 _LAST = 2.0
-_NAME = "layer-"
 
 
 class SandboxLayer:
@@ -50,9 +49,15 @@ class SandboxLayer:
         self._named = Path(os.path.abspath(root))
         self._owner = owner_of(self._root)
         self._hidden = [path.resolve() for path in (place, *hidden)]
-        _sweep(place)
-        self._folder, self._lock = _own_folder(place, self._owner)
-        self._upper = Upper(self._root, self._make("upper"), self._owner)
+        sweep(place)
+        self._own = OwnFolder(place)
+        self._folder = self._own.path
+        try:
+            os.chown(self._folder, self._owner.uid, self._owner.gid)
+            self._upper = Upper(self._root, self._make("upper"), self._owner)
+        except OSError:
+            self._own.remove()
+            raise
         self._boxes = itertools.count(1)
         self._in_front = False
         self._making = asyncio.Lock()
@@ -74,9 +79,10 @@ class SandboxLayer:
             raise
 
     async def aclose(self) -> None:
-        await asyncio.to_thread(trees.remove_all, self._folder)
-        for descriptor in (self._lock, *self._network):
+        for descriptor in self._network:
             os.close(descriptor)
+        with contextlib.suppress(OSError):  # the next sweep removes what stays
+            await asyncio.to_thread(self._own.remove)
 
     async def _open(self, command: str, view: View, network: bool, background: bool) -> "SandboxBox":
         try:
@@ -311,28 +317,3 @@ def _is_gone(told: _Told) -> bool:
 
 def _layered(target: str, lower: list[str], upper: Path, work: Path) -> Layered:
     return Layered(target=target, lower=lower, upper=str(upper), work=str(work))
-
-
-def _own_folder(place: Path, owner: Owner) -> tuple[Path, int]:
-    """A new folder for a session's layer, and its lock, which the system takes from us however we end."""
-    folder = Path(tempfile.mkdtemp(prefix=_NAME, dir=place))
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    os.chown(folder, owner.uid, owner.gid)
-    return folder, lock
-
-
-def _sweep(place: Path) -> None:
-    """Removes the layers of servers that ended without doing so themselves."""
-    for folder in place.glob(f"{_NAME}*"):
-        try:
-            lock = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            trees.remove_all(folder)
-        except OSError:
-            continue
-        finally:
-            os.close(lock)
