@@ -84,11 +84,10 @@ function cleanOnes(changes: readonly Change[]): vscode.Uri[] {
   });
 }
 
+/** Saves all at once: VS Code opens a tab for a file that was changed without one and is not being saved a moment later. */
 async function save(uris: readonly vscode.Uri[]): Promise<void> {
-  for (const uri of uris) {
-    const document = openDocument(uri);
-    if (document?.isDirty) await document.save();
-  }
+  const changed = uris.flatMap((uri) => openDocument(uri) ?? []).filter(({ isDirty }) => isDirty);
+  await Promise.all(changed.map((document) => document.save()));
 }
 
 function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {

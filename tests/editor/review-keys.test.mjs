@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, remove, runTask, useAgent, write } from "./agent.mjs";
+import { edit, followUp, remove, runTask, useAgent, write } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
 const NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const before = `${NUMBERS.join("\n")}\n`;
 const capitals = (file, ...numbers) => numbers.map((number) => edit(file, `${number}\n`, `${number.toUpperCase()}\n`));
+const MANY = Array.from({ length: 25 }, (_, index) => `many${String(index).padStart(2, "0")}.txt`);
 
 const editorTest = useAgent(
   [
@@ -24,9 +25,15 @@ const editorTest = useAgent(
       ],
     },
     { text: "Proposed." },
+    { calls: MANY.flatMap((file) => capitals(file, "two")) },
+    { text: "Proposed in many files." },
   ],
   {
-    workspace: { ...Object.fromEntries(["lens", "multi", "keys", "rest", "tree"].map((name) => [`${name}.txt`, before])), "gone.txt": "gone\n" },
+    workspace: {
+      ...Object.fromEntries(["lens", "multi", "keys", "rest", "tree"].map((name) => [`${name}.txt`, before])),
+      ...Object.fromEntries(MANY.map((file) => [file, before])),
+      "gone.txt": "gone\n",
+    },
     viewport: { width: 1280, height: 1100 },
   },
 );
@@ -127,4 +134,23 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
   assert.ok(fs.existsSync(path.join(workspace, "gone.txt")));
   await page.press("Alt+u");
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "gone.txt"));
+});
+
+editorTest("all changes of 25 files are accepted at once and taken back, and no tab is opened for them", async ({ page, workspace }, context) => {
+  await page.runCommand("Agent: Reject All");
+  await page.pressDialog("Reject All");
+  await page.welcome(VIEW);
+  await followUp(page, "Change many files");
+  await page.toast("Proposed in many files.");
+  await page.openFile("rest.txt");
+  const open = async () => (await page.tabs()).map(({ label, active }) => `${label} ${active}`).join();
+  const [tabs, files] = [await open(), MANY.map((file) => path.join(workspace, file))];
+  for (const [action, text] of [["Accept All", changed("two")], ["Undo Review", before]]) {
+    const began = performance.now();
+    await page.viewTitleAction(VIEW, action);
+    await page.until(`all files after ${action}`, () => files.every((file) => fs.readFileSync(file, "utf8") === text));
+    context.diagnostic(`figure: ${action} of 25 files took ${((performance.now() - began) / 1000).toFixed(2)} s`);
+  }
+  await page.rows(VIEW, (rows) => rows.some(({ label }) => label === MANY[0]));
+  assert.equal(await open(), tabs);
 });
