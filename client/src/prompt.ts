@@ -1,52 +1,60 @@
-// Asking the person for a task: one line, earlier ones within reach, or an editor for several lines.
+// Asks the user for a task: one line, with earlier tasks below it, or an editor for several lines.
 
 import * as vscode from "vscode";
+import { acceptedPrompt, promptChoices, type PromptChoice } from "./promptChoices";
 
 const HISTORY_KEY = "fairlead.prompts";
 const HISTORY_LIMIT = 50;
 
-interface Choice extends vscode.QuickPickItem {
-  readonly prompt: string;
-}
-
 export class Prompts {
+  /** A task that was typed and did not run: the next box begins with it. */
+  private draft = "";
+
   constructor(private readonly memory: vscode.Memento) {}
 
-  /** Asks for a task. Undefined where the person thought better of it, or went to write it in an editor. */
+  /** Asks for a task. Undefined where the user closed the box, or went to write it in an editor. */
   async ask(title: string): Promise<string | undefined> {
-    const pick = vscode.window.createQuickPick<Choice>();
+    const pick = vscode.window.createQuickPick<PromptChoice>();
     const inEditor = { iconPath: new vscode.ThemeIcon("edit"), tooltip: "Write it in an editor (several lines)" };
     pick.title = title;
     pick.placeholder = "What should be done?";
     pick.ignoreFocusOut = true;
     pick.buttons = [inEditor];
+    pick.value = this.draft;
     const show = (): void => {
-      pick.items = this.choices(pick.value);
+      pick.items = promptChoices(pick.value, this.history);
+      pick.activeItems = pick.items.filter(({ first }) => first);
     };
     pick.onDidChangeValue(show);
     show();
     const prompt = await new Promise<string | undefined>((resolve) => {
       pick.onDidAccept(() => {
-        resolve(pick.value.trim() === "" ? pick.selectedItems[0]?.prompt : (pick.selectedItems[0]?.prompt ?? pick.value));
+        const accepted = acceptedPrompt(pick.value, pick.selectedItems[0]);
+        if (accepted !== undefined) resolve(accepted);
       });
       pick.onDidTriggerButton(() => {
         void this.openEditor(pick.value);
-        resolve(undefined);
+        resolve("");
       });
       pick.onDidHide(() => {
         resolve(undefined);
       });
       pick.show();
     });
+    this.draft = prompt === undefined ? pick.value : "";
     pick.dispose();
-    const trimmed = prompt?.trim() ?? "";
-    return trimmed === "" ? undefined : trimmed;
+    return prompt === "" ? undefined : prompt;
   }
 
   /** Puts a task at the top of the history. */
   async remember(prompt: string): Promise<void> {
     const others = this.history.filter((other) => other !== prompt);
     await this.memory.update(HISTORY_KEY, [prompt, ...others].slice(0, HISTORY_LIMIT));
+  }
+
+  /** The task could not be started: the next box begins with it. */
+  keep(prompt: string): void {
+    this.draft = prompt;
   }
 
   /** An untitled document for a task of several lines; its title bar has the button that runs it. */
@@ -57,13 +65,5 @@ export class Prompts {
 
   private get history(): string[] {
     return this.memory.get<string[]>(HISTORY_KEY, []);
-  }
-
-  private choices(value: string): Choice[] {
-    const typed: Choice[] = value.trim() === "" ? [] : [{ label: `$(play) ${value}`, prompt: value, alwaysShow: true }];
-    const earlier = this.history
-      .filter((prompt) => prompt !== value)
-      .map((prompt): Choice => ({ label: `$(history) ${prompt.replace(/\s+/g, " ")}`, prompt, alwaysShow: value === "" }));
-    return [...typed, ...earlier];
   }
 }

@@ -130,6 +130,11 @@ editorTest("follow up goes on in the same session, and earlier prompts are withi
   const open = await page.quickInput();
   assert.match(open.title, /Follow Up on “Add type hints to hello\.py”/);
   assert.ok(open.items.some((item) => item.label.includes("Add type hints to hello.py")));
+  await page.press("Enter");
+  await page.fillInput("Thank", { accept: false });
+  await page.press("Escape");
+  await page.runCommand("Agent: Follow Up");
+  assert.equal((await page.quickInput()).value, "Thank");
   await page.fillInput("Thank you");
   await page.toast("You are welcome.");
   await page.rows("Plan", (rows) => rows.length === 3);
