@@ -10,6 +10,7 @@ import type { EditRow } from "./editRows";
 import { EditsView } from "./editsView";
 import { registerHelp } from "./help";
 import { bringBack } from "./kept";
+import { ModelAccess } from "./modelAccess";
 import { PlanEdits } from "./planEdits";
 import type { CommandNode, FileNode, PlanNode, RunningNode, StepNode } from "./planNodes";
 import { PlanView } from "./planView";
@@ -39,7 +40,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const approvals = new Approvals(store);
   const questions = new Questions(store);
   const agent = new AgentServer(context, store, approvals, questions, log);
-  const runs = new Runs(store, agent, new Prompts(context.workspaceState), context.secrets);
+  const access = new ModelAccess(context.secrets);
+  const runs = new Runs(store, agent, new Prompts(context.workspaceState), access);
   const texts = new SideTexts(store, agent);
   const proposed = new ProposedFiles(store, agent, texts);
   const diffs = new Diffs(store);
@@ -63,7 +65,7 @@ export function activate(context: vscode.ExtensionContext): void {
     stop: () => runs.stop(),
     tell: () => sessions.tell(),
     continueSession: (node?: Partial<SessionNode>) => sessions.goOn(node),
-    setApiKey: () => runs.setApiKey(),
+    setApiKey: () => access.setApiKey(),
     showConversation: () => conversation.show(),
     showPlanHistory: () => pages.showHistory(),
     copyRecord: () => pages.copyRecord(),

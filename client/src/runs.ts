@@ -3,9 +3,10 @@
 import * as vscode from "vscode";
 import { ProgressType } from "vscode-languageclient/node";
 import { plural } from "./figures";
+import type { ModelAccess } from "./modelAccess";
 import { method, type Mode, type RunResult } from "./protocol";
 import type { Prompts } from "./prompt";
-import { NotStarted, SECRET, ServerGone, type AgentServer } from "./server";
+import { NotStarted, ServerGone, type AgentServer } from "./server";
 import { chosenCloud } from "./settings";
 import { readyToGo, type Session, type Store } from "./state";
 import { firstWords } from "./text";
@@ -31,7 +32,7 @@ export class Runs {
     private readonly store: Store,
     private readonly server: AgentServer,
     private readonly prompts: Prompts,
-    private readonly secrets: vscode.SecretStorage,
+    private readonly access: ModelAccess,
   ) {}
 
   /** A new task in a new session; asks for it where none is given. */
@@ -84,19 +85,6 @@ export class Runs {
     await Promise.all(running.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
   }
 
-  async setApiKey(): Promise<void> {
-    const key = await vscode.window.showInputBox({
-      title: "Agent: Set API Key",
-      prompt: "Kept in VS Code's secret storage. Leave it empty to remove the key.",
-      password: true,
-      ignoreFocusOut: true,
-    });
-    if (key === undefined) return;
-    if (key.trim() === "") await this.secrets.delete(SECRET);
-    else await this.secrets.store(SECRET, key.trim());
-    void vscode.window.showInformationMessage(key.trim() === "" ? "The API key was removed." : "The API key is set.");
-  }
-
   /** The document in front is the task. */
   async runDocument(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
@@ -109,9 +97,13 @@ export class Runs {
   }
 
   private async run(sessionId: string | undefined, prompt: string, mode: Mode = "agent"): Promise<void> {
-    if (prompt !== GO && prompt !== ON) await this.prompts.remember(prompt);
+    const isTyped = prompt !== GO && prompt !== ON;
+    if (isTyped) await this.prompts.remember(prompt);
     try {
-      await this.server.started();
+      if (!(await this.isReady())) {
+        if (isTyped) this.prompts.keep(prompt);
+        return;
+      }
       const id = sessionId ?? (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
       const run = this.store.begin(id, prompt, mode).begun;
       if (sessionId === undefined) await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
@@ -125,6 +117,19 @@ export class Runs {
       await this.tell(result, mode);
     } catch (error) {
       await this.failed(error);
+    }
+  }
+
+  /** Whether a run can begin: how the model is reached is asked before the server is set up, which may take a while. */
+  private async isReady(): Promise<boolean> {
+    const isKnown = await this.access.isKnown();
+    if (!isKnown && !(await this.access.ask())) return false;
+    try {
+      await (isKnown ? this.server.started() : this.server.shareKey());
+      return true;
+    } catch (error) {
+      if (error instanceof NotStarted) return false;
+      throw error;
     }
   }
 
@@ -182,7 +187,10 @@ export class Runs {
       const actions = result.error.kind === "auth" && chosenCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
       const chosen = await vscode.window.showErrorMessage(result.message, ...actions);
       if (chosen) this.store.show(result.sessionId);
-      if (chosen === "Set API Key") await this.setApiKey();
+      if (chosen === "Set API Key" && (await this.access.setApiKey())) {
+        await this.server.shareKey();
+        await this.run(result.sessionId, ON, mode);
+      }
       if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
       return;
     }

@@ -17,12 +17,12 @@ import type { Approvals } from "./approvals";
 import { diagnostics } from "./editor";
 import { showPythonHelp } from "./help";
 import { ensureExtra, NoPython, serverPython } from "./locate";
+import { SECRET } from "./modelAccess";
 import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type DiagnosticsParams, type Edits, type Plan, type SessionList } from "./protocol";
 import type { Questions } from "./questions";
 import { savesAfterAccept, serverSettings } from "./settings";
 import type { Store } from "./state";
 
-export const SECRET = "fairlead.apiKey";
 const CONNECTION_LOST = new Set<unknown>([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
 const RESTARTS = 4;
 const RESTART_WINDOW = 3 * 60_000;
@@ -91,6 +91,11 @@ export class AgentServer implements vscode.Disposable {
       this.starting = undefined;
       throw error;
     }
+  }
+
+  /** Hands over the key that was set last, so that the next run has it. */
+  async shareKey(): Promise<void> {
+    await this.sendCredentials(await this.started());
   }
 
   async restart(): Promise<void> {

@@ -1,6 +1,8 @@
 // What the tests of the extension share: a model that plays a script, and the server's process seen from outside.
 
+import { once } from "node:events";
 import fs from "node:fs";
+import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,6 +36,26 @@ export const write = (file, content) => ({ write_file: { path: file, content } }
 export const remove = (file) => ({ delete_file: { path: file } });
 export const rename = (file, new_path) => ({ rename_file: { path: file, new_path } });
 export const bash = (command) => ({ bash: { command } });
+
+/** A server that speaks the Messages API: `refusal(request)` is `{ status, headers, error }` or nothing, then it says `text`. */
+export async function modelServer({ text, usage = { input_tokens: 10, output_tokens: 10 }, refusal }) {
+  const events = [
+    { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-5-5", content: [], usage: { ...usage, output_tokens: 1 } } },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: usage.output_tokens } },
+    { type: "message_stop" },
+  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  const server = http.createServer((request, response) => {
+    const { status, headers, error } = refusal(request) ?? {};
+    if (status) response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify({ type: "error", error }));
+    else response.writeHead(200, { "content-type": "text/event-stream" }).end(events.join(""));
+  });
+  server.listen(0, "127.0.0.1").unref();
+  await once(server, "listening");
+  return `http://127.0.0.1:${server.address().port}`;
+}
 
 /** Runs a task from the palette, as a person does. */
 export async function runTask(page, prompt) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { after, test } from "node:test";
-import { bash, edit, openAgent, recording, runTask, serverPids } from "./agent.mjs";
+import { bash, edit, modelServer, openAgent, picture, recording, runTask, serverPids } from "./agent.mjs";
 import { closeBrowser, openPage } from "./host/page.mjs";
 
 after(closeBrowser);
@@ -17,14 +17,32 @@ async function inEditor(options, body) {
   }
 }
 
-test("no key: one message that says how to set one, with the button for it", async () => {
-  await inEditor({ name: "no-key", workspace: { a: "" }, settings: {} }, async ({ page }) => {
+test("without a key the user is asked how to reach a model before the server starts, and then the typed task runs", async () => {
+  const keys = [];
+  const refusal = ({ headers }) => {
+    keys.push(headers.authorization);
+    return keys.at(-1) !== "Bearer sk-good" && { status: 401, error: { type: "authentication_error", message: "No." } };
+  };
+  const url = await modelServer({ text: "It is well.", refusal });
+  await inEditor({ name: "no-key", workspace: { a: "" }, settings: {} }, async ({ page, code }) => {
     await runTask(page, "Anything");
-    const told = await page.toast("No API key.");
+    const { items } = await page.quickInput("Agent: Choose a Model");
+    assert.deepEqual(items.map(({ label }) => label), ["Anthropic API key", "Local model or another server", "Amazon Bedrock", "Google Vertex AI"]);
+    await picture(page, "no-key");
+    await page.press("Escape");
+    await page.runCommand("Agent: Run Task");
+    assert.equal((await page.quickInput("Agent: Run Task")).value, "Anything");
+    await page.press("Enter");
+    assert.deepEqual(serverPids(code), []);
+    await page.pick("Local model or another server", { title: "Agent: Choose a Model" });
+    await page.fillInput(url, { title: "Agent: Choose a Model" });
+    await page.until("the question for the model's name", async () => (await page.quickInput()).message.startsWith("The model's name"));
+    await page.fillInput("small");
+    const told = await page.toast("The API key was refused");
     assert.deepEqual(told.buttons, ["Set API Key"]);
-    await page.toastButton("No API key.", "Set API Key");
-    await page.fillInput("sk-test", { title: "Agent: Set API Key" });
-    await page.toast("The API key is set.");
+    await page.toastButton("The API key was refused", "Set API Key");
+    await page.fillInput("sk-good", { title: "Agent: Set API Key" });
+    await page.toast("It is well.");
   });
 });
 

@@ -48,12 +48,17 @@ editorTest("after a reload it starts without setting anything up again", async (
   context.diagnostic(`figure: the extension is activated in ${milliseconds} ms`);
 });
 
-test("without a Python it shows a page that says what was tried and how to get one", async () => {
+test("without a key and without a Python the key is asked for first, then a page says what was tried and how to get a Python", async () => {
   const editor = await openEditor({ name: "no-python", extensions: [vsix], workspace: { a: "" }, env: { PATH: path.join(ROOT, "no-such-folder") } });
   try {
     await runTask(editor.page, "Anything");
+    await editor.page.pick("Anthropic API key", { title: "Agent: Choose a Model" });
+    await editor.page.quickInput("Agent: Set API Key");
+    assert.ok(!editor.code.logs().includes("Python: "), "no Python is looked for before the question is answered");
+    await editor.page.fillInput("sk-test");
     const { buttons } = await editor.page.toast("Fairlead needs Python 3.11 or newer.");
     assert.deepEqual(buttons, ["Try Again", "Choose Interpreter…"]);
+    assert.match(editor.code.logs(), /Python: python3 not found/);
     await editor.page.webview().locator("code", { hasText: "python3: not found" }).waitFor({ timeout: 30_000 });
   } finally {
     await editor.close();

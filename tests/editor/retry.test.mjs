@@ -2,27 +2,15 @@
 // answer cost stands there too.
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import http from "node:http";
-import { followUp, picture, runTask, useAgent } from "./agent.mjs";
+import { followUp, modelServer, picture, runTask, useAgent } from "./agent.mjs";
 
-const body = JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } });
-const answer = [
-  { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-5-5", content: [], usage: { input_tokens: 150_000, output_tokens: 1 } } },
-  { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-  { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "It is well." } },
-  { type: "content_block_stop", index: 0 },
-  { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 1000 } },
-  { type: "message_stop" },
-].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
 let busy = true;
-const server = http.createServer((_, response) => {
-  if (busy) response.writeHead(529, { "content-type": "application/json", "retry-after": "50" }).end(body);
-  else response.writeHead(200, { "content-type": "text/event-stream" }).end(answer.join(""));
+const url = await modelServer({
+  text: "It is well.",
+  usage: { input_tokens: 150_000, output_tokens: 1000 },
+  refusal: () => busy && { status: 529, headers: { "retry-after": "50" }, error: { type: "overloaded_error", message: "Overloaded" } },
 });
-server.listen(0, "127.0.0.1").unref();
-await once(server, "listening");
-const editorTest = useAgent([], { settings: { "fairlead.replay": "", "fairlead.baseUrl": `http://127.0.0.1:${server.address().port}` }, workspace: { "a.txt": "a\n" } });
+const editorTest = useAgent([], { settings: { "fairlead.replay": "", "fairlead.baseUrl": url }, workspace: { "a.txt": "a\n" } });
 
 editorTest("the status bar counts down", async ({ page }) => {
   await runTask(page, "Say something");

@@ -1,0 +1,91 @@
+// How the agent reaches a model: a key, another server, or a cloud. Asked for once, before anything is installed.
+
+import * as vscode from "vscode";
+import { hasAccess, problemWithUrl, type AccessSettings } from "./access";
+
+export const SECRET = "fairlead.apiKey";
+const TITLE = "Agent: Choose a Model";
+
+interface Way extends vscode.QuickPickItem {
+  /** Asks for what this way needs; false where the user closed the box. */
+  readonly take: () => Promise<boolean>;
+}
+
+export class ModelAccess {
+  constructor(private readonly secrets: vscode.SecretStorage) {}
+
+  /** Whether settings, environment or secret storage say how. */
+  async isKnown(): Promise<boolean> {
+    return hasAccess(configured(), process.env, await this.secrets.get(SECRET));
+  }
+
+  /** Asks for the API key; an empty one removes it. True where a key was set. */
+  async setApiKey(): Promise<boolean> {
+    const key = await vscode.window.showInputBox({
+      title: "Agent: Set API Key",
+      prompt: "Saved in VS Code's secret storage. Leave it empty to remove the key.",
+      password: true,
+      ignoreFocusOut: true,
+    });
+    if (key === undefined) return false;
+    const isSet = key.trim() !== "";
+    if (isSet) await this.secrets.store(SECRET, key.trim());
+    else await this.secrets.delete(SECRET);
+    vscode.window.setStatusBarMessage(isSet ? "The API key is set." : "The API key was removed.", 5000);
+    return isSet;
+  }
+
+  /** Asks how; false where the user closed the question. */
+  async ask(): Promise<boolean> {
+    const ways: Way[] = [
+      { label: "$(key) Anthropic API key", detail: "Saved in VS Code's secret storage.", take: () => this.setApiKey() },
+      { label: "$(server) Local model or another server", detail: "Any server that speaks the Messages API, such as Ollama. Needs no key.", take: takeServer },
+      { label: "$(cloud) Amazon Bedrock", detail: "Uses your AWS profile, AWS_... variables or AWS_BEARER_TOKEN_BEDROCK.", take: () => takeCloud("bedrock", "Its inference profile in Amazon Bedrock, like us.anthropic.claude-...-v1:0.") },
+      { label: "$(cloud) Google Vertex AI", detail: "Uses Google's application default credentials.", take: () => takeCloud("vertex", "Its name in Vertex AI, like claude-...@20260901.") },
+    ];
+    const way = await vscode.window.showQuickPick(ways, { title: TITLE, placeHolder: "How does the agent reach a model? Your task runs after this.", ignoreFocusOut: true });
+    return way ? way.take() : false;
+  }
+}
+
+async function takeServer(): Promise<boolean> {
+  const baseUrl = await vscode.window.showInputBox({
+    title: TITLE,
+    prompt: "The server's base URL.",
+    value: "http://localhost:11434",
+    validateInput: problemWithUrl,
+    ignoreFocusOut: true,
+  });
+  if (baseUrl === undefined) return false;
+  const model = await askModel("The model's name, as the server knows it.");
+  if (model === undefined) return false;
+  await set({ model, baseUrl: baseUrl.trim() });
+  return true;
+}
+
+async function takeCloud(provider: string, names: string): Promise<boolean> {
+  const model = await askModel(`The model. ${names}`);
+  if (model === undefined) return false;
+  await set({ model, provider });
+  return true;
+}
+
+async function askModel(prompt: string): Promise<string | undefined> {
+  const model = await vscode.window.showInputBox({ title: TITLE, prompt, value: configured().model, ignoreFocusOut: true });
+  return model?.trim() === "" ? undefined : model?.trim();
+}
+
+function configured(): AccessSettings & { readonly model: string } {
+  const settings = vscode.workspace.getConfiguration("fairlead");
+  return {
+    provider: settings.get("provider", "anthropic"),
+    baseUrl: settings.get("baseUrl", ""),
+    replay: settings.get("replay", ""),
+    model: settings.get("model", ""),
+  };
+}
+
+async function set(settings: Readonly<Record<string, string>>): Promise<void> {
+  const configuration = vscode.workspace.getConfiguration("fairlead");
+  for (const [key, value] of Object.entries(settings)) await configuration.update(key, value, vscode.ConfigurationTarget.Global);
+}
