@@ -47,6 +47,7 @@ class AnthropicModel:
     def __init__(self, endpoint: Endpoint, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._endpoint = endpoint
         self._sleep = sleep
+        self._sdk: Any = None
         self._client: Any = None
         self._encoded: list[tuple[Message, bytes]] = []
         # of the fields that not every Messages API server knows: those that this one has taken, and has refused
@@ -68,8 +69,9 @@ class AnthropicModel:
             await client.close()
 
     async def _attempt(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
-        sdk = load_sdk()
-        stream = None
+        if self._sdk is None:  # in a thread, as a first import takes seconds on a busy machine
+            self._sdk = await asyncio.to_thread(load_sdk)
+        sdk, stream = self._sdk, None
         try:
             stream = await self._open(sdk, request)
             builder = ReplyBuilder()
@@ -154,14 +156,7 @@ class AnthropicModel:
         if self._client is None and end.cloud is not None:
             self._client = await clouds.connect(sdk, end.cloud, end.base_url)
         elif self._client is None:
-            self._client = sdk.AsyncAnthropic(
-                # a local server takes any key, but the SDK insists on one
-                api_key=end.api_key or (None if end.auth_token else "none"),
-                auth_token=None if end.api_key else end.auth_token,
-                base_url=end.base_url or "https://api.anthropic.com",
-                timeout=sdk.Timeout(SILENCE_TIMEOUT, connect=CONNECT_TIMEOUT),
-                max_retries=0,
-            )
+            self._client = await asyncio.to_thread(_client, sdk, end)
         return self._client
 
     def _head(self, request: Request, features: dict[str, Any]) -> dict[str, Any]:
@@ -186,6 +181,18 @@ class AnthropicModel:
             del self._encoded[index:]
             self._encoded.append((message, _encode(message)))
         return [encoded for _, encoded in self._encoded[: len(messages)]]
+
+
+def _client(sdk: Any, end: Endpoint) -> Any:
+    """The SDK's client. Made in a thread: it reads the certificates of all authorities."""
+    return sdk.AsyncAnthropic(
+        # a local server takes any key, but the SDK insists on one
+        api_key=end.api_key or (None if end.auth_token else "none"),
+        auth_token=None if end.api_key else end.auth_token,
+        base_url=end.base_url or "https://api.anthropic.com",
+        timeout=sdk.Timeout(SILENCE_TIMEOUT, connect=CONNECT_TIMEOUT),
+        max_retries=0,
+    )
 
 
 async def _drain(events: AsyncIterator[Any]) -> None:
