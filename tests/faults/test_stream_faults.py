@@ -113,7 +113,8 @@ async def test_fault_20_cancel_during_an_approval(connect: Connect) -> None:
 
 
 async def test_fault_20_cancel_during_a_command(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 20: what was started is killed with its children, and the result says how far it came."""
+    """docs/faults.md 20: what was started is killed with its children, and the result says how far it came. The next
+    command runs when nothing of it is left."""
     allow = {"agent/approve": lambda _: {"option": "allow_once"}}
     with FakeApi(turns=[THREE]) as api:
         async with connect(api, answers=allow) as client:
@@ -122,6 +123,9 @@ async def test_fault_20_cancel_during_a_command(connect: Connect, workspace: Pat
             session = client.events()[0]["sessionId"]
             client.notify("$/cancelRequest", {"id": number})
             assert (await answer)["stopReason"] == "cancelled"
+            api.push(Turn((Call("bash", {"command": "echo again"}),)))
+            api.push(DONE)
+            await client.run("Again.", sessionId=session)
             children = psutil.Process(client.process.pid).children(recursive=True)
             assert [child.name() for child in children] == []
             await still_works(client, api, session)

@@ -1,4 +1,4 @@
 """The core: the loop, its messages, events and ports. Knows no editor and no provider.
 
-Rules are numbered in docs/plan.md (L1 to L15).
+Rules are numbered in docs/plan.md (L1 to L16).
 """

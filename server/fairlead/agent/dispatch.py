@@ -11,7 +11,8 @@ from fairlead.agent.events import Event, ToolFinished, ToolOutput, ToolStarted
 from fairlead.agent.guard import RepeatGuard
 from fairlead.agent.messages import ToolCall, ToolResult, clean_text
 from fairlead.agent.schema import check_input
-from fairlead.agent.tool import Mode, RunningCall, Tool
+from fairlead.agent.stopped import StoppedCalls
+from fairlead.agent.tool import CHANGES_FILES, Mode, RunningCall, Tool
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ class Dispatcher:
     emit: Callable[[Event], None]
     current_item: Callable[[], str | None]
     told: Callable[[str, Mapping[str, Any], str], bool]
+    stopped: StoppedCalls
     mode: Mode = "agent"
     looping: bool = False
     fresh: bool = False
@@ -77,7 +79,7 @@ class Dispatcher:
         try:
             text, is_error = await self._outcome(call, running), False
         except asyncio.CancelledError:
-            result = ToolResult(call.id, running.progress, is_error=True)
+            result = ToolResult(call.id, running.told_when_stopped(), is_error=True)
             results.append(result)
             self.emit(ToolFinished(call.id, True, result.text))
             raise
@@ -106,8 +108,10 @@ class Dispatcher:
             raise ToolError(LOOPING.format(count=self.max_repeats))
         if verdict == "refuse":
             raise ToolError(REPEATED)
+        if known.kind in CHANGES_FILES:
+            await self.stopped.over()  # else two calls would change files at the same time (L16)
         try:
-            return await known.run(call.input, running)
+            return await self.stopped.run(known.run(call.input, running))
         finally:
             self.guard.forget() if running.fresh else self.guard.ran()
             self.fresh = self.fresh or running.fresh

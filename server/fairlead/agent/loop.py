@@ -1,4 +1,4 @@
-"""The agent loop (docs/plan.md L1 to L15).
+"""The agent loop (docs/plan.md L1 to L16).
 
     prompt → ask the model → append its answer → run its tool calls → append the results → ask again → ... → done
 
@@ -33,6 +33,7 @@ from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage
 from fairlead.agent.room import Room
+from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode, Tool
 from fairlead.plan import TodoManager
 
@@ -90,7 +91,7 @@ class Agent:
     `stamp` changes with the files, the plan and the person's input (L10); `notes` hands out what the model should hear
     at this boundary of what the person did; `spoken_to` tells whether the person's own words are among it; `mode` says
     which tools may be run; `cost` prices a usage in US dollars, None where the price is not known; `proposals` says
-    what is proposed now; `clock` tells seconds.
+    what is proposed now; `stopped` owns the calls that the session's earlier runs left behind; `clock` tells seconds.
     """
 
     model: Model
@@ -105,6 +106,7 @@ class Agent:
     cost: Callable[[Usage], float | None]
     proposals: Callable[[], str]
     window: Window
+    stopped: StoppedCalls
     mode: Mode = "agent"
     limits: Limits = field(default_factory=Limits)
     clock: Callable[[], float] = time.monotonic
@@ -170,6 +172,7 @@ class _Run:
             emit=agent.emit,
             current_item=self._current_item,
             told=agent.history.tells,
+            stopped=agent.stopped,
             mode=agent.mode,
         )
 

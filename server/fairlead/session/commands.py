@@ -27,10 +27,14 @@ class SessionCommands:
         self.background = BackgroundCommands()
         self._direct = DirectLayer(files.root.path)
         self._layer: asyncio.Task[Layer] | None = None
+        self._unavailable = ""
 
-    async def ready(self) -> Commands:
-        """What the tools of a run work with."""
-        found = await self._host.layers.capability(self._files.root)
+    async def ready(self) -> None:
+        """Returns when it is known whether there is a sandbox."""
+        self._unavailable = (await self._host.layers.capability(self._files.root)).reason
+
+    def tools(self) -> Commands:
+        """What the tools of a run work with, once `ready`; before that no command may be run."""
         return Commands(
             layer=self._opened,
             direct=self._direct,
@@ -40,7 +44,7 @@ class SessionCommands:
             emit=self._emit,
             timeout=self._host.settings.bash.timeout_seconds,
             background=self.background,
-            unavailable=found.reason,
+            unavailable=self._unavailable,
         )
 
     def stop(self) -> None:

@@ -14,6 +14,7 @@ from fairlead.agent.events import Event, RunFinished, RunStarted, Steered, StopR
 from fairlead.agent.loop import Agent, Limits, Outcome
 from fairlead.agent.messages import Block, History
 from fairlead.agent.model import Usage
+from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Steps
@@ -90,6 +91,7 @@ class Session:
         self._task: asyncio.Task[Outcome] | None = None
         self._caller: asyncio.Task[Any] | None = None
         self._closing: set[asyncio.Task[None]] = set()
+        self._stopped = StoppedCalls()
         self._prompts = 0
         self._stopping = False
         self._leaving = False
@@ -171,11 +173,12 @@ class Session:
         except asyncio.CancelledError:
             stopped = True
         begins()
-        try:
-            commands = await to_its_end(self.commands.ready())
-        except asyncio.CancelledError:
-            stopped, commands = True, await self.commands.ready()  # known by now, so this does not wait
-        agent, task = self._agent(mode, commands), asyncio.current_task()
+        if not stopped:
+            try:
+                await self.commands.ready()
+            except asyncio.CancelledError:
+                stopped = True
+        agent, task = self._agent(mode, self.commands.tools()), asyncio.current_task()
         if stopped and task is not None:
             task.cancel()
         return await loop.run(agent, prompt)
@@ -214,9 +217,11 @@ class Session:
         self._leaving = True
 
     async def close(self) -> None:
-        """Stops the run and lets go of connections."""
+        """Stops the run, waits until nothing of it is left, and closes connections."""
         self.leave()
         self.cancel()
+        await _end_of(self._task)
+        await self._stopped.over()
         await self.commands.aclose()
         if self._model is not None:
             await self._model.aclose()
@@ -366,6 +371,7 @@ class Session:
             cost=self._cost,
             proposals=lambda: proposals_note(self.files.changes, self.root),
             window=self.window,
+            stopped=self._stopped,
             mode=mode,
             limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),
             clock=lambda: self._host.clock() - self.editor.seconds,

@@ -178,9 +178,9 @@ class Sessions:
             raise RequestRefused("The agent is at work in this session. Stop it first, then delete it.")
         del self._sessions[session_id]
         self._list_soon()
+        await session.close()
         async with session.reviewing:
             session.clear()
-        await session.close()
         try:
             session.keeper.journal.delete()
         except OSError as error:
@@ -243,8 +243,7 @@ class Sessions:
             session.observe(path)
 
     async def close(self) -> None:
-        for session in self:
-            await session.close()
+        await asyncio.gather(*(session.close() for session in self))
 
     def keep(self) -> None:
         """Behind the end of all runs: what is not written yet is written now or never."""

@@ -98,12 +98,17 @@ class Bash:
 
     async def _to_its_end(self, job: Job, told: list[str]) -> str:
         running, call = job.running, job.call
+        dropped = "What it changed was dropped." if job.where == "sandboxed" else ""
+
+        def stopped() -> str:
+            cancelled = f"Cancelled: started, ran {running.seconds:.1f} s, killed. Output so far:"
+            return _lines(*told, dropped, cancelled, running.output)
+
+        call.progress = stopped
         try:
             result = await running.run()
         except asyncio.CancelledError:
-            dropped = await job.end("stopped", None, keep=False)
-            cancelled = f"Cancelled: started, ran {running.seconds:.1f} s, killed. Output so far:"
-            call.progress = _lines(*told, dropped, cancelled, running.output)
+            await job.end("stopped", None, keep=False)
             raise
         except ToolError:
             await job.end("failed", None, keep=False)

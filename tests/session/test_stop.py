@@ -1,0 +1,128 @@
+"""docs/faults.md 63 and docs/plan.md L16: a stop is answered at once, whatever the run waits for in a thread."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from fairlead.agent.events import Event, RunFinished, RunStarted
+from fairlead.models.choose import ModelChoice
+from fairlead.models.endpoint import Endpoint
+from fairlead.session.events import SessionEvent
+from fairlead.session.host import Host
+from fairlead.session.journal import Journals
+from fairlead.session.layers import Layers
+from fairlead.session.session import Session
+from fairlead.session.settings import Settings
+from fairlead.workspace.paths import Root
+from support.fake_api import Call, FakeApi, Text, Turn
+from tools.stand_ins import Documents, Person
+
+ENDLESS = 30.0  # seconds; how long something is held that must not be waited for, if the test itself breaks
+LONG = "".join(f"line {number}\n" for number in range(40_000))
+WORK = (
+    Turn((Call("search", {"pattern": "line"}), Call("bash", {"command": "sed -i s/line/LINE/ long.txt; echo ran"}))),
+    Turn((Call("write_file", {"path": "new.txt", "content": "new\n"}), Call("bash", {"command": "cat new.txt"}))),
+    Turn((Text("Done."),)),
+)
+
+
+class Threads(ThreadPoolExecutor):
+    """The threads of an event loop. The first job of the function with the name `held` waits until it is let go."""
+
+    def __init__(self, held: str) -> None:
+        super().__init__(16)
+        self.held, self.names = held, list[str]()
+        self.reached, self._let_go = asyncio.Event(), threading.Event()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        # asyncio.to_thread hands over partial(context.run, function, ...), getaddrinfo itself
+        function = getattr(fn, "args", [fn])[0]
+        name = f"{function.__module__}.{function.__qualname__}"
+        first, self.names = name not in self.names, [*self.names, name]
+        if name != self.held or not first:
+            return super().submit(fn, *args, **kwargs)
+        self.reached.set()
+
+        def held() -> Any:
+            self._let_go.wait(ENDLESS)
+            return fn(*args, **kwargs)
+
+        return super().submit(held)
+
+    def let_go(self) -> None:
+        self._let_go.set()
+
+
+class Desk:
+    """A session in a folder of its own, with a model that does WORK for each task but "Still there?"."""
+
+    def __init__(self, folder: Path, api: FakeApi) -> None:
+        workspace, endpoint = folder / "ws", Endpoint("m", 1000, None, api.url, "test-key", None)
+        workspace.mkdir(parents=True)
+        (workspace / "long.txt").write_text(LONG)
+        person, layers, root = Person("allow_once"), Layers(folder / "storage"), Root(workspace)
+        host = Host(Documents(), person, lambda: ModelChoice(endpoint), Settings(), layers=layers, root=root)
+        self.events: list[SessionEvent] = []
+        self.session = Session("0123456789ab", "", root, host, self.events.append, Journals().unkept())
+
+    def seen(self, *kinds: type[Event]) -> list[str]:
+        return [type(event).__name__ for event in self.events if isinstance(event, kinds)]
+
+
+def answer(body: dict[str, Any]) -> Turn:
+    """What the model says: the next part of WORK since the last prompt."""
+    done = 0
+    for message in body["messages"]:
+        texts = [block["text"] for block in message["content"] if block["type"] == "text"]
+        if "Still there?" in texts:
+            return Turn((Text("I am here."),))
+        done += any(block["type"] == "tool_result" for block in message["content"])
+    return WORK[done]
+
+
+async def waited_for(folder: Path) -> list[str]:
+    """What a whole run does in threads, by name."""
+    with FakeApi([answer] * 3) as api:
+        desk, threads = Desk(folder, api), Threads("")
+        asyncio.get_running_loop().set_default_executor(threads)
+        assert (await desk.session.run("Work.")).message == "Done."
+        await desk.session.close()
+        assert api.refusals == []
+        return list(dict.fromkeys(threads.names))
+
+
+async def stopped_at(folder: Path, held: str) -> None:
+    """Stops a run while this is held in a thread: it must answer, and the next task be taken, before that goes on."""
+    with FakeApi([answer] * 8) as api:
+        desk, threads = Desk(folder, api), Threads(held)
+        asyncio.get_running_loop().set_default_executor(threads)
+        session = desk.session
+        run = asyncio.ensure_future(session.run("Work."))
+        try:
+            await asyncio.wait({run, asyncio.ensure_future(threads.reached.wait())}, return_when="FIRST_COMPLETED")
+            assert not run.done(), f"{held} was not reached"
+            session.cancel()
+            await asyncio.wait({run}, timeout=ENDLESS / 2)
+            assert run.done(), f"the stop waited for {held}"
+            assert run.result().stop_reason == "cancelled", held
+            then = asyncio.ensure_future(session.run("Still there?"))
+            await asyncio.sleep(0)
+        finally:
+            threads.let_go()
+        assert (await then).message == "I am here.", held
+        await session.close()
+        assert desk.seen(RunStarted, RunFinished) == ["RunStarted", "RunFinished"] * 2, held
+        assert api.refusals == [], held
+
+
+def test_fault_63_a_stop_waits_for_no_thread(tmp_path: Path) -> None:
+    """docs/faults.md 63: whatever a run does in a thread (the sandbox's first look, the import of the SDK, a box that
+    opens or closes, a long comparison) may hang: the stop is answered meanwhile, and the next task is taken and done.
+    """
+    names = asyncio.run(waited_for(tmp_path / "whole"))
+    assert {"fairlead.models.anthropic.load_sdk", "fairlead.workspace.secrets._secret_links"} <= {*names}
+    for number, held in enumerate(names):
+        asyncio.run(stopped_at(tmp_path / str(number), held))
