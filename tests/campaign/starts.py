@@ -57,7 +57,10 @@ async def start(folder: Path, servers: int, chance: random.Random) -> list[str]:
     together = asyncio.Barrier(servers)
     killed = set(chance.sample(range(servers), servers // 2))
     lives = [window(workspace, storage, together, n, kill=n in killed) for n in range(servers)]
-    return [text for each in await asyncio.gather(*lives) for text in each]
+    wrong: list[str] = []
+    for told in await asyncio.gather(*lives, return_exceptions=True):
+        wrong += [f"a server did not end well: {told!r}"] if isinstance(told, BaseException) else told
+    return wrong
 
 
 async def campaign(folder: Path, starts: int, servers: int, seed: int) -> list[str]:

@@ -77,6 +77,24 @@ async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Re
             assert {edits["sessionId"] for edits in other.all("agent/edits")} == {mine, theirs}
 
 
+async def test_fault_52_a_window_closes_while_another_ones_session_comes_free(
+    workspace: Path, replay: Replay, storage: Path
+) -> None:
+    """docs/faults.md 52: a server that ends takes over no session of one that was killed meanwhile, and ends well."""
+    (workspace / "a.txt").write_text("one\n")
+    first = replay({"calls": edits(("one", "ONE"))}, {"text": "."})
+    async with Client(workspace, settings=first, storage=storage) as one:
+        await one.run("The first")
+        # a second until it is ended: in that time the other session is looked for again
+        stubborn = {"bash": {"command": "trap '' TERM; echo on; while true; do sleep 9; done", "background": True}}
+        second = replay({"calls": [stubborn]}, {"text": "."})
+        allow = {"agent/approve": lambda _: {"option": "allow_once"}}  # where there is no sandbox
+        async with Client(workspace, settings=second, storage=storage, answers=allow) as other:
+            await other.run("The second")
+            await other.until(lambda: "on" in other.text("tool_output"))
+            await kill(one)
+
+
 async def test_a_client_that_wants_one_task_takes_no_other(workspace: Path, replay: Replay, storage: Path) -> None:
     """`restore: false`: nothing comes back by itself, all are listed, those of another process too, and each comes back
     for the request that names it, unless the other process has it still."""

@@ -243,6 +243,9 @@ class Sessions:
             session.observe(path)
 
     async def close(self) -> None:
+        """Ends what runs in all of them; none is brought back any more."""
+        if self._look_due is not None:
+            self._look_due.cancel()
         await asyncio.gather(*(session.close() for session in self))
 
     def keep(self) -> None:
