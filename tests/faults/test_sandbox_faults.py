@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -15,7 +16,8 @@ import psutil
 import pytest
 
 from fairlead.shell.layer import View
-from shell.boxes import BACKENDS, Boxes, boxes, is_there, start, write
+from fairlead.workspace.secrets import SecretFinder
+from shell.boxes import BACKENDS, Boxes, boxes, is_there, on_disk, start, write
 from support.sandbox import needs_sandbox
 
 
@@ -259,3 +261,80 @@ async def test_fault_43_the_workspaces_own_environment_works(box: Boxes, workspa
     assert await process.wait() == 0
     ran = await box.run(".venv/bin/python -c 'import ssl, sys; print(sys.prefix)'")
     assert ran.output == f"{workspace}/.venv\n"
+
+
+async def test_fault_58_a_secret_in_a_folder_of_dependencies(box: Boxes, workspace: Path) -> None:
+    """Files that are named like a secret cannot be read wherever they lie; what a package ships can."""
+    hidden = (
+        *("node_modules/.env", "node_modules/a/.env", "node_modules/@s/a/sub/.npmrc", "node_modules/server.key"),
+        *(".venv/.env", ".venv/lib/python3.12/site-packages/auth.json", ".venv/pip/.netrc", "venv/id_rsa"),
+        *("packages/b/node_modules/.cache/key.pem", "bower_components/c/.aws/credentials", "__pycache__/.env"),
+    )
+    shown = (
+        *(
+            "node_modules/a/test/server.key",
+            "node_modules/.pnpm/c@1/node_modules/c/ca.pem",
+            "node_modules/a/.env.example",
+        ),
+        *(".venv/lib/python3.12/site-packages/certifi/cacert.pem", ".venv/ssl/cacert.pem", "node_modules/a/id_ID"),
+    )
+    write(workspace, dict.fromkeys((*hidden, *shown), "HUNTER\n") | {".gitignore": "node_modules/\nvenv/\n.venv/\n"})
+    secrets = await SecretFinder(workspace).find()
+    ran = await box.run("grep -rl HUNTER . | sort", View(hidden=secrets.names))
+    assert ran.output.splitlines()[-len(shown) :] == [f"./{name}" for name in sorted(shown)]
+    assert "HUNTER" not in (await box.run(f"cat {' '.join(hidden)}", View(hidden=secrets.names))).output
+
+
+TOKEN = "[user]\n  name = Ann\n[http]\n  extraHeader = Authorization: HUNTER\n"
+ADDRESS = '[remote "o"]\n  url = https://HUNTER\\\nHUNTER@example.org/x\n'
+REPOSITORIES = {
+    "the repository": {".git/config": ADDRESS},
+    "a comment that ends like a line that goes on": {".git/config": f"# x \\\n{TOKEN}"},
+    "an address in quotes": {".git/config": '[remote "o"]\n  url = "https://"HUNTER"@example.org/x"\n'},
+    "a header with what it says on its line": {".git/config": "[http] extraHeader = HUNTER\n"},
+    "a worktree": {".git/worktrees/w/config.worktree": TOKEN},
+    "a submodule": {".git/modules/libs/sub/HEAD": "", ".git/modules/libs/sub/config": TOKEN},
+    "a submodule's submodule": {
+        **dict.fromkeys((f".git/modules/{name}/HEAD" for name in ("a", "a/modules/b")), ""),
+        ".git/modules/a/modules/b/config": TOKEN,
+        ".git/modules/a/modules/b/config.worktree": TOKEN,
+    },
+    "an include": {".git/config": "[include]\n  path = ../team.cfg ; ours\n", "team.cfg": TOKEN},
+    "an include on the line of its header": {".git/config": '[Include]PATH="../te"am.cfg\n', "team.cfg": TOKEN},
+    "an include under a condition": {
+        ".git/config": '[includeIf "onbranch:x"]\n  path = one\n',
+        ".git/one": f"[include]\n  path = {'{root}'}/conf/two\n",
+        "conf/two": TOKEN,
+    },
+    "includes in a circle": {
+        ".git/config": f'{TOKEN}[includeIf "onbranch:x"]\n  path = one\n',
+        ".git/one": f"[include]\n path=config\n{TOKEN}",
+    },
+    "an include of a submodule": {
+        **dict.fromkeys((".git/modules/m/HEAD", ".git/modules/m/objects/x", ".git/modules/m/refs/x"), ""),
+        ".git/modules/m/config": "[include]\n  path = more\n",
+        ".git/modules/m/more": TOKEN,
+    },
+    "a repository within": {"deep/down/here/.git/HEAD": "", "deep/down/here/.git/config": TOKEN},
+    "a bare repository": {
+        **dict.fromkeys(("d/e/f/HEAD", "d/e/f/objects/x", "d/e/f/refs/x"), ""),
+        "d/e/f/config": TOKEN,
+    },
+    "a link": {"dot/git/HEAD": "", "dot/git/config": TOKEN, "sub/.git": "gitdir: ../dot/git\n"},
+}
+
+
+async def test_fault_59_a_token_in_settings_of_git(box: Boxes, workspace: Path) -> None:
+    """No command reads a token in any file that git takes for settings; git works, and the files stay as they are."""
+    for name, files in REPOSITORIES.items():
+        subprocess.run(["find", str(workspace), "-mindepth", "1", "-delete"], check=True)
+        subprocess.run(["git", "init", "-q", str(workspace)], check=True)
+        own = (workspace / ".git/config").read_text()
+        write(workspace, {path: text.replace("{root}", str(workspace)) for path, text in files.items()})
+        if ".git/config" in files:
+            (workspace / ".git/config").write_text(own + files[".git/config"])
+        before = on_disk(workspace)
+        view = View(repositories=(await SecretFinder(workspace).find()).repositories)
+        ran = await box.run("grep -rh HUNTER . ; git config --list; git status --short", view)
+        assert (ran.code, "HUNTER" in ran.output) == (0, False), f"{name}: {ran.output}"
+        assert on_disk(workspace) == before

@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.workspace.secrets import Secrets, find_secrets, secret_rules
+from fairlead.workspace.secrets import SecretFinder, Secrets, secret_rules
 
 SECRETS = [
     *(
@@ -79,7 +79,7 @@ def test_any_name_has_an_answer(name: str) -> None:
 
 
 async def test_those_that_are_there_are_found(workspace: Path) -> None:
-    """Also the ignored ones and those in hidden folders; not those of dependencies."""
+    """Also the ignored ones and those in hidden folders; not the keys that a package ships."""
     for name in (
         "a.py",
         ".env",
@@ -93,7 +93,7 @@ async def test_those_that_are_there_are_found(workspace: Path) -> None:
         (workspace / name).touch()
     (workspace / ".gitignore").write_text(".env\nprivate/\n")
     (workspace / ".fairleadignore").write_text("private/\n")
-    assert (await find_secrets(workspace)).names == {".env", "sub/.hidden/日本.pem", "private/x"}
+    assert (await SecretFinder(workspace).find()).names == {".env", "sub/.hidden/日本.pem", "private/x"}
 
 
 async def test_links_are_found_by_their_own_names(workspace: Path) -> None:
@@ -106,7 +106,7 @@ async def test_links_are_found_by_their_own_names(workspace: Path) -> None:
     for link, end in {**inside, **outside}.items():
         (workspace / link).symlink_to(end)
     found = {".env", "deep/er/a.pem", ".ssh", "out.key", ".aws"}
-    assert await find_secrets(workspace) == Secrets(frozenset(found), frozenset({"out.key", ".aws"}))
+    assert await SecretFinder(workspace).find() == Secrets(frozenset(found), frozenset({"out.key", ".aws"}))
 
 
 async def test_each_of_the_usual_secrets_is_found(workspace: Path) -> None:
@@ -115,4 +115,19 @@ async def test_each_of_the_usual_secrets_is_found(workspace: Path) -> None:
     for name in names:
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).touch()
-    assert (await find_secrets(workspace)).names == names
+    assert (await SecretFinder(workspace).find()).names == names
+
+
+async def test_folders_of_dependencies_are_looked_through_once_a_minute(workspace: Path) -> None:
+    """They hold many files; what was found in them stays hidden in between."""
+    now = [0.0]
+    finder = SecretFinder(workspace, lambda: now[0])
+    (workspace / "node_modules").mkdir()
+    (workspace / "node_modules/.env").touch()
+    assert (await finder.find()).names == {"node_modules/.env"}
+    for name in (".env", "node_modules/.npmrc"):
+        (workspace / name).touch()
+    now[0] = 59.0
+    assert (await finder.find()).names == {"node_modules/.env", ".env"}
+    now[0] = 60.0
+    assert (await finder.find()).names == {"node_modules/.env", ".env", "node_modules/.npmrc"}

@@ -16,7 +16,7 @@ from fairlead.tools.captured import capture, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files
 from fairlead.workspace.protected import is_repository, protected_files
-from fairlead.workspace.secrets import find_secrets
+from fairlead.workspace.secrets import SecretFinder
 
 
 class SessionCommands:
@@ -26,6 +26,7 @@ class SessionCommands:
         self._files, self._host, self._emit = files, host, emit
         self.background = BackgroundCommands()
         self._direct = DirectLayer(files.root.path)
+        self._secrets = SecretFinder(files.root.path)
         self._layer: asyncio.Task[Layer] | None = None
         self._unavailable = ""
 
@@ -64,11 +65,11 @@ class SessionCommands:
     async def _view(self) -> View:
         """Made right before the command runs: a question may have stood open, and secrets may have come meanwhile."""
         root = self._files.root.path
-        secrets, protected = await asyncio.gather(find_secrets(root), asyncio.to_thread(protected_files, root))
+        secrets, protected = await asyncio.gather(self._secrets.find(), asyncio.to_thread(protected_files, root))
         closed = [name for name in protected if not is_repository(name)]
         # what a link leads to outside cannot be hidden in the workspace, so the link is
         proposed = {**proposed_entries(self._files), **dict.fromkeys(secrets.outside)}
-        return View(proposed, hidden=secrets.names, read_only=closed)
+        return View(proposed, secrets.names, closed, secrets.repositories)
 
     async def _captured(self, changes: Changes, call: RunningCall) -> str:
         lines = await capture(self._files, changes, call.item_id, call.id)

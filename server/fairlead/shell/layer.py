@@ -21,12 +21,14 @@ class View:
     """What a command shall see besides the files on the disk. Paths are relative to the workspace, with `/`.
 
     `proposed` says what a file holds instead, None: it is not there. `hidden` are files that the command must not read,
-    `read_only` files and folders that it must not write; names that do not exist are passed over.
+    `read_only` files and folders that it must not write; names that do not exist are passed over. `repositories` are
+    folders of git, and a `.git` that leads to one, of whose settings it sees no tokens.
     """
 
     proposed: Mapping[str, Entry | None] = field(default_factory=dict[str, Entry | None])
     hidden: Collection[str] = ()
     read_only: Collection[str] = ()
+    repositories: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

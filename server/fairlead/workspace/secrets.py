@@ -13,9 +13,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.disk import read_bytes
+from fairlead.workspace.repositories import is_git_folder
 from fairlead.workspace.ripgrep import plain_name, records
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,13 @@ _ENDS = tuple(name[1:] for name in _NAMES if name.startswith("*"))
 _STARTS = {name.split("*")[0]: name.split("*")[1] for name in _NAMES if "*" in name[1:]}
 _ANY_START = tuple(_STARTS)
 _DEPENDENCIES = ("node_modules", ".venv", "venv", "site-packages", "bower_components", "__pycache__")
+_ANY_DEPENDENCIES = rf"(?:^|/)(?:{'|'.join(map(re.escape, _DEPENDENCIES))})/"
+_IN_DEPENDENCIES = re.compile(_ANY_DEPENDENCIES)
+_SECONDS = 60  # between two looks into folders of dependencies
+# keys and certificates that a package ships are published, and programs need them (certifi, pytest-httpbin)
+_SHIPPED = re.compile(
+    rf"{_ANY_DEPENDENCIES}[^./][^/]*/(?:.*/)?(?:[^/]*\.(?:pem|key|p12|pfx|ppk|kdbx|jks|keystore)|id_[^/.]*)$"
+)
 _PATTERNS = (*_NAMES, "id_*", *(f"**/{name}/**" for name in sorted(_FOLDERS)), *(f"**{path}" for path in _PATHS))
 _MAX_RULE = 500
 _MAX_STARS = 4  # matching takes time in the name's length to the power of their number
@@ -55,28 +64,51 @@ def secret_rules(root: Path) -> Rules:
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What looks like a secret below a root, relative to it with `/`; `outside` are the links that lead out of it."""
+    """What a command must not read below a root, by paths relative to it with `/`."""
 
     names: frozenset[str] = frozenset()
+    """The files and links that look like secrets."""
     outside: frozenset[str] = frozenset()
+    """Those of them that are links and lead out of the root."""
+    repositories: frozenset[str] = frozenset()
+    """The folders and files that git takes for a repository; their settings may hold tokens."""
 
 
-async def find_secrets(root: Path) -> Secrets:
-    """The files and links below the root that look like secrets, ignored ones too.
+class SecretFinder:
+    """Finds the files and links below a root that look like secrets, ignored ones too; at most 10,000.
 
-    Not looked for in the folders of dependencies and of the version control. At most 10,000.
-
-    Raises:
-        ToolError: they cannot be looked for.
+    Files in folders of dependencies are looked up at the first call and then once a minute, because there are many. The
+    keys and certificates of an installed package do not count, nor do links in such folders. The version control's own
+    folder is not looked through.
     """
-    files, links = await asyncio.gather(_secret_files(root), asyncio.to_thread(_secret_links, root))
-    outside = frozenset(link for link, inside in links.items() if not inside)
-    return Secrets(files | frozenset(links), outside)
+
+    def __init__(self, root: Path, clock: Callable[[], float] = monotonic) -> None:
+        self._root, self._clock = root, clock
+        self._in_dependencies: frozenset[str] = frozenset()
+        self._due = float("-inf")
+
+    async def find(self) -> Secrets:
+        """All that are there now.
+
+        Raises:
+            ToolError: they cannot be looked for.
+        """
+        started = self._clock()
+        is_due = started >= self._due
+        found = await asyncio.gather(
+            _secret_files(self._root, in_dependencies=is_due), asyncio.to_thread(_look_through, self._root)
+        )
+        files, (links, repositories) = found
+        if is_due:
+            self._in_dependencies = frozenset(filter(_IN_DEPENDENCIES.search, files))
+            self._due = started + _SECONDS
+        outside = frozenset(link for link, inside in links.items() if not inside)
+        return Secrets(files | self._in_dependencies | frozenset(links), outside, repositories)
 
 
-async def _secret_files(root: Path) -> frozenset[str]:
+async def _secret_files(root: Path, *, in_dependencies: bool) -> frozenset[str]:
     is_secret = secret_rules(root)
-    globs = [part for name in _DEPENDENCIES for part in ("--glob", f"!{name}")]
+    globs = [] if in_dependencies else [part for name in _DEPENDENCIES for part in ("--glob", f"!{name}")]
     if not _lines(_own(root)):  # ripgrep passes over the other names quickly
         globs += [part for pattern in _PATTERNS for part in ("--iglob", pattern)]
     found: set[str] = set()
@@ -84,32 +116,40 @@ async def _secret_files(root: Path) -> frozenset[str]:
     async with aclosing(listing) as output:
         async for record in output:
             name = plain_name((record or b"").decode("utf-8", "surrogateescape"))
-            if name and is_secret(name):
+            if name and is_secret(name) and not _SHIPPED.search(name.casefold()):
                 found.add(name)
             if len(found) >= _MAX_FILES:
                 break
     return frozenset(found)
 
 
-def _secret_links(root: Path) -> dict[str, bool]:
-    """The links that look like secrets by their own names, which ripgrep does not list: whether each stays inside."""
+def _look_through(root: Path) -> tuple[dict[str, bool], frozenset[str]]:
+    """What ripgrep does not list: the links that look like secrets by their own names, with whether each stays inside,
+    and the repositories."""
     is_secret, real = secret_rules(root), Path(os.path.realpath(root))
-    found: dict[str, bool] = {}
+    links: dict[str, bool] = {}
+    repositories: set[str] = set()
     folders = [""]
     while folders:
         folder = folders.pop()
-        with contextlib.suppress(OSError), os.scandir(root / folder) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name != ".git" and entry.name not in _DEPENDENCIES:
-                        folders.append(f"{folder}{entry.name}/")
+        with contextlib.suppress(OSError), os.scandir(root / folder) as scanned:
+            entries = {entry.name: entry for entry in scanned}
+            if folder and is_git_folder(entries.__contains__):
+                repositories.add(folder.removesuffix("/"))
+                continue
+            for name, entry in entries.items():
+                if name == ".git":
+                    repositories.add(f"{folder}{name}")
+                elif entry.is_dir(follow_symlinks=False):
+                    if name not in _DEPENDENCIES:
+                        folders.append(f"{folder}{name}/")
                 elif entry.is_symlink():
-                    name = f"{folder}{entry.name}"
+                    path = f"{folder}{name}"
                     # a link to a folder is one if all that lies in a folder of its name is
-                    if is_secret(f"{name}/x" if os.path.isdir(entry.path) else name):
+                    if is_secret(f"{path}/x" if os.path.isdir(entry.path) else path):
                         end = Path(os.path.realpath(entry.path))
-                        found[name] = end != real and end.is_relative_to(real)
-    return found
+                        links[path] = end != real and end.is_relative_to(real)
+    return links, frozenset(repositories)
 
 
 def _own(root: Path) -> bytes:

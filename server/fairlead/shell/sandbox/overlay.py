@@ -26,7 +26,7 @@ from fairlead.shell.sandbox.lower import Lower, Mark
 from fairlead.shell.sandbox.order import Layered, Order, launcher
 from fairlead.shell.sandbox.own_folder import OwnFolder, sweep
 from fairlead.shell.sandbox.upper import Owner, Upper
-from fairlead.workspace.repositories import enclosing, git_folder
+from fairlead.workspace.repositories import enclosing, git_folder, text_of
 
 # per process: what an honest build does not come near, and a mistake does not take the machine with it
 FILE_SIZE = 8 << 30
@@ -189,13 +189,24 @@ class SandboxLayer:
         git = [Path(layer["target"]) for layer in layers[1:]] or [self._root / ".git"]
         kept = [*(path for folder in git for path in repository.closed(folder)), *self._inside(view.read_only, view)]
         binds += [(str(path), str(path), False) for path in kept]
-        binds += self._rewritten(box, (each for folder in git for each in gitconfig.of_repository(folder)))
+        folders, shown = {blank.path for blank in blanks}, {*back, *own}
+        repositories = [*git, *(self._root / name for name in view.repositories)]
+        settings = gitconfig.with_secrets(repositories, places.home(), lambda path: self._text(path, view))
+        binds += self._rewritten(box, (each for each in settings if places.seen(each[0], folders, shown)))
         masked = [*self._hidden, *self._closed, *places.sockets()]
-        masked = [path for path in masked if places.seen(path, {blank.path for blank in blanks}, {*back, *own})]
+        masked = [path for path in masked if places.seen(path, folders, shown)]
         masked += self._inside(view.hidden, view)
         shut = set(masked)
         outermost = [path for path in masked if shut.isdisjoint(path.parents)]  # in these there is nothing else
         return [*binds, *((self._nothing(path), str(path), False) for path in outermost)]
+
+    def _text(self, path: Path, view: View) -> str:
+        """What a file says for a command, be it proposed or on the disk."""
+        name = str(path.relative_to(self._root)) if path.is_relative_to(self._root) else ""
+        if name not in view.proposed:
+            return text_of(path)
+        entry = view.proposed[name]
+        return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
     def _links(self, blanks: list[places.Blank]) -> list[tuple[str, str]]:
         """The editor's name for the workspace, where that is a link in a folder that is not shown."""
