@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from fairlead.shell.layer import View
-from fairlead.shell.sandbox import gitconfig, places
+from fairlead.shell.sandbox import gitconfig, installed, places
 from fairlead.shell.sandbox.probe import probe
+from fairlead.workspace.repositories import text_of
 from shell.boxes import BACKENDS, Boxes, boxes, is_there, write
 from support.sandbox import needs_sandbox
 
@@ -67,7 +68,7 @@ async def test_other_processes_are_not_there(box: Boxes) -> None:
 async def test_the_persons_secrets_are_not_there(box: Boxes) -> None:
     """Of the home there is nothing but tools; root's command reads none of root's files."""
     shown = (await box.output("ls -A ~")).split()
-    tools = {name.split("/")[0] for name in (*places._TOOLS, ".gitconfig")}
+    tools = {name.split("/")[0] for name in (*installed.IN_HOME, ".gitconfig")}
     assert set(shown) <= tools | {Path(folder).relative_to(Path.home()).parts[0] for folder in _path_in_home()}
     assert not {".ssh", ".aws", ".netrc", ".npmrc", ".config/gh"} & set(shown)
     for path in places.closed_to_others():
@@ -82,19 +83,19 @@ def _path_in_home() -> list[str]:
 async def test_our_own_folders_are_closed(workspace: Path, tmp_path: Path) -> None:
     """Where layers are held, and what the caller names, wherever it lies."""
     storage = Path(tempfile.mkdtemp(prefix="fairlead-storage-", dir=Path(__file__).parents[2]))
-    (storage / "session.json").write_text("secret")
+    (storage / "session.json").write_text("HUNTER")
     try:
         found = await probe(workspace, storage / "layers")
         layer = await found.layer([storage])
         try:
             box = Boxes(layer)
             ran = await box.run(f"cat {storage}/session.json; ls {storage}/layers; cat {storage}/layers/*/lock; true")
-            assert "secret" not in ran.output
+            assert "HUNTER" not in ran.output
             assert "layer-" not in ran.output.replace("layers/*", "")
             assert (await box.run(f"echo x > {storage}/session.json")).code != 0
         finally:
             await layer.aclose()
-        assert (storage / "session.json").read_text() == "secret"
+        assert (storage / "session.json").read_text() == "HUNTER"
     finally:
         subprocess.run(["rm", "-rf", str(storage)], check=True)
 
@@ -182,6 +183,72 @@ async def test_as_an_ordinary_user(tmp_path: Path) -> None:
         subprocess.run(["rm", "-rf", str(place)], check=True)
 
 
+CREDENTIALS = (
+    *(".local/share/uv/credentials/x.json", ".local/share/uv/tools/ruff/uv-receipt.toml", ".local/share/pnpm/rc"),
+    *(
+        ".local/share/mise/config.toml",
+        ".local/share/mise/installs/node/22/etc/npmrc",
+        ".conda/aau_token",
+        ".conda/x/y",
+    ),
+    *("miniconda3/.condarc", "miniconda3/etc/conda/x", "miniconda3/envs/a/pip.conf", ".dotnet/corefx/cryptography/k"),
+    *(".dotnet/NuGet.Config", ".sdkman/etc/config", ".sdkman/candidates/maven/3/conf/settings.xml", ".rvm/user/db"),
+    *(".pyenv/.git/config", ".pyenv/plugins/p/.git/config", ".pyenv/versions/3.12/pip.conf", ".nvm/.cache/x"),
+    *(".nvm/versions/node/v22/etc/npmrc", ".rbenv/plugins/p/token", ".asdf/plugins/p/.git/config", ".volta/hooks.json"),
+    *(
+        ".asdf/installs/nodejs/22/etc/npmrc",
+        ".deno/credentials",
+        ".bun/install/cache/x",
+        ".bun/.npmrc",
+        ".rustup/token",
+    ),
+    *(".cargo/credentials.toml", ".cargo/config.toml", ".gem/credentials", ".m2/settings.xml", ".nuget/NuGet/x"),
+    *(".gradle/gradle.properties", ".config/pypoetry/auth.toml", ".config/pip/pip.conf", ".virtualenvs/a/pip.conf"),
+    *(
+        ".local/share/virtualenvs/a/.env",
+        ".local/share/pipx/venvs/b/pipx_metadata.json",
+        "go/pkg/mod/cache/vcs/x/config",
+    ),
+    *(".opam/config", ".ghcup/config.yaml", ".juliaup/x", ".config/git/credentials", ".goenv/x", "scripts/token.txt"),
+)
+PROGRAMS = (
+    *(".local/share/uv/python/cpython-3.12/bin/python", ".local/share/uv/tools/ruff/bin/ruff", ".local/bin/uv"),
+    *(".local/share/pnpm/global/5/node_modules/a/x.js", ".local/share/mise/installs/node/22/bin/node"),
+    *(
+        ".local/share/mise/shims/node",
+        "miniconda3/bin/python",
+        "miniconda3/envs/a/lib/x.py",
+        "miniconda3/ssl/cacert.pem",
+    ),
+    *(".dotnet/sdk/9/x.dll", ".sdkman/candidates/java/21/conf/security/java.security", ".rvm/rubies/3/lib/x.rb"),
+    *(".sdkman/candidates/maven/3/boot/x.jar", ".pyenv/shims/python", ".pyenv/versions/3.12/lib/x.py", ".nvm/nvm.sh"),
+    *(".pyenv/version", ".pyenv/plugins/p/bin/x", ".nvm/versions/node/v22/lib/x.js", ".rbenv/versions/3/bin/ruby"),
+    *(".asdf/installs/nodejs/22/bin/node", ".volta/tools/image/node/22/bin/node", ".volta/bin/node", ".deno/bin/deno"),
+    *(".volta/tools/image/packages/tsc/bin/tsc", ".bun/install/global/node_modules/a/x.js", ".rustup/settings.toml"),
+    *(".rustup/toolchains/stable/lib/x.so", ".cargo/bin/cargo", ".cargo/registry/src/x.rs", ".m2/repository/a/x.jar"),
+    *(".nuget/packages/a/x.dll", ".gradle/wrapper/dists/x", ".virtualenvs/a/lib/x.py", ".virtualenvs/a/pyvenv.cfg"),
+    *(".local/share/virtualenvs/a/bin/python", ".local/share/pipx/venvs/b/lib/x.py", "go/pkg/mod/github.com/a/x.go"),
+    *("go/pkg/mod/cache/download/a/x.mod", ".opam/default/bin/ocaml", ".ghcup/ghc/9/bin/ghc", "scripts/run"),
+)
+
+
+async def test_fault_60_of_tools_only_programs_and_libraries(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a tool in the home a command sees what runs it, and nothing that it may hold access in."""
+    home = tmp_path / "home"
+    write(home, dict.fromkeys(PROGRAMS, "PROGRAM\n") | dict.fromkeys(CREDENTIALS, "HUNTER\n"))
+    (home / "scripts/run").chmod(0o755)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home}/scripts:{home}/.local/share/pnpm:/usr/bin:/bin")
+    for backend in filter(is_there, BACKENDS):
+        async with boxes(workspace, tmp_path / "state", backend) as box:
+            assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
+            ran = await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")
+            assert (ran.code, ran.output) == (0, "PROGRAM\n" * len(PROGRAMS))
+            assert home / ".rustup/toolchains" in places.tools(workspace, os.environ)
+
+
 def test_of_an_environments_python_only_what_runs_it_is_shown(workspace: Path) -> None:
     """Not what else lies beside it; a place that has a link on the way, or is no Python's, is not shown at all."""
     with tempfile.TemporaryDirectory(prefix="fairlead-python-", dir="/var/tmp") as folder:
@@ -219,6 +286,17 @@ def test_of_the_persons_settings_of_git_only_harmless_ones_are_shown() -> None:
     assert gitconfig.harmless(SETTINGS).splitlines() == [
         *("[user]", "name = Ann", "[core]", "autocrlf = input", '[color "diff"]', "meta =     blue", "[user]"),
     ]
+
+
+def test_fault_59_what_the_users_settings_of_git_include(tmp_path: Path) -> None:
+    """A file that they include can lie in a place that a command sees, so its tokens are left out too."""
+    team = tmp_path / "srv/team.cfg"
+    for name in (".gitconfig", ".config/git/config"):
+        home = tmp_path / name.replace("/", "-")
+        write(tmp_path, {"srv/team.cfg": "[user]\n\tname = Ann\n[http]\n\textraHeader = HUNTER\n"})
+        write(home, {name: '[includeIf "gitdir:~/work/"]\n\tpath = one\n'})
+        write((home / name).parent, {"one": f"[include]\n\tpath = {team}\n"})
+        assert list(gitconfig.with_secrets([], home, text_of)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
 
 
 async def test_no_access_in_the_repositorys_settings(box: Boxes, workspace: Path) -> None:

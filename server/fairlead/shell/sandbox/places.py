@@ -12,21 +12,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.shell.sandbox import installed
 from fairlead.workspace.repositories import text_of
 
 # a source, where it is seen, and whether it can be written
 Bind = tuple[str, str, bool]
 
-# tools that people have in their home; what else is there is not seen (docs/sandbox.md)
-_TOOLS = (
-    *(".pyenv", ".nvm", ".rustup", ".volta", ".asdf", ".deno", ".bun", ".rbenv", ".rvm", ".sdkman", ".jenv", ".goenv"),
-    *(".nodenv", ".fnm", ".dotnet", ".opam", ".ghcup", ".juliaup", ".elan", ".conda", "miniconda3", "anaconda3"),
-    *("miniforge3", "mambaforge", ".virtualenvs", "go/bin", "go/pkg", ".cargo/bin", ".cargo/registry", ".cargo/git"),
-    *(".local/bin", ".local/lib", ".local/share/mise", ".local/share/uv", ".local/share/pnpm", ".local/share/pipx"),
-    *(".local/share/virtualenvs", ".local/share/fnm", ".local/share/rtx", ".cache/pypoetry/virtualenvs"),
-    *(".cargo/env", ".m2/repository", ".gradle/wrapper", ".ivy2/cache", ".nuget/packages", ".config/git/ignore"),
-)
-_TOOL_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "GOROOT", "NVM_DIR", "PYENV_ROOT", "RUSTUP_HOME")
 _ENVIRONMENTS = (".venv", "venv", "env", ".env")
 _PASSED = (
     *("PATH", "LANG", "LANGUAGE", "TZ", "SHELL", "USER", "LOGNAME", "COLUMNS", "EDITOR"),
@@ -76,14 +67,21 @@ def blanks() -> list[Blank]:
 
 
 def tools(root: Path, environment: Mapping[str, str]) -> list[Path]:
-    """What is put back, read-only, into the folders that a box has for itself, outer ones before what is in them."""
-    own = home()
-    found = {own / name for name in _TOOLS}
-    found |= {Path(folder) for folder in environment.get("PATH", "").split(os.pathsep) if folder}
-    found |= {Path(environment[name]) for name in _TOOL_VARIABLES if environment.get(name)}
-    found |= set(_interpreters(root))
+    """What is put back, read-only, into the folders that a box has for itself: the outermost of what is shown."""
+    found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
+    found += [
+        (Path(environment[name]), parts) for name, parts in installed.BY_VARIABLE.items() if environment.get(name)
+    ]
+    found += [(path, installed.on_path(path)) for path in map(Path, environment.get("PATH", "").split(os.pathsep))]
     places = [blank.path for blank in blanks()]
-    return sorted(path for path in found if path.is_absolute() and _can_be_put_back(path, root, places))
+    hidden = [(folder, parts) for folder, parts in found if _is_hidden(folder, places)]
+    put_back = {path for folder, parts in hidden for path in installed.shown(folder, parts)} | set(_interpreters(root))
+    put_back = {path for path in put_back if _can_be_put_back(path, root, places)}
+    return sorted(path for path in put_back if put_back.isdisjoint(path.parents))
+
+
+def _is_hidden(folder: Path, places: list[Path]) -> bool:
+    return any(folder != place and folder.is_relative_to(place) for place in places)
 
 
 def _can_be_put_back(path: Path, root: Path, places: list[Path]) -> bool:

@@ -1,0 +1,178 @@
+"""Which parts of the tools that people have in their home a command needs: programs and libraries.
+
+A list of what is shown, not of what is hidden: beside them tools keep tokens (`uv/credentials`, `pnpm/rc`, a `pip.conf`
+in an environment, `etc/npmrc` in a Node).
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+
+class Parts(dict[str, "Parts"]):
+    """By name or pattern, what of a folder is shown; an entry without parts of its own is shown as a whole."""
+
+
+# at the end of a path: each program that lies in that folder itself, and the parts of an installed program
+_PROGRAMS, _INSTALLED = "<programs>", "<installed>"
+# names of folders that hold nothing but programs
+_PROGRAM_FOLDERS = ("bin", "sbin", "shims", "condabin", "libexec", ".bin")
+
+
+def _parts(*paths: str) -> Parts:
+    parts = Parts()
+    for path in paths:
+        *above, name = path.split("/")
+        at = parts
+        for folder in above:
+            at = at.setdefault(folder, Parts())
+        at.update(_OF_INSTALLED if name == _INSTALLED else {name: at.get(name, Parts())})
+    return parts
+
+
+# a program's own folder, be it an environment, a Python, a Node, a Go, a Java, .NET, or one of conda or mise
+_OF_INSTALLED = Parts()
+_OF_INSTALLED |= _parts(
+    *("bin", "sbin", "lib", "lib64", "lib32", "libexec", "include", "share", "man", "ssl", "pyvenv.cfg", _PROGRAMS),
+    *("*-linux-gnu", "conda-meta", "condabin", "compiler_compat", "shell", "fonts", "etc/profile.d", "etc/fonts"),
+    *("etc/bash_completion.d", "etc/*-schema.json", "pkg", "src", "api", "misc", "test", "doc", "go.env", "VERSION"),
+    *("jre", "jmods", "legal", "release", "conf/security", "conf/*.properties", "boot", "init.d", "plugins"),
+    *("sdk", "shared", "host", "packs", "templates", "sdk-manifests", "metadata", "README*", "LICENSE*", "NOTICE*"),
+    *("CHANGELOG*", "COPYING*", "AUTHORS*", "CONTRIBUTING*", "SECURITY*", "PATENTS", "CODEOWNERS"),
+)
+_ENVIRONMENTS = _parts("*/<installed>")
+_CONDA = _parts("<installed>", "envs/*/<installed>", "pkgs/*/<installed>")
+_PLUGIN = ("bin", "lib", "libexec", "etc", "share", "shims", "hooks", "*.lua")
+_PLUGINS = tuple(f"plugins/*/{part}" for part in _PLUGIN)
+# what rbenv and those that are made after it have
+_VERSIONS = ("bin", "libexec", "shims", "version", "default", "lib", "*env.d", "versions/*/<installed>", *_PLUGINS)
+_PYENV = _parts(*_VERSIONS)
+_NVM = _parts(
+    *("nvm.sh", "nvm-exec", "bash_completion", "alias", "v[0-9]*/<installed>"),
+    *("versions/node/*/<installed>", "versions/io.js/*/<installed>"),
+)
+_RUSTUP = _parts("settings.toml", "update-hashes", "toolchains/*/<installed>")
+_MISE = _parts("installs/*/*/<installed>", "shims", *_PLUGINS)
+_FNM = _parts("node-versions/*/installation/<installed>", "aliases/*/<installed>")
+_JULIA = _parts("bin", "julia-*/<installed>")
+
+IN_HOME: Mapping[str, Parts] = {
+    ".pyenv": _PYENV,
+    ".rbenv": _PYENV,
+    ".nodenv": _PYENV,
+    ".goenv": _PYENV,
+    ".jenv": _parts(*_VERSIONS, "available-plugins"),
+    ".nvm": _NVM,
+    ".rustup": _RUSTUP,
+    ".elan": _parts("bin", "env", "settings.toml", "toolchains/*/<installed>"),
+    ".volta": _parts(
+        *("bin", "layout.v*", "<programs>", "tools/inventory", "tools/user"),
+        *("tools/image/packages/@*/*/<installed>", "tools/image/packages/*/<installed>", "tools/image/*/*/<installed>"),
+    ),
+    ".asdf": _parts(
+        *("bin", "lib", "libexec", "shims", "asdf.*", "internal", "defaults", "version.txt"),
+        *("installs/*/*/<installed>", *_PLUGINS),
+    ),
+    ".deno": _parts("bin", "env"),
+    ".bun": _parts("bin", "install/global/node_modules"),
+    ".rvm": _parts(
+        *("bin", "scripts", "wrappers", "environments", "lib", "VERSION", "hooks", "usr", "rubies/*/<installed>"),
+        *(f"gems/*/{name}" for name in ("bin", "gems", "specifications", "extensions", "build_info", "plugins")),
+        *("gems/*/wrappers", "gems/*/environment"),
+    ),
+    ".sdkman": _parts(
+        *("bin", "src", "libexec", "contrib", "var/candidates", "var/version", "var/platform"),
+        "candidates/*/*/<installed>",
+    ),
+    ".fnm": _FNM,
+    ".local/share/fnm": _FNM,
+    ".dotnet": _parts("<installed>", "tools/<programs>", "tools/.store"),
+    ".opam": _parts("opam-init", *(f"*/{name}" for name in ("bin", "sbin", "lib", "libexec", "share", "doc", "man"))),
+    ".ghcup": _parts("bin", "env", "ghc/*/<installed>", "hls/*/<installed>"),
+    ".juliaup": _JULIA,
+    ".julia/juliaup": _JULIA,
+    ".conda": _parts("envs/*/<installed>"),
+    "miniconda3": _CONDA,
+    "anaconda3": _CONDA,
+    "miniforge3": _CONDA,
+    "mambaforge": _CONDA,
+    ".virtualenvs": _ENVIRONMENTS,
+    ".local/share/virtualenvs": _ENVIRONMENTS,
+    ".cache/pypoetry/virtualenvs": _ENVIRONMENTS,
+    ".local/share/uv": _parts("python/*/<installed>", "tools/*/<installed>"),
+    ".local/share/pipx": _parts("venvs/*/<installed>", "shared/<installed>"),
+    ".local/share/mise": _MISE,
+    ".local/share/rtx": _MISE,
+    ".local/share/pnpm": _parts("global", "nodejs/*/<installed>", ".tools", "<programs>"),
+    ".local": _parts("bin", "lib"),
+    # a module's path begins with a host; `cache/vcs` holds clones with the addresses that they came from
+    "go": _parts("bin", "pkg/sumdb", "pkg/mod/*.*", "pkg/mod/cache/download", "pkg/mod/cache/lock"),
+    ".cargo": _parts("bin", "env", "registry", "git"),
+    ".m2": _parts("repository"),
+    ".gradle": _parts("wrapper"),
+    ".ivy2": _parts("cache"),
+    ".nuget": _parts("packages"),
+    ".config/git": _parts("ignore"),
+}
+BY_VARIABLE: Mapping[str, Parts] = {
+    "VIRTUAL_ENV": _OF_INSTALLED,
+    "CONDA_PREFIX": _CONDA,
+    "JAVA_HOME": _OF_INSTALLED,
+    "GOROOT": _OF_INSTALLED,
+    "NVM_DIR": _NVM,
+    "PYENV_ROOT": _PYENV,
+    "RUSTUP_HOME": _RUSTUP,
+}
+
+
+def on_path(folder: Path) -> Parts:
+    """What is shown of a folder of `PATH`."""
+    return Parts() if folder.name in _PROGRAM_FOLDERS else _parts(_PROGRAMS)
+
+
+def shown(folder: Path, parts: Parts) -> list[Path]:
+    """The paths of a folder that are shown; of folders in it the folder itself, where all that is in it is shown.
+
+    The folder itself is not, even then: a tool may put its credentials there later.
+    """
+    if not parts:
+        return [folder]
+    return [path for entry in _entries(folder) for path in _shown(entry, _named(entry, parts))]
+
+
+def _shown(entry: os.DirEntry[str], parts: Parts | None) -> list[Path]:
+    path = Path(entry.path)
+    if parts is None:
+        return []
+    inner = [_shown(each, _named(each, parts)) for each in _entries(path)] if parts else []
+    if all(len(paths) == 1 for paths in inner) and all(paths[0].parent == path for paths in inner):
+        return [path]
+    return [each for paths in inner for each in paths]
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except OSError:
+        return
+
+
+def _named(entry: os.DirEntry[str], parts: Parts) -> Parts | None:
+    """What is shown of an entry; a file is where only parts of a folder would be not."""
+    found = parts.get(entry.name)
+    if found is None:
+        found = next((parts[name] for name in parts if "*" in name and fnmatchcase(entry.name, name)), None)
+    if found is None and _PROGRAMS in parts:
+        found = Parts() if _is_program(entry) else None
+    return None if found and not entry.is_dir() else found
+
+
+def _is_program(entry: os.DirEntry[str]) -> bool:
+    try:
+        mode = entry.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) and bool(mode & 0o111)
