@@ -215,7 +215,7 @@ def test_tasks_that_cannot_be_kept(hello: Path, record: Record, tmp_path: Path) 
     task = ("run", "a task", "--workspace", hello.parent, "--replay", replay, "--accept", "all")
     ended = run_plain(*task, XDG_STATE_HOME=str(blocked), WIN_PD_OVERRIDE_LOCAL_APPDATA=str(blocked))
     assert ended.code == 0, ended.out + ended.err
-    assert ended.out.count("cannot be kept for the next start") == 1
+    assert ended.out.count("cannot be saved") == 1
     assert "Changed: hello.py" in ended.out
 
 

@@ -8,13 +8,22 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("processes are forked here", allow_module_level=True)
 
-from fairlead.shell.sandbox import own_folder, trees
-from fairlead.shell.sandbox.own_folder import OwnFolder, sweep
+from fairlead.agent.messages import text_block
+from fairlead.session import journal, journal_files, lock
+from fairlead.session.journal import Journals
+from fairlead.session.lock import Lock, Taken
+from fairlead.session.state import SessionState
 from support.forks import at_one_moment, killed_at_each_line
 
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+ID, ROOT = "0123456789ab", "/ws"
 
+
+@needs_linux
 def test_fault_52_a_folder_that_is_made_is_not_swept(tmp_path: Path) -> None:
     """docs/faults.md 52: servers that make, use and sweep layers at one moment never lose a layer that is in use."""
+
+    from fairlead.shell.sandbox.own_folder import OwnFolder, sweep
 
     def many() -> None:
         for _ in range(40):
@@ -29,9 +38,13 @@ def test_fault_52_a_folder_that_is_made_is_not_swept(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_linux
 def test_fault_53_a_killed_servers_layer_is_swept_and_no_other(tmp_path: Path) -> None:
     """docs/faults.md 53: whatever a server leaves that is killed at any line of making, removing or sweeping layers,
     the next sweep removes it; a layer in use stays."""
+    from fairlead.shell.sandbox import own_folder, trees
+    from fairlead.shell.sandbox.own_folder import OwnFolder, sweep
+
     used = OwnFolder(tmp_path)
     (used.path / "upper").mkdir()
 
@@ -52,3 +65,93 @@ def test_fault_53_a_killed_servers_layer_is_swept_and_no_other(tmp_path: Path) -
     assert (used.path / "upper").is_dir()
     used.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path) -> None:
+    """docs/faults.md 52: processes that take, remove and make the same lock at one moment never hold it together."""
+    path, owner = tmp_path / "x.lock", tmp_path / "owner"
+
+    def many() -> None:
+        taken = 0
+        while taken < 60:
+            try:
+                lock = Lock(path)
+            except Taken:
+                continue
+            owner.open("x").close()
+            owner.unlink()
+            lock.remove()
+            taken += 1
+
+    assert set(at_one_moment(8, many)) == {0}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fault_52_an_old_session_that_was_gone_on_with_is_not_removed(tmp_path: Path) -> None:
+    """docs/faults.md 52: a session that is found to be too old stays if another window has used it since."""
+    kept = Journals(tmp_path)
+    journal = kept.new(ID, ROOT)
+    journal.write(SessionState("Old", "idle", 5.0))
+    journal.close()
+    (found,) = kept.found()
+    journal, _ = kept.open(found)
+    journal.write(SessionState("Old", "running", 6.0))
+    journal.close()
+    kept.remove(found)
+    (now,) = kept.found()
+    assert kept.read(now).phase == "running"
+    kept.remove(now)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: Path) -> None:
+    """docs/faults.md 52: where a lock cannot be made, a session is read only; another process that gets the lock is the
+    one that writes."""
+    said: list[str] = []
+    kept = Journals(tmp_path, said.append)
+    first = kept.new(ID, ROOT)
+    first.write(SessionState("x", "running"))
+    first.close()
+    (found,) = kept.found()
+    blocked = tmp_path / f"{ID}.lock"
+    blocked.unlink()
+    blocked.mkdir()
+    unlocked, _ = kept.open(found)
+    blocked.rmdir()
+    owner, _ = kept.open(found)
+    before = (tmp_path / f"{ID}.jsonl").read_bytes()
+    unlocked.write(SessionState("y", "running"))
+    assert (tmp_path / f"{ID}.jsonl").read_bytes() == before
+    assert "open elsewhere" in said[0]
+    owner.close()
+
+
+def test_fault_53_a_killed_servers_journal_is_whole_or_swept(tmp_path: Path) -> None:
+    """docs/faults.md 53: killed at any line of making, rewriting or deleting a journal, a server leaves a session
+    that can be opened, or files that are swept; a journal in use stays."""
+    used = Journals(tmp_path).new("used", ROOT)
+    used.write(SessionState("used", "running"))
+    message = {"role": "user", "content": [text_block("x" * 400)]}
+    states = [SessionState(str(n), "running", messages=(message,) * n) for n in range(3)]
+
+    def life() -> None:
+        made = Journals(tmp_path).new(ID, ROOT)
+        for state in states:
+            made.write(state)
+        made._write_whole(states[-1])
+        made.delete()
+
+    whole = torn = 0
+    for _ in killed_at_each_line(life, journal, journal_files, lock):
+        kept = Journals(tmp_path, warn=pytest.fail)
+        for found in [each for each in kept.found() if each.id == ID]:
+            again, state = kept.open(found)
+            assert state.title in ("0", "1", "2")
+            again.delete()
+            whole += 1
+        torn += len(list(tmp_path.iterdir())) > 2
+        kept.sweep(float("inf"))
+        assert {path.stem for path in tmp_path.iterdir()} == {"used"}
+    assert whole > 10
+    assert torn > 5
+    used.close()

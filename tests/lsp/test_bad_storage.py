@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from watchfiles import awatch
 
-from lsp.restarts import Replay, edits, listed
+from lsp.restarts import Json, Replay, edits, listed
 from support.client import Client
 
 
@@ -24,35 +24,71 @@ async def test_no_folder_to_write_to(workspace: Path, replay: Replay, tmp_path: 
         assert len(client.last("agent/edits")["files"]) == 1
         await client.run("Again.", sessionId=session["sessionId"])
         told = client.all("window/showMessage")
-        assert ["cannot be kept for the next start" in one["message"] for one in told] == [True]
+        assert ["cannot be saved" in one["message"] for one in told] == [True]
 
 
-@pytest.mark.skipif(sys.platform != "linux" or shutil.which("unshare") is None, reason="needs a small file system")
-async def test_a_full_disk(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """The storage is full in the middle of a run: said once, the run goes on, and the server's end is orderly."""
-    (workspace / "a.txt").write_text("one\n")
-    big = "x" * 400_000
-    turns = [{"calls": [{"write_file": {"path": f"f{n}.txt", "content": f"{n}{big}"}}]} for n in range(6)]
-    storage = tmp_path / "small"
+async def with_small_storage(workspace: Path, settings: Json, storage: Path, options: str) -> Client:
+    """A client whose server has its storage on a file system of its own, in memory, with these options of `mount`."""
+    if sys.platform != "linux" or shutil.which("unshare") is None:
+        pytest.skip("needs a small file system")
     storage.mkdir()
-    mount = f"mount -t tmpfs -o size=1m small {storage}"
+    mount = f"mount -t tmpfs -o {options} small {storage}"
     probe = await asyncio.create_subprocess_exec("unshare", "-rm", "sh", "-c", mount, stderr=asyncio.subprocess.DEVNULL)
     if await probe.wait() != 0:
         pytest.skip("no small file system can be mounted here")
-    client = Client(workspace, settings=replay(*turns, {"text": "."}), storage=storage)
+    client = Client(workspace, settings=settings, storage=storage)
     client.command = ["unshare", "-rm", "sh", "-c", f'{mount} && exec "$@"', "sh", *client.command]
-    async with client:
+    return client
+
+
+async def test_fault_56_a_full_disk(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """docs/faults.md 56: the storage is full in the middle of a run: said once, the run goes on, and the server ends
+    well."""
+    (workspace / "a.txt").write_text("one\n")
+    big = "x" * 400_000
+    turns = [{"calls": [{"write_file": {"path": f"f{n}.txt", "content": f"{n}{big}"}}]} for n in range(6)]
+    settings = replay(*turns, {"text": "."})
+    async with await with_small_storage(workspace, settings, tmp_path / "small", "size=1m") as client:
         assert (await client.run())["stopReason"] == "end_turn"
         assert len(client.last("agent/edits")["files"]) == 6
         told = [one["message"] for one in client.all("window/showMessage")]
-        assert ["cannot be kept for the next start" in text for text in told] == [True]
+        assert ["cannot be saved: No space left on device" in text for text in told] == [True]
+
+
+@pytest.mark.parametrize(
+    ("options", "fill"),
+    [("size=2m", "head -c 9000000 /dev/zero > big.o"), ("nr_inodes=60", "for n in $(seq 99); do echo > $n.o; done")],
+    ids=["space", "inodes"],
+)
+async def test_fault_56_a_command_fills_the_sandbox(
+    workspace: Path, replay: Replay, tmp_path: Path, options: str, fill: str
+) -> None:
+    """docs/faults.md 56: what a command builds takes all the space, or all the inodes: the next one is not run, which
+    is an error that says why, and the one after that runs."""
+    (workspace / ".gitignore").write_text("*.o\n")
+    see = [{"write_file": {"path": "a.txt", "content": "x" * 9000}}]  # which must be put into the layer
+    calls = [[{"bash": {"command": line}}] for line in (f"{fill}; echo filled", "echo two", "cat a.txt; ls")]
+    turns = [{"calls": call} for call in (calls[0], see, *calls[1:])]
+    settings = replay(*turns, {"text": "."})
+    client = await with_small_storage(workspace, settings, tmp_path / "small", options)
+    client.answers["agent/approve"] = lambda _: {"option": "reject_once"}  # there is no sandbox, so nothing to fill
+    async with client:
+        assert (await client.run())["stopReason"] == "end_turn"
+        filled, _, refused, ran = client.events("tool_finished")
+        if filled["isError"]:
+            pytest.skip(filled["text"])
+        assert "No space left on device" in filled["text"]
+        assert refused["isError"]
+        assert "The command was not run: no space, or no inode, is left for its sandbox" in refused["text"]
+        assert (ran["isError"], ran["text"].splitlines()[0]) == (False, "x" * 9000 + "a.txt")
 
 
 @pytest.mark.parametrize("how", ["while it is quiet", "as it ends"])
 async def test_room_again_keeps_what_could_not_be_written(
     workspace: Path, replay: Replay, tmp_path: Path, how: str
 ) -> None:
-    """docs/faults.md 22: what was said to be tried again is, also where nothing happens in the task any more."""
+    """docs/faults.md 22, 56: saving is tried again, also where nothing happens in the session any more; the user
+    hears that it is saved."""
     (workspace / "a.txt").write_text("one\n")
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -65,6 +101,7 @@ async def test_room_again_keeps_what_could_not_be_written(
             async for _ in awatch(tmp_path, rust_timeout=200, yield_on_timeout=True):
                 if list(blocked.glob("sessions/*.jsonl")):
                     break
+            await client.until(lambda: "is saved again" in client.all("window/showMessage")[-1]["message"])
             client.process.kill()
             await client.process.wait()
     async with Client(workspace, settings=settings, storage=blocked) as again:

@@ -351,10 +351,12 @@ def files_of_at_most(size: int) -> Iterator[None]:
 
 
 def test_a_full_disk_is_said_once_and_tried_again(tmp_path: Path) -> None:
-    """What cannot be written is said once; the file keeps its last whole line; with room again, all is there."""
+    """What cannot be written is said once, with the session and the place; the file keeps its last whole line; with
+    room again, all is there, and that is said."""
     said: list[str] = []
+    good: list[str] = []
     now = [100.0]
-    kept = Journals(tmp_path, said.append, clock=lambda: now[0])
+    kept = Journals(tmp_path, said.append, good.append, clock=lambda: now[0])
     journal = kept.new(ID, ROOT)
     one = SessionState("x", "running")
     journal.write(one)
@@ -366,15 +368,19 @@ def test_a_full_disk_is_said_once_and_tried_again(tmp_path: Path) -> None:
         now[0] += 10
         journal.write(two)
     assert len(said) == 1
-    assert "cannot be kept" in said[0]
+    assert said[0].startswith(f"The session “x” cannot be saved: File too large ({tmp_path}).")
+    assert good == []
     journal.write(saying("z")(two))  # not yet tried again
     assert file_of(kept).stat().st_size == size
     now[0] += 10
     three = saying("z")(two)
     journal.write(three)
+    assert (len(said), good) == (1, ["The session “x” is saved again."])
+    with files_of_at_most(size):
+        journal.write(saying("more")(three))
+    assert len(said) == 2
     journal.close()
     assert same(loaded(kept), three)
-    assert len(said) == 1
 
 
 def test_a_journal_that_is_gone_leaves_no_lock(tmp_path: Path) -> None:

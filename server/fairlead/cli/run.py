@@ -40,7 +40,7 @@ from fairlead.models.recording import write_recording
 
 DONE, ENDED_OTHERWISE, NOTHING_TO_CONTINUE = 0, 1, 2
 SHOW_MESSAGE = "window/showMessage"
-WARNING = 2  # LSP 3.18, `MessageType`: 1 is an error, 2 a warning, what is above is for logs
+INFO = 3  # LSP 3.18, `MessageType`: 1 is an error, 2 a warning, 3 an information, what is above is for logs
 LOOK_OPTIONS = (
     Option("y", "yes", "show them and decide on each file"),
     Option("n", "no", "leave them; they are not applied"),
@@ -231,5 +231,5 @@ class Run:
                 self._transcript.take(params)
                 if self._recorder is not None:
                     self._recorder.take(params)
-            case _ if method == SHOW_MESSAGE and params["type"] <= WARNING:
+            case _ if method == SHOW_MESSAGE and params["type"] <= INFO:
                 self._transcript.note(params["message"], style="yellow")

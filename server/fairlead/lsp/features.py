@@ -56,7 +56,7 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     server.host.wakes = given.get("restore") is not False
     storage = given.get("storageDir")
     folder = Path(storage) if isinstance(storage, str) and storage else None
-    server.host.journals = Journals(folder / "sessions" if folder is not None else None, server.warn)
+    server.host.journals = Journals(folder / "sessions" if folder is not None else None, server.warn, server.tell)
     server.host.layers = Layers(folder)
     server.lenses.refreshable = server.editor.abilities.lens_refresh
     server.use_settings(given.get("settings"))

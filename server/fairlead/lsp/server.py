@@ -99,6 +99,10 @@ class AgentServer(LanguageServer):
         """As `show`, of something that went wrong beside the way."""
         self.show(types.MessageType.Warning, f"Fairlead: {text}")
 
+    def tell(self, text: str) -> None:
+        """As `show`, of something that is well again."""
+        self.show(types.MessageType.Info, f"Fairlead: {text}")
+
     def _list(self, rows: tuple[Row, ...]) -> None:
         if self.editor.abilities.sessions:
             self.protocol.send_notification(wire.SESSIONS, convert.sessions(rows))

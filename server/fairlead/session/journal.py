@@ -5,6 +5,7 @@
 process that has the session. No key and no environment is in any of it, but for what commands wrote.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fairlead.session import journal_files as files
 from fairlead.session.entries import Folded, Written, fold
 from fairlead.session.lock import Lock, Taken
 from fairlead.session.state import SessionState
@@ -27,7 +29,11 @@ GROWN = 4  # how many times its size after the last rewriting a journal may have
 SMALL = 1_000_000  # bytes: below that a journal is not rewritten
 TAIL = 4096  # bytes in which the last line of a session at rest is looked for
 
-CANNOT = "This task cannot be kept for the next start: {reason}. It goes on, and keeping it is tried again."
+NOT_SAVED = (
+    "{session} cannot be saved: {reason} ({folder}). You can go on, but what happens now is lost when the server ends. "
+    "Saving is tried again every few seconds."
+)
+SAVED_AGAIN = "{session} is saved again."
 UNREADABLE = "The kept task {name} cannot be read ({reason}). It is left as it is."
 
 
@@ -53,18 +59,23 @@ class Found:
 
 
 class Journal:
-    """One session's. Writing never raises: what cannot be written is said once, and tried again as a whole."""
+    """One session's. Writing never raises: what cannot be written is tried again as a whole.
+
+    `warn` tells the user that the session cannot be saved, `tell` that it is saved again: each once until the other.
+    """
 
     def __init__(
         self,
         path: Path | None,
         head: Json,
         warn: Callable[[str], None],
+        tell: Callable[[str], None],
         clock: Callable[[], float],
         lock: Lock | None = None,
     ) -> None:
         """`path` None: nothing is kept. `lock` is given where the file is there already."""
-        self._path, self._head, self._warn, self._clock, self._lock = path, head, warn, clock, lock
+        self._path, self._head, self._lock = path, head, lock
+        self._warn, self._tell, self._clock = warn, tell, clock
         self._written = Written()
         self._file: int | None = None
         self._size = self._least = 0
@@ -81,11 +92,13 @@ class Journal:
         assert self._path is not None
         folded, self._size = _folded(self._path)
         self._written = Written(folded)
+        if self._lock is None:
+            return folded.state  # the first write takes the lock, and writes all
         try:
-            self._file = _opened(self._path)
+            self._file = files.opened(self._path)
             os.ftruncate(self._file, self._size)
         except OSError as error:
-            self._failed(error)
+            self._failed(error, folded.state)
         return folded.state
 
     @property
@@ -107,12 +120,9 @@ class Journal:
             return
         data = _encoded(entry) + _row(state)
         try:
-            done = os.write(self._file, data)
-            if done < len(data):
-                os.ftruncate(self._file, self._size)
-                raise OSError("only a part could be written; the disk may be full")
+            files.append(self._file, data, self._size)
         except OSError as error:
-            self._failed(error)
+            self._failed(error, state)
             return
         self._size += len(data)
 
@@ -130,7 +140,7 @@ class Journal:
         path, self._path = self._path, None
         self._close_file()
         if path is not None:
-            _remove(path)
+            files.remove(path)
         self.forget_lock()
 
     def forget_lock(self) -> None:
@@ -162,28 +172,32 @@ class Journal:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = self._lock or Lock(self._path.with_suffix(".lock"))
-            fresh = _write_beside(self._path, data)
+            fresh = files.write_beside(self._path, data)
             self._close_file()
             os.replace(fresh, self._path)
-            self._file = _opened(self._path)
+            self._file = files.opened(self._path)
         except (OSError, Taken) as error:
             if self._file is None:
-                self._failed(error)
+                self._failed(error, state)
             else:  # the old file still says all
                 self._least = self._size
             return
         self._written, self._again_at = written, None
         self._size = self._least = len(data)
+        if self._warned:
+            self._warned = False
+            self._tell(SAVED_AGAIN.format(session=_named(state)))
 
-    def _failed(self, error: OSError | Taken) -> None:
+    def _failed(self, error: OSError | Taken, state: SessionState) -> None:
         """The file stays a while behind; the next time all of it is written, as entries are missing."""
+        assert self._path is not None
         self._close_file()
         self._again_at = self._clock() + AGAIN
         reason = "it is open elsewhere" if isinstance(error, Taken) else error.strerror or str(error)
         log.warning("a journal cannot be written: %s", error)
         if not self._warned:
             self._warned = True
-            self._warn(CANNOT.format(reason=reason))
+            self._warn(NOT_SAVED.format(session=_named(state), reason=reason, folder=self._path.parent))
 
     def _close_file(self) -> None:
         if self._file is not None:
@@ -195,21 +209,22 @@ class Journal:
 class Journals:
     """The folder of journals. Without a folder nothing is kept.
 
-    `warn` tells the person, `clock` seconds.
+    `warn` and `tell` reach the user, `clock` tells seconds.
     """
 
     folder: Path | None = None
     warn: Callable[[str], None] = log.warning
+    tell: Callable[[str], None] = log.info
     clock: Callable[[], float] = time.monotonic
     _said: set[str] = field(default_factory=set[str])
 
     def new(self, session_id: str, root: str) -> Journal:
         """The journal of a new session; its file is made with the first entry."""
-        return Journal(self._path(session_id), _head(session_id, root), self.warn, self.clock)
+        return Journal(self._path(session_id), _head(session_id, root), self.warn, self.tell, self.clock)
 
     def unkept(self) -> Journal:
         """One that keeps nothing."""
-        return Journal(None, {}, self.warn, self.clock)
+        return Journal(None, {}, self.warn, self.tell, self.clock)
 
     def found(self) -> Iterator[Found]:
         """The journals that are there, the one that was written last first."""
@@ -218,6 +233,8 @@ class Journals:
         for path in sorted(self.folder.glob("*.jsonl"), key=_written_at, reverse=True):
             try:
                 yield _look(path)
+            except FileNotFoundError:  # another process has deleted it
+                continue
             except (OSError, ValueError) as error:
                 self.unreadable(path.stem, error)
 
@@ -246,7 +263,7 @@ class Journals:
             lock = Lock(path.with_suffix(".lock"))
         except OSError:
             lock = None  # nothing can be written here, so nobody's journal can be mixed up; it is tried again then
-        journal = Journal(path, _head(found.id, found.root), self.warn, self.clock, lock)
+        journal = Journal(path, _head(found.id, found.root), self.warn, self.tell, self.clock, lock)
         try:
             return journal, journal.load()
         except FileNotFoundError:
@@ -257,15 +274,41 @@ class Journals:
             raise
 
     def remove(self, found: Found) -> None:
-        """Takes away a session that nobody wants any more, if no process has it and it can be."""
+        """Removes a session that nobody wants any more, unless another process has it or has gone on with it."""
         path = self._path(found.id)
         assert path is not None
         try:
             lock = Lock(path.with_suffix(".lock"))
-            _remove(path)
-            lock.remove()
         except (OSError, Taken) as error:
             log.warning("an old session stays: %s", error)
+            return
+        try:
+            if path.exists() and _look(path) != found:
+                lock.release()
+                return
+            files.remove(path)
+            lock.remove()
+        except (OSError, ValueError) as error:
+            lock.release()
+            log.warning("an old session stays: %s", error)
+
+    def sweep(self, before: float) -> None:
+        """Removes what is there of journals that were never made, since the disk was full or the server was killed.
+
+        `before` (seconds since the epoch): what was written later stays.
+        """
+        if self.folder is None:
+            return
+        for path in [*self.folder.glob("*.lock"), *self.folder.glob("*.new")]:
+            if path.with_suffix(".jsonl").exists() or not 0 < _written_at(path) < before:
+                continue
+            with contextlib.suppress(OSError, Taken):
+                lock = Lock(path.with_suffix(".lock"))
+                if path.with_suffix(".jsonl").exists():
+                    lock.release()
+                else:
+                    path.with_suffix(".new").unlink(missing_ok=True)
+                    lock.remove()
 
     def unreadable(self, session_id: str, error: Exception) -> None:
         """Says once of a file that it cannot be read."""
@@ -279,6 +322,10 @@ class Journals:
 
 def _head(session_id: str, root: str) -> Json:
     return {"format": FORMAT, "id": session_id, "root": root}
+
+
+def _named(state: SessionState) -> str:
+    return f"The session “{state.title}”" if state.title else "This session"
 
 
 def _encoded(value: Json) -> bytes:
@@ -364,36 +411,3 @@ def _written_at(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _remove(path: Path) -> None:
-    """Takes a journal away, with what a kill left of writing it anew.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
-    path.unlink(missing_ok=True)
-    path.with_suffix(".new").unlink(missing_ok=True)
-
-
-def _write_beside(path: Path, data: bytes) -> Path:
-    """Writes a file beside another one.
-
-    Raises:
-        OSError: it cannot be written; nothing of it stays.
-    """
-    fresh = path.with_suffix(".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
-    return fresh
-
-
-def _opened(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_APPEND)

@@ -1,5 +1,6 @@
 """A file that at most one process holds. The system lets go of it when the process ends, however it ends."""
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -28,15 +29,24 @@ class Lock:
 
         Raises:
             Taken: another process, or another lock of this one, holds it.
-            OSError: the file cannot be made.
+            OSError: the file cannot be made or locked.
         """
         self._path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            _take(self._descriptor)
-        except OSError as error:
-            os.close(self._descriptor)
-            raise Taken(path) from error
+        while True:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                _take(self._descriptor)
+                if os.path.samestat(os.fstat(self._descriptor), path.stat()):
+                    return
+            except (BlockingIOError, PermissionError) as error:  # the second is what Windows says
+                self.release()
+                raise Taken(path) from error
+            except FileNotFoundError:
+                pass
+            except OSError:
+                self.release()
+                raise
+            self.release()  # who had it before has removed the file: a lock on that one keeps nobody out
 
     def release(self) -> None:
         os.close(self._descriptor)
@@ -47,9 +57,10 @@ class Lock:
         Raises:
             OSError: the file cannot be removed.
         """
-        if sys.platform == "win32":  # an open file cannot be removed there
+        if sys.platform == "win32":  # an open file cannot be removed there, not even when it is another's by now
             self.release()
-            self._path.unlink(missing_ok=True)
+            with contextlib.suppress(PermissionError):
+                self._path.unlink(missing_ok=True)
         else:
             self._path.unlink(missing_ok=True)
             self.release()

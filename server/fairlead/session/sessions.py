@@ -17,6 +17,7 @@ from fairlead.workspace.paths import Root
 TYPING = 0.03  # seconds
 LISTING = 0.05  # seconds in which changes of the list are one
 LOOK_AGAIN = 1.0  # seconds between looks at the sessions that another process has
+LEFTOVER = 86_400  # seconds after which the files of a journal that was never made are removed
 MAX_RESTING = 200  # sessions with nothing left to decide that are kept
 
 ELSEWHERE = "This task is open in another window or terminal. Go on with it there, or close that one first."
@@ -87,6 +88,7 @@ class Sessions:
         """
         root = self._host.workspace()
         known = {*self._sessions, *self._asleep, *self._elsewhere}
+        self._host.journals.sweep(self._host.now() - LEFTOVER)
         found = [one for one in self._host.journals.found() if one.id not in known]
         self._forget_other_workspaces([one for one in found if Path(one.root) != root.path])
         mine = [one for one in found if Path(one.root) == root.path]

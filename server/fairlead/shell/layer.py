@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from fairlead.agent.errors import ToolError
+
 Where = Literal["sandboxed", "workspace"]
 
 
@@ -68,6 +70,10 @@ class Launch:
     pass_fds: Sequence[int] = ()
 
 
+class NotRun(ToolError):
+    """The command was not run: the place for it could not be made."""
+
+
 class Box(Protocol):
     """A place made for one command."""
 
@@ -78,6 +84,7 @@ class Box(Protocol):
         """After the process has ended, or was never started: takes the place down and says what was changed there.
 
         Raises:
+            NotRun: the process ended before the command began.
             ToolError: it cannot be read back; the message says what is lost.
         """
         ...

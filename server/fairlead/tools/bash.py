@@ -9,7 +9,7 @@ from fairlead.agent.errors import PlainToolError, ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.shell.background import BackgroundCommand
-from fairlead.shell.layer import Layer, View
+from fairlead.shell.layer import Layer, NotRun, View
 from fairlead.shell.output import one_line, visible
 from fairlead.shell.process import Command
 from fairlead.tools.approvals import Approvals
@@ -114,7 +114,10 @@ class Bash:
             await job.end("failed", None, keep=False)
             raise
         call.progress = _lines(*told, "Cancelled when the command had ended. Its output:", result.output)
-        changed = await job.end(result.ended, result.exit_code)
+        try:
+            changed = await job.end(result.ended, result.exit_code)
+        except NotRun as error:
+            raise ToolError(_lines(*told, str(error), result.output)) from error
         if result.ended == "timeout":
             limit = f"Ended after the time limit of {running.timeout:g} s. Output so far:"
             raise PlainToolError(_lines(*told, changed, limit, result.output))
@@ -126,7 +129,11 @@ class Bash:
 
         async def after(command: BackgroundCommand) -> str:
             assert command.ended is not None
-            return await job.end(command.ended, command.exit_code)
+            try:
+                return await job.end(command.ended, command.exit_code)
+            except NotRun as error:
+                command.ended, command.exit_code = "failed", None
+                return str(error)
 
         self._commands.background.start(job.handle, job.command, job.running, after)
         return IN_BACKGROUND.format(handle=job.handle)

@@ -10,7 +10,7 @@ from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
 from fairlead.plan.evidence import CommandRun
 from fairlead.shell.background import BackgroundCommands, Ended
-from fairlead.shell.layer import Box, Changes, Layer, View, Where
+from fairlead.shell.layer import Box, Changes, Layer, NotRun, View, Where
 from fairlead.shell.process import Command
 
 T = TypeVar("T")
@@ -73,9 +73,15 @@ class Job:
         """Closes the box, and tells how it ended; returns what the model should hear of its changes.
 
         `keep` false drops what it changed. Goes on to its end also where it is cancelled.
+
+        Raises:
+            NotRun: it was not run after all; not where `keep` is false.
         """
         try:
             return await to_its_end(self._closed(keep))
+        except NotRun:
+            ended, exit_code = "failed", None
+            raise
         finally:
             run = CommandRun(self.call.id, self.command, exit_code, self.running.seconds, ended == "stopped")
             self.commands.emit(CommandEnded(self.handle, run, ended))
@@ -86,6 +92,8 @@ class Job:
             if keep:
                 return await self.commands.captured(changes, self.call)
         except ToolError as error:
+            if keep and isinstance(error, NotRun):
+                raise
             return str(error)
         return "What it changed was dropped." if changes.files else ""
 

@@ -6,6 +6,7 @@ between commands. Each command has its own mounts, made by a launcher (`boxed.py
 
 import asyncio
 import contextlib
+import errno
 import itertools
 import marshal
 import os
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.agent.errors import ToolError
-from fairlead.shell.layer import Changes, Launch, View, Where
+from fairlead.shell.layer import Changes, Launch, NotRun, View, Where
 from fairlead.shell.sandbox import gitconfig, left, places, repository, trees
 from fairlead.shell.sandbox.calls import closed_calls
 from fairlead.shell.sandbox.index import only_within
@@ -92,9 +93,9 @@ class SandboxLayer:
             if not background:
                 await asyncio.to_thread(self._upper.clear)  # what was written of the view must not be seen later
             self.closed(in_front=not background)
-            if isinstance(error, ToolError):
+            if isinstance(error, ToolError) and not _is_full(str(error)):
                 raise
-            raise ToolError(f"The sandbox could not be made: {error}. Nothing was run.") from error
+            raise self.not_made(str(error)) from error
 
     def _made(self, command: str, view: View, network: bool, background: bool) -> "SandboxBox":
         shell = places.shell()
@@ -246,6 +247,16 @@ class SandboxLayer:
         trees.make_folder(self._folder, name, self._owner.uid, self._owner.gid)
         return self._folder / name
 
+    def not_made(self, reason: str) -> NotRun:
+        """What the model hears of a box that could not be made. Makes room where there is none."""
+        if not _is_full(reason):
+            return NotRun(f"The command was not run: its sandbox could not be made ({reason}).")
+        self._upper.clear()
+        return NotRun(
+            f"The command was not run: no space, or no inode, is left for its sandbox in {self._folder.parent}. What "
+            "earlier commands built in the sandbox was removed. If this happens again, ask the user to free some space."
+        )
+
     def closed(self, *, in_front: bool) -> None:
         """A box says so, in whatever way it ended."""
         self._in_front &= not in_front
@@ -288,7 +299,7 @@ class SandboxBox:
                 trees.remove_all(self._folder)
             self._layer.closed(in_front=self._in_front)
         if told.error:
-            raise ToolError(f"The command was not run: its sandbox could not be made ({told.error}).")
+            raise self._layer.not_made(told.error)
         return changes if self._in_front else replace(changes, kept=())
 
 
@@ -304,6 +315,11 @@ class _Told:
     def read(cls, text: str) -> "_Told":
         lines = {word: rest for word, _, rest in (line.partition(" ") for line in text.splitlines())}
         return cls(int(lines["init"]) if "init" in lines else None, "done" in lines, lines.get("error", ""))
+
+
+def _is_full(reason: str) -> bool:
+    """Whether a message of the system says that a disk, or what the user may have of it, is full."""
+    return any(os.strerror(number) in reason for number in (errno.ENOSPC, errno.EDQUOT))
 
 
 def owner_of(root: Path) -> Owner:
