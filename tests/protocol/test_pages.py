@@ -50,11 +50,11 @@ def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
 
 
 def test_every_case_stands_in_the_page_once() -> None:
-    """docs/faults.md: each number once, in order, with a state that the page explains."""
+    """docs/faults.md: each number once, none of the first 47 left out, with a state that the page explains."""
     rows = list(_cases())
     numbers = [int(row[0]) for row in rows]
-    assert numbers == sorted(set(numbers))
-    assert len(numbers) >= 47
+    assert len(numbers) == len(set(numbers))
+    assert set(numbers) >= set(range(1, 48))
     known = [row[0] for row in tables(FAULTS.text)[0]]
     assert {_state(row) for row in rows} <= set(known)
     assert all(": " in row[3] for row in rows if _state(row) == "partly")
