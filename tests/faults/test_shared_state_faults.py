@@ -1,5 +1,8 @@
 """Several servers on one state folder: they start, end and are killed at any moment, and none is in another's way."""
 
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -65,6 +68,29 @@ def test_fault_53_a_killed_servers_layer_is_swept_and_no_other(tmp_path: Path) -
     assert (used.path / "upper").is_dir()
     used.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+@needs_linux
+def test_fault_54_a_read_only_workspace(tmp_path: Path) -> None:
+    """docs/faults.md 54: in a workspace on a read-only file system commands run in the sandbox and what they change is
+    proposed; an accept says for each file why it was not written, and the run ends."""
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    (workspace / "a.txt").write_text("a\n")
+    calls = [{"bash": {"command": "echo b > b.txt; echo more >> a.txt; cat a.txt"}}]
+    script = tmp_path / "script.replay.yaml"
+    script.write_text(json.dumps({"replay": 1, "turns": [{"calls": calls}, {"text": "."}]}))
+    run = [sys.executable, "-m", "fairlead", "run", "x", "--workspace", str(workspace), "--replay", str(script)]
+    mount = f'mount --bind "{workspace}" "{workspace}" && mount -o remount,bind,ro "{workspace}"'
+    mounted = ["unshare", "-rm", "sh", "-c", f'{mount} || exit 99; exec "$@"', "sh", *run, "--accept", "all"]
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    ended = subprocess.run(mounted, check=False, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL)
+    if ended.returncode == 99:
+        pytest.skip("nothing can be mounted here")
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert ended.stdout.count("could not be written: Read-only file system") == 2
+    assert "Could not be applied: a.txt, b.txt" in ended.stdout
+    assert [path.name for path in workspace.iterdir()] == ["a.txt"]
 
 
 def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ async def main(folder: Path) -> None:
     workspace, state = folder / "home" / "w s", folder / "home" / ".state"
     write(workspace, {".env": "KEY", ".gitignore": "*.o\nk.d/\n", "a.txt": "a", "d/b.txt": "b"})
     write(folder / "home", {".ssh/id": "PRIVATE"})
+    (workspace / "d/b.txt").chmod(0o444)
+    workspace.chmod(0o555)  # the user may not write there: a command writes to the layer
+    os.environ["PATH"] += ":/root/bin"  # a folder of the path that the user cannot look at
     found = await probe(workspace, state)
     assert found.place == state, found
     for program in {found.bubblewrap, ""}:

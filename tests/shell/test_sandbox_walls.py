@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.shell.layer import View
-from fairlead.shell.sandbox import gitconfig, installed, places
+from fairlead.shell.sandbox import gitconfig, installed, places, reasons
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.repositories import text_of
 from shell.boxes import BACKENDS, Boxes, boxes, is_there, write
@@ -156,6 +156,40 @@ async def test_a_system_without_user_namespaces(workspace: Path, tmp_path: Path)
     without = ["unshare", "--user", "--map-root-user", "sh", "-c", within, "sh", *python]
     ran = subprocess.run(without, check=True, capture_output=True, text=True)
     assert ran.stdout.startswith("None User namespaces cannot be made: they are switched off (user.max_user_namespaces")
+
+
+async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 55: root's commands run as the workspace's owner; where that one cannot enter a folder on the way,
+    there is no sandbox, and the reason names the owner, the folder and what helps."""
+    if os.geteuid() != 0:
+        pytest.skip("only root runs commands as somebody else")
+    os.chown(workspace, 65534, 65534)
+    tmp_path.chmod(0o700)
+    closed = next(folder for folder in (*reversed(tmp_path.parents), tmp_path) if not folder.stat().st_mode & 0o001)
+    found = await probe(workspace, tmp_path / "state")
+    assert (found.place, found.may_pass) == (None, False)
+    assert found.reason == (
+        f"Commands run as the owner of the workspace (user 65534), who cannot enter {closed}. "
+        f"Work as that user, move the workspace, or let others pass (chmod o+x {closed})."
+    )
+
+
+@pytest.mark.parametrize(
+    ("failed", "reason"),
+    [
+        (
+            "[Errno 13] Permission denied: '/x'",
+            "Trying it failed: [Errno 13] Permission denied: '/x'. It takes a kernel",
+        ),
+        ("mount overlay /ws: No such device", "The system cannot do it (mount overlay /ws: No such device). It takes"),
+        ("mount overlay /ws: No space left on device", "No space is left for the sandbox's files."),
+        ("namespaces: No space left on device", "The system cannot do it (namespaces: No space left on device)."),
+        (reasons.NO_ANSWER, "Trying it failed: a command in it gave no answer in time."),
+    ],
+)
+def test_fault_55_the_reason_is_what_failed(workspace: Path, failed: str, reason: str) -> None:
+    """docs/faults.md 55: no reason names a container, or a setting, that the failure has nothing to do with."""
+    assert reasons.explained([failed], workspace).startswith(reason)
 
 
 async def test_a_state_folder_inside_the_workspace_is_not_used(workspace: Path) -> None:

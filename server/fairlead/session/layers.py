@@ -20,10 +20,11 @@ class Layers:
         self._tried: dict[Path, asyncio.Task[Capability]] = {}
 
     def look(self, root: Root) -> asyncio.Task[Capability]:
-        """Begins to find out what this machine can do for a workspace."""
-        if root.path not in self._tried:
-            self._tried[root.path] = asyncio.create_task(probe(root.path, self._state))
-        return self._tried[root.path]
+        """Begins to find out what this machine can do for a workspace, or does so again where what failed may pass."""
+        tried = self._tried.get(root.path)
+        if tried is None or (tried.done() and (tried.cancelled() or tried.exception() or tried.result().may_pass)):
+            tried = self._tried[root.path] = asyncio.create_task(probe(root.path, self._state))
+        return tried
 
     async def capability(self, root: Root) -> Capability:
         """What was found."""

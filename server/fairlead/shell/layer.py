@@ -71,7 +71,11 @@ class Launch:
 
 
 class NotRun(ToolError):
-    """The command was not run: the place for it could not be made."""
+    """The command was not run: the place for it could not be made. `reason` is what failed, where more is said."""
+
+    def __init__(self, text: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.reason = reason or text
 
 
 class Box(Protocol):

@@ -6,7 +6,6 @@ between commands. Each command has its own mounts, made by a launcher (`boxed.py
 
 import asyncio
 import contextlib
-import errno
 import itertools
 import marshal
 import os
@@ -26,6 +25,7 @@ from fairlead.shell.sandbox.loopback import loopback
 from fairlead.shell.sandbox.lower import Lower, Mark
 from fairlead.shell.sandbox.order import Layered, Order, launcher
 from fairlead.shell.sandbox.own_folder import OwnFolder, sweep
+from fairlead.shell.sandbox.reasons import is_full
 from fairlead.shell.sandbox.upper import Owner, Upper
 from fairlead.workspace.repositories import enclosing, git_folder, text_of
 
@@ -93,7 +93,7 @@ class SandboxLayer:
             if not background:
                 await asyncio.to_thread(self._upper.clear)  # what was written of the view must not be seen later
             self.closed(in_front=not background)
-            if isinstance(error, ToolError) and not _is_full(str(error)):
+            if isinstance(error, ToolError) and not is_full(str(error)):
                 raise
             raise self.not_made(str(error)) from error
 
@@ -249,12 +249,13 @@ class SandboxLayer:
 
     def not_made(self, reason: str) -> NotRun:
         """What the model hears of a box that could not be made. Makes room where there is none."""
-        if not _is_full(reason):
-            return NotRun(f"The command was not run: its sandbox could not be made ({reason}).")
+        if not is_full(reason):
+            return NotRun(f"The command was not run: its sandbox could not be made ({reason}).", reason)
         self._upper.clear()
         return NotRun(
             f"The command was not run: no space, or no inode, is left for its sandbox in {self._folder.parent}. What "
-            "earlier commands built in the sandbox was removed. If this happens again, ask the user to free some space."
+            "earlier commands built in the sandbox is removed. If this happens again, ask the user to free some space.",
+            reason,
         )
 
     def closed(self, *, in_front: bool) -> None:
@@ -315,11 +316,6 @@ class _Told:
     def read(cls, text: str) -> "_Told":
         lines = {word: rest for word, _, rest in (line.partition(" ") for line in text.splitlines())}
         return cls(int(lines["init"]) if "init" in lines else None, "done" in lines, lines.get("error", ""))
-
-
-def _is_full(reason: str) -> bool:
-    """Whether a message of the system says that a disk, or what the user may have of it, is full."""
-    return any(os.strerror(number) in reason for number in (errno.ENOSPC, errno.EDQUOT))
 
 
 def owner_of(root: Path) -> Owner:

@@ -86,7 +86,7 @@ def _is_hidden(folder: Path, places: list[Path]) -> bool:
 
 def _can_be_put_back(path: Path, root: Path, places: list[Path]) -> bool:
     """A folder or file that a blank one would hide, and not what the blank one is there to hide."""
-    if not path.exists():
+    if not os.path.exists(path):  # unlike `Path.exists`, also where a folder on the way is closed
         return False
     real = Path(os.path.abspath(path))
     if real.is_relative_to(root) or root.is_relative_to(real) or any(place.is_relative_to(real) for place in places):
@@ -105,7 +105,7 @@ def _interpreters(root: Path) -> Iterator[Path]:
         if folder is None or folder.name != "bin" or not any(folder.glob("python3*")):
             continue
         libraries = [*folder.parent.glob("lib/python3*"), *folder.parent.glob("lib/libpython3*")]
-        if any(path.is_dir() for path in libraries):
+        if any(map(os.path.isdir, libraries)):
             yield from (path for path in (folder, *libraries, folder.parent / "include") if path.resolve() == path)
 
 
@@ -163,4 +163,4 @@ def seen(path: Path, blank: Collection[Path], back: Collection[Path]) -> bool:
             break
         if folder in blank:
             return False
-    return path.exists()
+    return os.path.exists(path)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.agent.errors import ToolError
-from fairlead.shell.layer import Entry, Launch, View
-from fairlead.shell.sandbox import places
+from fairlead.shell.layer import Entry, Launch, NotRun, View
+from fairlead.shell.sandbox import places, reasons
 
 if TYPE_CHECKING:
     from fairlead.shell.sandbox.overlay import SandboxLayer
@@ -30,13 +30,15 @@ _PROBE = "fairlead-probe-of-the-sandbox"
 class Capability:
     """What was found: where layers of `root` can be held, and with which bubblewrap ("": without).
 
-    Without a place there is no sandbox; `reason` says to people why, and what they can do.
+    Without a place there is no sandbox; `reason` says to people why, and what they can do, and `may_pass` whether a
+    later try may find one.
     """
 
     root: Path
     place: Path | None
     bubblewrap: str = ""
     reason: str = ""
+    may_pass: bool = False
 
     async def layer(self, hidden: Sequence[Path] = ()) -> "SandboxLayer":
         """A session's layer; `hidden` are folders and files of ours that no command shall read.
@@ -63,15 +65,16 @@ async def probe(root: Path, state: Path) -> Capability:
     unfit = _unfit(real)
     if unfit:
         return Capability(root, None, reason=unfit)
-    failed = ""
+    failed: list[str] = []
     for place in _places(real, state):
         for bubblewrap in [*filter(_is_trusted, BUBBLEWRAP), ""]:
             found = Capability(root, place, bubblewrap)
             error = await _try(found)
             if not error:
                 return found
-            failed = failed or error
-    return Capability(root, None, reason=_explained(failed))
+            failed.append(error)
+    reason = await asyncio.to_thread(reasons.explained, failed, real)
+    return Capability(root, None, reason=reason, may_pass=reasons.may_pass(failed))
 
 
 async def _try(found: Capability) -> str:
@@ -80,14 +83,19 @@ async def _try(found: Capability) -> str:
         layer = await found.layer()
     except ToolError as error:
         return str(error)
+    output = ""
     try:
         box = await layer.open(f"rm {_PROBE}", View({_PROBE: Entry(b"seen")}))
         try:
             code, output = await _run(box.launch)
         finally:
             changes = await box.close()
-    except (OSError, ToolError, TimeoutError) as error:
-        return str(error) or f"no answer within {_SECONDS} s"
+    except TimeoutError:
+        return reasons.NO_ANSWER
+    except NotRun as error:
+        return ": ".join(filter(None, (error.reason, output.strip())))
+    except (OSError, ToolError) as error:
+        return str(error)
     finally:
         await layer.aclose()
     if code or [change.path for change in changes.files] != [_PROBE]:
@@ -145,11 +153,12 @@ def _places(root: Path, state: Path) -> Iterator[Path]:
                 place.mkdir(parents=True, exist_ok=True)
             else:
                 place.mkdir(mode, exist_ok=True)
-                place.chmod(mode)
             found = place.lstat()
+            ours = stat.S_ISDIR(found.st_mode) and found.st_uid == user
+            if ours and place is not state:  # never through a link that somebody else put there
+                place.chmod(mode)
         except OSError:
             continue
-        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == user
         apart = not place.resolve().is_relative_to(root) and not root.is_relative_to(place.resolve())
         if ours and apart:
             yield place.resolve()
@@ -162,23 +171,3 @@ def _is_trusted(program: str) -> bool:
     except OSError:
         return False
     return found.st_uid == 0 and not found.st_mode & 0o022
-
-
-def _explained(error: str) -> str:
-    settings = {
-        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": ("1", "AppArmor keeps programs from it"),
-        "/proc/sys/kernel/unprivileged_userns_clone": ("0", "they are switched off for ordinary users"),
-        "/proc/sys/user/max_user_namespaces": ("0", "they are switched off"),
-    }
-    for path, (value, why) in settings.items():
-        try:
-            found = Path(path).read_text().strip()
-        except OSError:
-            continue
-        if found == value:
-            name = path.removeprefix("/proc/sys/").replace("/", ".")
-            return f"User namespaces cannot be made: {why} ({name} = {value}). An administrator can change it."
-    if any(os.path.exists(path) for path in ("/.dockerenv", "/run/.containerenv")):
-        return f"This container does not allow it ({error}). It must be started with the right to make namespaces."
-    needed = "a kernel of 5.12 or newer, with user namespaces and overlayfs"
-    return f"The system does not allow it ({error}). It takes {needed}."
