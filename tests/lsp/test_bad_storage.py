@@ -114,13 +114,15 @@ DAMAGED = {
     "a time that is none": '{"at":1.0,"phase":["running",1e300]}\n',
     "a message that is none": '{"at":1.0,"messages":[0,[{"role":"user","content":"plain"}]]}\n',
     "a plan that is none": '{"at":1.0,"plan":{"rounds":0,"version":"x","revision":null,"items":[]}}\n',
+    "a number without end": '{"at":1.0,"edits_version":Infinity}\n',
+    "a row without end": '{"row":["t",1.0,Infinity,0]}\n',
     "brackets": "[" * 100_000 + "\n",
 }
 
 
 @pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
 async def test_a_damaged_file_hides_no_other_task(workspace: Path, replay: Replay, storage: Path, line: str) -> None:
-    """docs/faults.md 22: the others are there and listed, whatever one of them says."""
+    """docs/faults.md 22 and 65: the others are there and listed, whatever one of them says."""
     (workspace / "a.txt").write_text("one\n")
     settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
     async with Client(workspace, settings=settings, storage=storage) as client:
@@ -154,7 +156,7 @@ async def test_what_cannot_be_read_is_left_alone(workspace: Path, replay: Replay
         assert {title: row["state"] for title, row in found.items()} == {"Torn": "paused"}
         assert (await client.run())["stopReason"] == "end_turn"
         told = [one["message"] for one in client.all("window/showMessage")]
-        assert sorted(name for name in ("list", "later", "bad", "torn") if f"task {name} " in " ".join(told)) == [
+        assert sorted(name for name in ("list", "later", "bad", "torn") if f"session {name} " in " ".join(told)) == [
             "bad", "later", "list",
         ]  # fmt: skip
     assert {name: (folder / name).read_text() for name in odd} == odd

@@ -131,6 +131,7 @@ async def test_old_sessions_are_pruned(connect: Connect, workspace: Path, replay
     for session in old:
         path = storage / "sessions" / f"{session}.jsonl"
         path.write_text(re.sub(r"\b1[67]\d{8}\.\d+", lambda when: str(float(when[0]) - 31 * DAY), path.read_text()))
+        os.utime(path, (0, 0))
     settings = replay({"text": "."})
     async with Client(workspace, settings=settings, storage=storage) as client:
         assert set(await listed(client)) == {"Old and pending", "New"}

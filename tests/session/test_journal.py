@@ -4,8 +4,8 @@ import json
 import os
 import resource
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,155 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.agent.messages import ToolResult, text_block
+from fairlead.agent.messages import text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.undo import FileStep, Step, Steps
-from fairlead.plan import PlanError, TodoManager
-from fairlead.plan.evidence import CommandRun
-from fairlead.plan.ops import PlanOp
+from fairlead.edits.undo import Step, Steps
 from fairlead.session.entries import Written, fold
-from fairlead.session.feedback import Unheard
-from fairlead.session.journal import SMALL, Found, Journals
+from fairlead.session.journal import SMALL, Journals
+from fairlead.session.journal_reading import Found
 from fairlead.session.lock import Lock, Taken
-from fairlead.session.recorder import Inferred
-from fairlead.session.state import OpenCall, SessionState
-from fairlead.workspace.rejections import Rejected
-
-ROOT = "/ws"
-ID = "0123456789ab"
-
-Change = Callable[[SessionState], SessionState]
-
-# with what JSON and files make trouble: line ends, other planes, a lone surrogate, nothing
-texts = st.text(st.sampled_from("ab\n\r\u2028é\U0001f600\udc80"), max_size=12)
-paths = st.sampled_from(["/ws/a.txt", "/ws/b.txt", "/ws/é.txt"])
-places = st.sampled_from(["1", "2", "before"])
-
-
-def proposing(path: str, text: str) -> Change:
-    return lambda state: with_changes(state, cs.propose(state.changes, path, "one\ntwo\n", text, "1", "call-1"))
-
-
-def with_changes(state: SessionState, changes: Changeset) -> SessionState:
-    return replace(state, changes=changes, edits_version=state.edits_version + 1)
-
-
-def dropping(path: str) -> Change:
-    return lambda state: with_changes(state, state.changes.without(path))
-
-
-def deciding(path: str) -> Change:
-    def decide(state: SessionState) -> SessionState:
-        before = state.changes.get(path)
-        if before is None:
-            return state
-        after = cs.rejected(before, None)
-        kind, item_id = ("undo", "1") if len(state.steps.done) % 2 else ("reject", None)
-        step = Step(kind, f"Reject {path}", (FileStep(before, after, False),), "no", item_id)
-        state = replace(state, rejected=(*state.rejected, Rejected(path, b"\0\xff", "no")))
-        return with_changes(replace(state, steps=state.steps.with_step(step)), state.changes.without(path))
-
-    return decide
-
-
-def undoing(state: SessionState) -> SessionState:
-    if state.steps.done:
-        return replace(state, steps=state.steps.undo([0]))
-    return replace(state, steps=state.steps.redo([0])) if state.steps.undone else state
-
-
-def saying(text: str) -> Change:
-    def say(state: SessionState) -> SessionState:
-        role = "assistant" if state.messages and state.messages[-1]["role"] == "user" else "user"
-        return replace(state, messages=(*state.messages, {"role": role, "content": [text_block(text)]}))
-
-    return say
-
-
-def clearing(index: int, text: str) -> Change:
-    """Room is made in the history: a message in the middle is another one then."""
-
-    def clear(state: SessionState) -> SessionState:
-        at = index % len(state.messages) if state.messages else 0
-        fresh = {"role": "user", "content": [text_block(text)]}
-        return replace(state, messages=(*state.messages[:at], fresh, *state.messages[at + 1 :]))
-
-    return clear
-
-
-def planning(contents: list[str]) -> Change:
-    def plan(state: SessionState) -> SessionState:
-        manager = TodoManager()
-        manager.restore(state.plan, state.versions, state.wish)
-        with suppress(PlanError):  # the person's own step stays
-            manager.update([{"id": str(n), "content": f"step {text!r}"} for n, text in enumerate(contents)], "why")
-        if manager.snapshot().items:
-            manager.edit([PlanOp("update", "0", content="by hand")], manager.snapshot().revision)
-        return replace(state, plan=manager.snapshot(), versions=manager.history, wish=manager.wish)
-
-    return plan
-
-
-def recording(place: str, text: str) -> Change:
-    run = CommandRun("call-1", text, 0, 0.5)
-    return lambda state: replace(
-        state,
-        record=state.record.with_file(place, text).with_command(place, run),
-        inferred=(*state.inferred, Inferred("look", text)),
-    )
-
-
-def calling(call_id: str, text: str) -> Change:
-    return lambda state: replace(state, calls={**state.calls, call_id: OpenCall(1.5, text)})
-
-
-def ending(call_id: str, text: str) -> Change:
-    return lambda state: replace(state, calls={**state.calls, call_id: OpenCall(1.5, result=text)})
-
-
-def telling(call_id: str, text: str, begins: bool) -> Change:
-    """The round's results become a message, mostly what the call came to; maybe the calls are over then."""
-
-    def tell(state: SessionState) -> SessionState:
-        call = state.calls.get(call_id)
-        result = ToolResult(call_id, text if call is None or call.result is None else call.result, is_error=True)
-        told = {"role": "user", "content": [result.block(), text_block(text)]}
-        return replace(state, messages=(*state.messages, told), calls={} if begins else state.calls)
-
-    return tell
-
-
-changes = st.one_of(
-    st.builds(proposing, paths, texts),
-    st.builds(dropping, paths),
-    st.builds(deciding, paths),
-    st.just(undoing),
-    st.builds(saying, texts),
-    st.builds(clearing, st.integers(0, 9), texts),
-    st.builds(planning, st.lists(texts, max_size=3)),
-    st.builds(recording, places, texts),
-    st.builds(calling, places, texts),
-    st.builds(ending, places, texts),
-    st.builds(telling, places, texts, st.booleans()),
-    st.just(lambda state: replace(state, calls={})),
-    texts.map(lambda text: lambda state: replace(state, title=text, told=state.told + 1)),
-    texts.map(lambda text: lambda state: replace(state, unheard=Unheard((text,), (text,), ((text, text),), (text,)))),
-    st.sampled_from(["idle", "running", "paused"]).map(
-        lambda phase: lambda state: replace(state, phase=phase, updated=state.updated + 1)
-    ),
-)
-
-
-def states(made: list[Change]) -> list[SessionState]:
-    found = [SessionState(title="A task")]
-    for change in made:
-        found.append(change(found[-1]))
-    return found
-
-
-def same(one: SessionState, other: SessionState) -> bool:
-    return replace(one, at=0.0) == replace(other, at=0.0)
+from fairlead.session.state import SessionState
+from session.states import ID, ROOT, Change, changes, planning, proposing, recording, same, saying, states
 
 
 @contextmanager

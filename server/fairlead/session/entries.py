@@ -19,6 +19,7 @@ from fairlead.edits.undo import Step, Steps
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.session import values
+from fairlead.session.checked import fits
 from fairlead.session.recorder import Inferred
 from fairlead.session.state import Calls, OpenCall, SessionState
 from fairlead.session.values import Json
@@ -182,13 +183,17 @@ def fold(entries: Iterable[Json]) -> Folded:
     """The state that entries lead to.
 
     Raises:
-        ValueError: one of them is no entry.
+        ValueError: one of them is no entry, or what they lead to is no state.
     """
     folded = Folded()
     try:
         for entry in entries:
             folded = _folded(folded, entry)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        if not fits(SessionState, folded.state) or not fits(dict[int, str], folded.texts):
+            raise ValueError("a value of the wrong type")
+    except ValueError:
+        raise
+    except Exception as error:  # what a damaged entry raises cannot be told in advance
         raise ValueError(f"no entry of a session's journal: {error!r}") from error
     return folded
 
@@ -223,12 +228,16 @@ def _folded(folded: Folded, entry: Json) -> Folded:
     return Folded(replace(old, **changed), texts, steps)
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
 # what an entry says whole
 _READ: dict[str, Callable[[Any], Any]] = {
-    "title": str,
-    "at": float,
-    "told": int,
-    "edits_version": int,
+    "title": _same,
+    "at": values.read_time,
+    "told": _same,
+    "edits_version": _same,
     "wish": values.read_wish,
     "rejected": lambda all: tuple(map(values.read_rejected, all)),
     "unheard": values.read_unheard,

@@ -13,49 +13,31 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from fairlead.session import journal_files as files
-from fairlead.session.entries import Folded, Written, fold
+from fairlead.session import journal_reading
+from fairlead.session.entries import Written
+from fairlead.session.journal_reading import FORMAT, Found
 from fairlead.session.lock import Lock, Taken
 from fairlead.session.state import SessionState
-from fairlead.session.values import Json, read_time
+from fairlead.session.values import Json
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
 AGAIN = 5.0  # seconds from a failed write to the next try
 GROWN = 4  # how many times its size after the last rewriting a journal may have
 SMALL = 1_000_000  # bytes: below that a journal is not rewritten
-TAIL = 4096  # bytes in which the last line of a session at rest is looked for
 
 NOT_SAVED = (
     "{session} cannot be saved: {reason} ({folder}). You can go on, but what happens now is lost when the server ends. "
     "Saving is tried again every few seconds."
 )
 SAVED_AGAIN = "{session} is saved again."
-UNREADABLE = "The kept task {name} cannot be read ({reason}). It is left as it is."
-
-
-@dataclass(frozen=True, slots=True)
-class AtRest:
-    """A session with nothing left to decide, as the list shows it."""
-
-    title: str
-    updated: float
-    completed: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A journal that is there: of which workspace, when it was written last (seconds since the epoch), and the
-    session's row if it is at rest."""
-
-    id: str
-    root: str
-    written: float
-    at_rest: AtRest | None
+UNREADABLE = (
+    "The session {name} cannot be read: {reason}. Its file is left as it is: {path}. "
+    "If a newer Fairlead wrote it, update this one; else move the file away, and this message is gone."
+)
+MOST_REASON = 200  # characters
 
 
 class Journal:
@@ -90,16 +72,20 @@ class Journal:
             ValueError: it is no journal, or one of another format.
         """
         assert self._path is not None
-        folded, self._size = _folded(self._path)
+        folded, self._size = journal_reading.read(self._path)
         self._written = Written(folded)
+        return folded.state
+
+    def go_on(self, state: SessionState) -> None:
+        """What is written from now on is added to what was loaded; a last line that is not whole goes."""
+        assert self._path is not None
         if self._lock is None:
-            return folded.state  # the first write takes the lock, and writes all
+            return  # the first write takes the lock, and writes all
         try:
             self._file = files.opened(self._path)
             os.ftruncate(self._file, self._size)
         except OSError as error:
-            self._failed(error, folded.state)
-        return folded.state
+            self._failed(error, state)
 
     @property
     def behind(self) -> float | None:
@@ -232,7 +218,7 @@ class Journals:
             return
         for path in sorted(self.folder.glob("*.jsonl"), key=_written_at, reverse=True):
             try:
-                yield _look(path)
+                yield journal_reading.look(path)
             except FileNotFoundError:  # another process has deleted it
                 continue
             except (OSError, ValueError) as error:
@@ -247,10 +233,10 @@ class Journals:
         """
         path = self._path(found.id)
         assert path is not None
-        return _folded(path)[0].state
+        return journal_reading.read(path)[0].state
 
     def open(self, found: Found) -> tuple[Journal, SessionState]:
-        """A journal that is there, and what it says.
+        """A journal that is there, and what it says. It is written to again once it is told to `go_on`.
 
         Raises:
             Taken: another process has the session.
@@ -283,7 +269,7 @@ class Journals:
             log.warning("an old session stays: %s", error)
             return
         try:
-            if path.exists() and _look(path) != found:
+            if path.exists() and journal_reading.look(path) != found:
                 lock.release()
                 return
             files.remove(path)
@@ -314,7 +300,15 @@ class Journals:
         """Says once of a file that it cannot be read."""
         if session_id not in self._said:
             self._said.add(session_id)
-            self.warn(UNREADABLE.format(name=session_id, reason=error))
+            self.warn(self.reason(session_id, error))
+
+    def reason(self, session_id: str, error: Exception) -> str:
+        """For the user: which session cannot be read, why, and what to do."""
+        path = self._path(session_id)
+        assert path is not None
+        name, why = journal_reading.title(path), str(error)
+        short = why if len(why) <= MOST_REASON else f"{why[:MOST_REASON]}..."
+        return UNREADABLE.format(name=f"“{name}” ({session_id})" if name else session_id, reason=short, path=path)
 
     def _path(self, session_id: str) -> Path | None:
         return self.folder / f"{session_id}.jsonl" if self.folder is not None else None
@@ -337,73 +331,6 @@ def _row(state: SessionState) -> bytes:
     if state.phase != "idle" or len(state.changes):
         return b""
     return _encoded({"row": [state.title, state.updated, state.plan.completed, len(state.plan.items)]})
-
-
-def _folded(path: Path) -> tuple[Folded, int]:
-    """What a file says, and how many of its bytes that are: a last line that was not written whole does not count.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it is no journal, or one of another format.
-    """
-    whole, newline, _ = path.read_bytes().rpartition(b"\n")
-    return fold(entry for entry in _lines(whole) if "row" not in entry), len(whole) + len(newline)
-
-
-def _lines(data: bytes) -> Iterator[Json]:
-    """The lines behind the first, which is checked.
-
-    Raises:
-        ValueError: this is no journal of this format.
-    """
-    head, *lines = data.split(b"\n")
-    _root(_json(head))
-    for line in lines:
-        entry = _json(line)
-        if not isinstance(entry, dict):
-            raise ValueError("a line is no entry")
-        yield entry
-
-
-def _json(line: bytes) -> Any:
-    """A line's value.
-
-    Raises:
-        ValueError: it is no JSON.
-    """
-    try:
-        return json.loads(line)
-    except RecursionError as error:
-        raise ValueError("a line is nested too deeply") from error
-
-
-def _root(head: object) -> str:
-    if not isinstance(head, dict) or head.get("format") != FORMAT or not isinstance(head.get("root"), str):
-        raise ValueError(f"its format is not {FORMAT}")
-    return head["root"]
-
-
-def _look(path: Path) -> Found:
-    """What the first and the last line say.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is no journal.
-    """
-    with path.open("rb") as file:
-        root = _root(_json(file.readline()))
-        now = os.fstat(file.fileno())
-        file.seek(max(0, now.st_size - TAIL))
-        last, _, torn = file.read().rpartition(b"\n")
-    return Found(path.stem, root, now.st_mtime, _at_rest(last.rpartition(b"\n")[2]) if not torn else None)
-
-
-def _at_rest(line: bytes) -> AtRest | None:
-    try:
-        title, updated, completed, total = _json(line)["row"]
-        return AtRest(str(title), read_time(updated), int(completed), int(total))
-    except (ValueError, KeyError, TypeError):  # another entry, or the end of a long one
-        return None
 
 
 def _written_at(path: Path) -> float:

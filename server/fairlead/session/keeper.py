@@ -32,6 +32,12 @@ class Keeper:
         self._output_due: asyncio.TimerHandle | None = None
         self._again_due: asyncio.TimerHandle | None = None
 
+    def go_on(self, journal: Journal) -> None:
+        """A restored session is whole: from now on its changes go into its journal."""
+        self.journal = journal
+        journal.go_on(self._whole())
+        self.keep()
+
     def restore(self, told: int) -> None:
         """Goes on counting events where another process was at the most."""
         self._told = self._reserved = told

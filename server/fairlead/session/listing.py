@@ -8,7 +8,7 @@ from typing import Literal
 from fairlead.agent.context import is_ours
 from fairlead.agent.messages import Block, Message
 from fairlead.session.feedback import SAID
-from fairlead.session.journal import Found
+from fairlead.session.journal_reading import Found
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
 

@@ -1,6 +1,7 @@
 """All sessions of a server, by id."""
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -8,11 +9,14 @@ from pathlib import Path
 from fairlead.agent.events import RunFinished, RunStarted
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.host import Host, RequestRefused, WrongRequest
-from fairlead.session.journal import Found, Journal
+from fairlead.session.journal import Journal
+from fairlead.session.journal_reading import Found
 from fairlead.session.listing import Row, kept_row, resting_row, rows
 from fairlead.session.lock import Taken
 from fairlead.session.session import Session
 from fairlead.workspace.paths import Root
+
+log = logging.getLogger(__name__)
 
 TYPING = 0.03  # seconds
 LISTING = 0.05  # seconds in which changes of the list are one
@@ -136,18 +140,21 @@ class Sessions:
         """
         workspace = self._host.workspace()
         journal, state = self._host.journals.open(found)
+        session = self._add(found.id, state.title, workspace, self._host.journals.unkept(), state.told)
         try:
-            self._add(found.id, state.title, workspace, journal, state.told).restore(state)
-        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+            session.restore(state)
+        except Exception as error:  # whatever is wrong with one session, the others come back
             journal.close()  # and is left as it is
-            self._sessions.pop(found.id, None)
+            del self._sessions[found.id]
+            log.warning("a session cannot be restored", exc_info=True)
             raise ValueError(f"what it says does not fit together: {error!r}") from error
+        session.keeper.go_on(journal)
 
     def _pruned(self, resting: Sequence[Found]) -> list[Found]:
         """Those that are not too old and not too many; the others are gone for good."""
-        days, oldest = self._host.settings.sessions.keep_days, self._oldest
+        days = self._host.settings.sessions.keep_days
         latest = sorted(resting, key=lambda one: one.at_rest.updated if one.at_rest else 0.0, reverse=True)
-        kept = [one for one in latest[:MAX_RESTING] if days and one.at_rest and one.at_rest.updated >= oldest]
+        kept = [one for one in latest[:MAX_RESTING] if days and not self._is_old(one)]
         for one in latest:
             if one not in kept:
                 self._host.journals.remove(one)
@@ -156,17 +163,13 @@ class Sessions:
     def _forget_other_workspaces(self, others: Sequence[Found]) -> None:
         """Nobody may ever open those again. What is undecided stays as long as its folder is there."""
         for one in others:
-            if one.at_rest is not None:
-                old = one.at_rest.updated < self._oldest
-            else:
-                old = one.written < self._oldest and not Path(one.root).exists()
-            if old:
+            if self._is_old(one) and (one.at_rest is not None or not Path(one.root).exists()):
                 self._host.journals.remove(one)
 
-    @property
-    def _oldest(self) -> float:
-        """When the last run of a session at rest that is kept may have ended, in seconds since the epoch."""
-        return self._host.now() - self._host.settings.sessions.keep_days * 86_400
+    def _is_old(self, found: Found) -> bool:
+        """By its row and by its file: a damaged row is no reason to delete a session."""
+        latest = max(found.written, found.at_rest.updated if found.at_rest is not None else 0.0)
+        return latest < self._host.now() - self._host.settings.sessions.keep_days * 86_400
 
     async def delete(self, session_id: str) -> None:
         """Drops a session with its proposals and its journal. The person's files stay as they are.
@@ -221,7 +224,7 @@ class Sessions:
             except FileNotFoundError:
                 self._list_soon()  # another process has deleted it
             except (OSError, ValueError) as error:
-                raise RequestRefused(f"This task cannot be read any more: {error}") from error
+                raise RequestRefused(self._host.journals.reason(session_id, error)) from error
             del self._asleep[session_id]
         session = self._sessions.get(session_id)
         if session is None:

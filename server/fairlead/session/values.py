@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from itertools import groupby
 from operator import is_
+from types import NoneType
 from typing import Any, get_args
 
 from fairlead.agent.messages import Message
@@ -46,12 +47,26 @@ def read_phase(value: list[Any]) -> tuple[Phase, float]:
     return phase, read_time(updated)
 
 
+# of the blocks that Fairlead itself reads: what is in them; a result's text may stand with its call (entries.py)
+_BLOCKS: dict[str, dict[str, tuple[type, ...]]] = {
+    "text": {"text": (str,)},
+    "tool_use": {"id": (str,), "name": (str,), "input": (dict,)},
+    "tool_result": {"tool_use_id": (str,), "content": (str, NoneType)},
+}
+
+
 def read_message(value: Any) -> Message:
     blocks = value["content"]
-    good = isinstance(blocks, list) and all(isinstance(block, dict) and "type" in block for block in blocks)
+    good = isinstance(blocks, list) and bool(blocks) and all(map(_is_block, blocks))
     if value["role"] not in ("user", "assistant") or not good:
         raise ValueError("a message that is none")
     return value
+
+
+def _is_block(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return False
+    return all(isinstance(value.get(name), kinds) for name, kinds in _BLOCKS.get(value["type"], {}).items())
 
 
 def items_json(items: tuple[PlanItem, ...]) -> list[Any]:
@@ -148,7 +163,7 @@ def read_proposal(value: Json, texts: Texts) -> Proposal:
         base=base,
         current=current,
         proposed=proposed,
-        origins=Origins(_of_runs(value["lines"]), _of_runs(value["gaps"])),
+        origins=Origins(*(_of_runs(value[name], _most_lines(base, current, proposed)) for name in ("lines", "gaps"))),
         new_path=value["newPath"],
         made=_origin(value["made"]),
         decided=frozenset(value["decided"]),
@@ -212,5 +227,11 @@ def _runs(origins: tuple[Origin | None, ...]) -> list[list[Any]]:
     return [[len(list(group)), _origin_json(origin)] for origin, group in groupby(origins)]
 
 
-def _of_runs(runs: list[list[Any]]) -> tuple[Origin | None, ...]:
+def _most_lines(*texts: str | None) -> int:
+    return 1 + max(len(text or "") for text in texts)
+
+
+def _of_runs(runs: list[list[Any]], most: int) -> tuple[Origin | None, ...]:
+    if sum(max(0, count) for count, _ in runs) > most:  # else a damaged number would take all memory
+        raise ValueError("more lines than there are")
     return tuple(origin for count, value in runs for origin in [_origin(value)] * count)

@@ -1,0 +1,67 @@
+"""Whether a value is what its type says, all the way down: a damaged file must not pass for a session's state."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
+from functools import cache
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+# beyond these, JavaScript cannot tell a whole number from its neighbours
+MOST = 2**53
+
+Check = Callable[[Any], bool]
+
+
+def fits(kind: Any, value: Any) -> bool:
+    """Whether a value is of a type: of frozen dataclasses, their containers, texts and finite numbers."""
+    return _check(kind)(value)
+
+
+@cache
+def _check(kind: Any) -> Check:
+    origin, args = get_origin(kind), get_args(kind)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if isinstance(kind, type) and is_dataclass(kind):
+        fields = [(name, _check(hint)) for name, hint in get_type_hints(kind).items()]
+        return lambda value: isinstance(value, kind) and all(check(getattr(value, name)) for name, check in fields)
+    if origin is Literal:
+        return lambda value: value in args
+    if origin in (Union, UnionType):
+        any_of = [_check(one) for one in args]
+        return lambda value: any(check(value) for check in any_of)
+    if origin is tuple and args[-1] is not ...:
+        each = [_check(one) for one in args]
+        return lambda value: isinstance(value, tuple) and len(value) == len(each) and _all(each, value)
+    if origin in (tuple, frozenset):
+        member = _check(args[0])
+        return lambda value: isinstance(value, origin) and all(map(member, _distinct(value)))
+    if origin in (dict, Mapping):
+        key, one = _check(args[0]), _check(args[1])
+        return lambda value: isinstance(value, Mapping) and all(key(k) and one(v) for k, v in value.items())
+    raise TypeError(f"there is no check for {kind}")
+
+
+def _all(checks: Iterable[Check], values: Iterable[Any]) -> bool:
+    return all(check(value) for check, value in zip(checks, values, strict=True))
+
+
+def _distinct(values: Iterable[Any]) -> Iterable[Any]:
+    """Each object once: the lines of a file have few origins."""
+    return {id(value): value for value in values}.values()
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -MOST <= value <= MOST
+
+
+_PLAIN: dict[Any, Check] = {
+    Any: lambda _: True,
+    NoneType: lambda value: value is None,
+    bool: lambda value: isinstance(value, bool),
+    str: lambda value: isinstance(value, str),
+    bytes: lambda value: isinstance(value, bytes),
+    int: _is_whole,
+    float: lambda value: _is_whole(value) or (isinstance(value, float) and isfinite(value)),
+}

@@ -1,0 +1,197 @@
+"""docs/faults.md 65: whatever is wrong with one journal, the other sessions are there, and it is named and left."""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from fairlead.lsp import convert
+from fairlead.lsp.publish import Publisher
+from fairlead.models.choose import ModelChoice
+from fairlead.plan.history import history_page
+from fairlead.session.checked import fits
+from fairlead.session.events import SessionEvent
+from fairlead.session.host import Host, RequestRefused
+from fairlead.session.journal import Journals
+from fairlead.session.listing import transcript
+from fairlead.session.sessions import Sessions
+from fairlead.session.settings import Settings
+from fairlead.session.state import SessionState
+from fairlead.session.summary import record_page
+from fairlead.workspace.paths import Root
+from session.states import Change, changes, proposing, saying, states
+from tools.stand_ins import Documents, Person
+
+GOOD, BAD = "00000000900d", "000000000bad"
+INFINITY, HUGE = float("inf"), 10**400
+ODD: list[Any] = [
+    *(None, True, -1, 0, 0.5, 2**63, HUGE, 1e300, INFINITY, -INFINITY, float("nan"), 10**12),
+    *("", "x", "\ud800", "a\0b", "9" * 5000, [], {}, [[]], [None], {"a": 1}, [10**12, None], {"type": "text"}),
+]
+deep = json.loads("[" * 900 + "]" * 900)
+
+
+def no_model() -> ModelChoice:
+    raise AssertionError("no model plays here")
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The place of each value in a JSON value."""
+    yield place
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inside:
+        yield from places(one, (*place, key))
+
+
+def put(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
+    """The value with another one at a place."""
+    if not place:
+        return odd
+    key, *rest = place
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[key] = put(value[key], tuple(rest), odd)
+    return copy
+
+
+def cut(data: bytes, number: int) -> bytes:
+    return data[: number % (len(data) + 1)]
+
+
+def without_a_line(data: bytes, number: int) -> bytes:
+    lines = data.splitlines(keepends=True)
+    del lines[number % len(lines)]
+    return b"".join(lines)
+
+
+def with_another_byte(data: bytes, number: int) -> bytes:
+    at = number % len(data)
+    return data[:at] + bytes([number % 256]) + data[at + 1 :]
+
+
+def with_an_odd_value(data: bytes, number: int, odd: Any) -> bytes:
+    lines = [json.loads(line) for line in data.splitlines()]
+    found = [(at, place) for at, line in enumerate(lines) for place in places(line)]
+    at, place = found[number % len(found)]
+    lines[at] = put(lines[at], place, odd)
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+damages: st.SearchStrategy[Callable[[bytes, int], bytes]] = st.one_of(
+    st.sampled_from([*ODD, deep]).map(lambda odd: lambda data, number: with_an_odd_value(data, number, odd)),
+    st.sampled_from([cut, without_a_line, with_another_byte]),
+)
+
+
+def write(folder: Path, session_id: str, root: Path, made: list[Change]) -> Path:
+    """A journal as a server leaves it."""
+    journals = Journals(folder, warn=pytest.fail)
+    journal = journals.new(session_id, str(root))
+    for state in states(made):
+        journal.write(replace(state, updated=state.updated + time.time() - 100))
+    journal.close()
+    return folder / f"{session_id}.jsonl"
+
+
+def as_a_client_sees(session_id: str, root: Root) -> Callable[[SessionEvent], None]:
+    def sent(method: str, params: Any) -> None:
+        json.dumps(params).encode()
+
+    return Publisher(session_id, root, sent, lambda: None, 0)
+
+
+async def shown(folder: Path, workspace: Path, *, wakes: bool) -> tuple[set[str], list[str]]:
+    """The sessions that the next server lists and opens, and what the user is told."""
+    told: list[str] = []
+    root = Root(workspace)
+    journals = Journals(folder, told.append)
+    host = Host(Documents(), Person("reject"), no_model, Settings(), journals=journals, root=root, wakes=wakes)
+    sessions = Sessions(host, lambda session_id, _: as_a_client_sees(session_id, root), lambda _: None)
+    sessions.restore()
+    rows = sessions.rows()
+    json.dumps(convert.sessions(rows)).encode()
+    opened: set[str] = set()
+    for row in rows:
+        try:
+            session = sessions.get(row.id)
+        except RequestRefused as error:
+            told.append(str(error))
+            continue
+        json.dumps(convert.transcript(transcript(session.history.messages))).encode()
+        json.dumps([record_page(session.snapshot(), root), history_page(session.title, session.plan.history)]).encode()
+        opened.add(row.id)
+    await sessions.close()
+    sessions.keep()
+    for session in sessions:
+        session.keeper.journal.close()
+    return opened, told
+
+
+@settings(max_examples=150)
+@given(st.lists(changes, min_size=1, max_size=8), damages, st.integers(0, 10**6), st.booleans())
+@example([proposing("/ws/a.txt", "x")], lambda data, _: data + b'{"at":Infinity}\n', 0, True)
+@example([proposing("/ws/a.txt", "x")], lambda data, _: data + b'{"told":1e999}\n', 0, True)
+@example([saying("x")], lambda data, _: data + b'{"row":["t",1.0,Infinity,0]}\n', 0, True)
+@example([saying("x")], lambda data, _: data + b'{"at":1.0,"messages":[0,[{"role":"user","content":[]}]]}\n', 0, False)
+@example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b'"lines":[[1', b'"lines":[[1e9'), 0, True)
+@example([saying("x")], lambda data, _: data + b"[" * 100_000 + b"\n", 0, True)
+def test_fault_65_a_damaged_journal_hides_no_other_session(
+    made: list[Change], damage: Callable[[bytes, int], bytes], number: int, wakes: bool
+) -> None:
+    """docs/faults.md 65: the others are listed and open; the damaged one does too, or it is named with its file and
+    what to do, and not a byte of that changes."""
+    with TemporaryDirectory() as place:
+        folder, workspace = Path(place, "sessions"), Path(place, "ws")
+        workspace.mkdir()
+        write(folder, GOOD, workspace, [saying("good"), proposing(f"{workspace}/good.txt", "text")])
+        bad = write(folder, BAD, workspace, made)
+        damaged = damage(bad.read_bytes(), number)
+        bad.write_bytes(damaged)
+        now = time.time()
+        os.utime(bad, (now, now + 100 * (number % 3 - 1)))  # read before the other one, and after it
+        opened, told = asyncio.run(shown(folder, workspace, wakes=wakes))
+        assert GOOD in opened
+        if BAD in opened or (not told and not _is_mine(damaged, workspace)):
+            return
+        assert len(told) == 1
+        assert BAD in told[0] and str(bad) in told[0] and "move the file away" in told[0]
+        assert bad.read_bytes() == damaged
+
+
+def _is_mine(data: bytes, workspace: Path) -> bool:
+    """Whether a journal says that it is of this workspace; one of another is not listed here."""
+    head = json.loads(data.split(b"\n")[0])
+    return head["root"] == str(workspace)
+
+
+@pytest.mark.parametrize("what", ["a folder", "a pipe", "a device"])
+def test_fault_65_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path, what: str) -> None:
+    """docs/faults.md 65: it hides no session either."""
+    folder, workspace = tmp_path / "sessions", tmp_path / "ws"
+    workspace.mkdir()
+    write(folder, GOOD, workspace, [saying("good")])
+    odd = folder / f"{BAD}.jsonl"
+    match what:
+        case "a folder":
+            odd.mkdir()
+        case "a pipe":
+            os.mkfifo(odd)
+        case _:
+            odd.symlink_to("/dev/zero")
+    opened, told = asyncio.run(shown(folder, workspace, wakes=True))
+    assert opened == {GOOD}
+    assert [BAD in one for one in told] == [True]
+
+
+@given(st.lists(changes, max_size=8))
+def test_every_state_that_is_written_fits_its_type(made: list[Change]) -> None:
+    """The counterpart: no session that Fairlead itself wrote is refused."""
+    assert all(fits(SessionState, state) for state in states(made))
