@@ -1,13 +1,18 @@
 // Applies the edits that the person accepted, and saves the files that were clean before (docs/protocol.md, Saving).
 
 import * as vscode from "vscode";
-import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
+import type { ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
+import { changedOnDisk } from "./digests";
+import type { ApplyEditParams } from "./protocol";
 
 type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
 
 /** Applies one workspace edit; `applied: false` always says why. What was done before a failure stays done. */
-export async function applyEdit(params: ApplyWorkspaceEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
+export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
   const changes = params.edit.documentChanges ?? [];
+  const changed = await changedOnDisk(params);
+  if (changed !== undefined) return refused(changed);
+  // nothing may be awaited from here on: VS Code gets the edit with the versions of the documents that were checked
   for (const change of changes) {
     const reason = obstacle(change);
     if (reason !== undefined) return refused(reason);
@@ -54,7 +59,8 @@ function obstacle(change: Change): string | undefined {
   if (!document) return undefined;
   if (!("kind" in change)) {
     const version = change.textDocument.version;
-    return version !== null && document.version !== version ? `${baseName(uri)} is being changed. Try again.` : undefined;
+    const isUnknown = version === null ? document.isDirty : document.version !== version;
+    return isUnknown ? `${baseName(uri)} is being changed. Try again.` : undefined;
   }
   if (change.kind === "delete" && document.isDirty) {
     return `${baseName(uri)} has unsaved changes that would be lost with it. Save or revert it, then accept again.`;

@@ -1,6 +1,8 @@
 // The wire, as the server speaks it: names and shapes of docs/protocol.md. Mirrors server/fairlead/lsp/protocol.py; the
 // goldens in tests/goldens are read by the tests of both.
 
+import type { ApplyWorkspaceEditParams } from "vscode-languageclient/node";
+
 export const method = {
   createSession: "agent/sessions/create",
   listSessions: "agent/sessions/list",
@@ -266,6 +268,11 @@ export type AgentEvent =
   | UsageEvent
   | (EventOf<"room_made"> & { readonly text: string })
   | (EventOf<"run_finished"> & { readonly stopReason: string });
+
+export interface ApplyEditParams extends ApplyWorkspaceEditParams {
+  /** By URI, the SHA-256 of the bytes that a file has on disk if nothing in it is unsaved. */
+  readonly digests?: Readonly<Record<string, string>>;
+}
 
 export interface ApproveParams {
   readonly sessionId: string;

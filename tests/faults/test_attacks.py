@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.client import Client
+from support.client import Client, Json
 from support.fake_api import Call, FakeApi, Text, Turn
 
 Replay = Callable[..., dict[str, Any]]
@@ -35,8 +35,13 @@ async def test_accepts_follow_each_other_before_the_editor_tells_of_the_first(
     (workspace / "a").write_text("".join(lines))
     lines[2], lines[9], lines[16] = "two\nand more\n", "nine\n", "sixteen\n"
     settings = replay({"calls": [write("a", "".join(lines))]}, {"text": "."}, {"calls": [{"read_file": {"path": "a"}}]})
-    answers = {"workspace/applyEdit": lambda _: {"applied": True}}
-    async with Client(workspace, settings={**settings, "loop": {"maxRounds": 2}}, answers=answers) as client:
+
+    def apply(params: Json) -> Json:
+        asyncio.get_running_loop().call_soon(client.apply_edit, params)  # right after the answer
+        return {"applied": True}
+
+    async with Client(workspace, settings={**settings, "loop": {"maxRounds": 2}}) as client:
+        client.answers["workspace/applyEdit"] = apply
         if opened:
             client.open(workspace / "a")
         session = (await client.run())["sessionId"]

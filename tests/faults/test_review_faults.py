@@ -1,5 +1,6 @@
-"""docs/faults.md 8, 10 and 11 through the server process: what an editor and a disk do in the midst of an accept."""
+"""docs/faults.md 8, 10, 11, 67 to 69: what an editor, a disk and another program do in the midst of an accept."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable
@@ -8,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from support.client import Client, Json, Refuse
+from fairlead.lsp.apply import apply_workspace_edit
+from fairlead.lsp.documents import Documents
+from fairlead.lsp.editor import LspEditor
+from fairlead.workspace.editor import FileEdit
+from protocol.golden import Line
+from support.client import EDITOR, Client, Json, Refuse, WireError
 
 Replay = Callable[..., dict[str, Any]]
 
@@ -281,3 +287,164 @@ async def test_fault_10_an_undo_that_the_editor_does_half_way(workspace: Path, r
         assert [await back("redo"), await back("redo")] == [{"b": "applied"}, {"a": "applied"}]
         assert [(workspace / name).read_text() for name in "ab"] == ["2\n", "2\n"]
         assert client.last("agent/edits")["files"] == []
+
+
+@pytest.mark.parametrize("checks", [True, False])
+@pytest.mark.parametrize("where", ["elsewhere", "in the hunk"])
+async def test_fault_67_another_program_writes_a_closed_file_before_the_editor_does(
+    workspace: Path, replay: Replay, checks: bool, where: str
+) -> None:
+    """docs/faults.md 67: the other program's lines stay; what is accepted is put where it belongs, or is a conflict."""
+    file = workspace / "a"
+    file.write_text(LINES)
+    pulled = f"pulled\n{LINES}" if where == "elsewhere" else LINES.replace("line 5", "pulled 5")
+    capabilities = EDITOR if checks else {**EDITOR, "experimental": {"agent": {"approvals": True}}}
+    settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
+    async with Client(workspace, settings=settings, capabilities=capabilities) as client:
+
+        def apply(params: Json) -> Json:
+            file.write_text(pulled)
+            client.answers["workspace/applyEdit"] = client.apply_edit
+            return client.apply_edit(params)
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        outcome, _ = (await accept(client, session))["a"]
+        if not checks:  # the server writes the file itself, so that no editor comes between
+            assert (outcome, file.read_text()) == ("applied", LINES.replace("line 5", "LINE 5"))
+            assert client.all("workspace/applyEdit") == []
+        elif where == "elsewhere":
+            assert (outcome, file.read_text()) == ("applied", pulled.replace("line 5", "LINE 5"))
+        else:
+            assert (outcome, file.read_text()) == ("conflict", pulled)
+            assert client.last("agent/edits")["files"][0]["state"] == "conflict"
+
+
+@pytest.mark.parametrize("kind", ["edit", "delete", "rename", "undo"])
+async def test_fault_67_nothing_is_changed_where_one_file_of_several_was_written(
+    workspace: Path, replay: Replay, kind: str
+) -> None:
+    """docs/faults.md 67: the terminal's client changes all files or none, whatever would be done to the one."""
+    for name in "ab":
+        (workspace / name).write_text(LINES)
+    calls = {
+        "delete": {"delete_file": {"path": "b"}},
+        "rename": {"rename_file": {"path": "b", "new_path": "c"}},
+    }
+    edits = [edit("a", "line 5\n", "LINE 5\n"), calls.get(kind) or edit("b", "line 5\n", "LINE 5\n")]
+    async with Client(workspace, settings=replay({"calls": edits}, {"text": "."})) as client:
+        client.answers["workspace/applyEdit"] = apply_workspace_edit
+        session = (await client.run())["sessionId"]
+        if kind == "undo":
+            await accept(client, session)
+        before, answers = (workspace / "a").read_text(), []
+
+        def apply(params: Json) -> Json:
+            (workspace / "b").write_text("pulled\n")
+            answers.append((apply_workspace_edit(params), (workspace / "a").read_text()))
+            client.answers["workspace/applyEdit"] = apply_workspace_edit
+            return answers[0][0]
+
+        client.answers["workspace/applyEdit"] = apply
+        if kind == "undo":
+            error = await client.error("agent/edits/undo", {"sessionId": session})
+            assert "b changed at the same moment" in error.message
+        else:
+            outcomes = await accept(client, session)
+            left = "applied" if kind == "rename" else "conflict"
+            assert {name: outcome for name, (outcome, _) in outcomes.items()} == {"a": "applied", "b": left}
+        assert answers == [({"applied": False, "failureReason": "b changed at the same moment."}, before)]
+        assert (workspace / ("c" if kind == "rename" else "b")).read_text() == "pulled\n"
+
+
+@pytest.mark.parametrize("opened", [True, False])
+async def test_fault_68_an_editor_that_says_yes_and_does_nothing(workspace: Path, replay: Replay, opened: bool) -> None:
+    """docs/faults.md 68: it is asked once, the change is still proposed, and a later accept of it works."""
+    file = workspace / "a"
+    file.write_text(LINES)
+    settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        uri = client.open(file) if opened else file.as_uri()
+        client.answers["workspace/applyEdit"] = lambda _: {"applied": True}
+        session = (await client.run())["sessionId"]
+        outcome, message = (await accept(client, session))["a"]
+        assert (outcome, "a is as it was" in message) == ("failed", True)
+        assert len(client.all("workspace/applyEdit")) == 1
+        client.answers["workspace/applyEdit"] = client.apply_edit
+        assert await accept(client, session) == {"a": ("applied", "")}
+        text = client.buffers[uri][0] if opened else file.read_text()
+        assert text == LINES.replace("line 5", "LINE 5")
+
+
+async def test_fault_68_an_editor_that_says_yes_and_changes_other_lines(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 68: an editor that ignores versions loses a line: that is said, and nothing is put on top."""
+    file = workspace / "a"
+    file.write_text(LINES)
+    settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        uri = client.open(file)
+
+        def apply(params: Json) -> Json:
+            client.type(file, f"typed\n{LINES}")
+            [change] = params["edit"]["documentChanges"]
+            change["textDocument"]["version"] = client.buffers[uri][1]
+            return client.apply_edit(params)
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        outcome, message = (await accept(client, session))["a"]
+        assert (outcome, "something else with a" in message) == ("failed", True)
+        assert len(client.all("workspace/applyEdit")) == 1
+        assert client.buffers[uri][0] == f"typed\n{LINES}".replace("line 4", "LINE 5")
+        assert [Path(left["uri"]).name for left in client.last("agent/edits")["files"]] == ["a"]
+
+
+async def test_fault_68_a_formatter_that_runs_with_the_save(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 68: what it makes of the accepted lines before the editor answers is the user's own change."""
+    file = workspace / "a"
+    file.write_text(LINES)
+    settings = replay({"calls": [edit("a", "line 5\n", "LINE   5\n")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        uri = client.open(file)
+
+        def apply(params: Json) -> Json:
+            answer = client.apply_edit(params)
+            client.type(file, client.buffers[uri][0].replace("LINE   5", "LINE 5"))
+            return answer
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        assert await accept(client, session) == {"a": ("applied", "")}
+        assert client.buffers[uri][0] == LINES.replace("line 5", "LINE 5")
+
+
+async def test_fault_69_an_editor_that_never_answers_holds_nothing_up(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 69: a cancelled accept has accepted nothing, and the session takes decisions again at once."""
+    file = workspace / "a"
+    file.write_text(LINES)
+    settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        client.answers["workspace/applyEdit"] = lambda _: asyncio.Event().wait()
+        session = (await client.run())["sessionId"]
+        number, accepting = client.begin("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        await client.until(lambda: client.all("workspace/applyEdit"))
+        client.notify("$/cancelRequest", {"id": number})
+        with pytest.raises(WireError) as refused:
+            await accepting
+        assert refused.value.code == -32800
+        assert file.read_text() == LINES
+        client.answers["workspace/applyEdit"] = client.apply_edit
+        assert await accept(client, session) == {"a": ("applied", "")}
+
+
+async def test_fault_69_an_editor_has_a_time_limit() -> None:
+    """docs/faults.md 69: what is not answered in time is withdrawn, and is no yes."""
+
+    class Silent(Line):
+        async def request(self, method: str, params: Json) -> None:
+            await asyncio.Event().wait()
+
+    editor = LspEditor(Silent().protocol, Documents(), answer_seconds=0.01)
+    editor.abilities.apply_edit = editor.abilities.document_changes = True
+    applied = await editor.apply("Accept a", [FileEdit(Path("/a"), "1\n", "2\n")])
+    assert (applied.ok, applied.silent, "did not answer" in applied.reason) == (False, True, True)

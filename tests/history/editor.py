@@ -13,6 +13,7 @@ import stat
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from urllib.parse import unquote_to_bytes
@@ -144,12 +145,21 @@ class Editor(Client):
 
     def apply_edit(self, params: Json) -> Json:
         try:
+            self._check_digests(params["digests"])
             for change in params["edit"]["documentChanges"]:
                 self._operations[change.get("kind", "edit")](change)
         except Fault as fault:
             self.faults.append(str(fault))
             return {"applied": False, "failureReason": str(fault)}
         return {"applied": True}
+
+    def _check_digests(self, digests: Json) -> None:
+        """Nobody else writes here: what an edit is made for is what the disk says, but of what is unsaved."""
+        for uri, digest in digests.items():
+            path = self.path(uri)
+            held = self.files.get(path)
+            if (held is None or not held.dirty) and sha256(read(path) or b"").hexdigest() != digest:
+                raise Fault(f"{path.name}: an edit for other bytes than the file has")
 
     @property
     def _operations(self) -> dict[str, Callable[[Json], None]]:

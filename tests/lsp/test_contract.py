@@ -193,7 +193,7 @@ async def test_a_plain_client_works_with_commands_alone(workspace: Path, replay:
 
 
 async def test_fault_47_a_client_that_announces_nothing(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 47: the run works; what must be asked is not done; accepting says what this editor cannot."""
+    """docs/faults.md 47: the run works, what must be asked is not done, and an accept changes closed files only."""
     (workspace / "a").write_text("1\n")
     command = {"bash": {"command": "touch made", "unsandboxed": True}}
     settings = replay({"calls": [edit("a", "1", "2"), command]}, {"text": "End."})
@@ -203,10 +203,15 @@ async def test_fault_47_a_client_that_announces_nothing(workspace: Path, replay:
         assert "did not allow" in client.events("tool_finished")[1]["text"]
         assert client.all("$/progress") == []
         target = {"sessionId": result["sessionId"], "target": {"all": True}}
+        uri = client.open(workspace / "a")
         review = await client.request("agent/edits/accept", target)
         assert review["outcomes"][0]["outcome"] == "failed"
         assert "cannot apply edits" in review["outcomes"][0]["message"]
         assert len(review["edits"]["files"]) == 1
+        client.close(uri)
+        review = await client.request("agent/edits/accept", target)
+        assert [one["outcome"] for one in review["outcomes"]] == ["applied"]
+        assert (workspace / "a").read_text() == "2\n"
     assert [entry.name for entry in workspace.iterdir()] == ["a"]
 
 

@@ -19,7 +19,7 @@ async def test_fault_14_a_file_becomes_a_folder_and_again_a_file(workspace: Path
     ]
 
     def editor(params: dict[str, Any]) -> dict[str, Any]:
-        return apply_workspace_edit(params["edit"])
+        return apply_workspace_edit(params)
 
     answers = {"workspace/applyEdit": editor}
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."}), answers=answers) as client:

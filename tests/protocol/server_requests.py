@@ -1,5 +1,7 @@
 """The goldens of what the server asks, and of the client's answers, which stand here as JSON."""
 
+import hashlib
+
 from lsprotocol import types
 
 from fairlead.lsp import protocol as wire
@@ -92,18 +94,19 @@ async def approvals() -> list[Golden]:
 
 
 async def apply_edit() -> Golden:
-    """An open file (a version, columns in UTF-16), a closed one, a new one, a deleted and a renamed one."""
+    """An open file (a version, columns in UTF-16), a closed one (a digest), a new, a deleted and a renamed one."""
     line = Line({"applied": True})
     documents = Documents()
     editor = LspEditor(line.protocol, documents)
     able = editor.abilities
-    able.apply_edit = able.document_changes = True
+    able.apply_edit = able.document_changes = able.checks_edits = True
     able.file_operations = list(types.ResourceOperationKind)
     base, proposed = "a\n👋 Bye", "a\n👋 再見"
     documents.opened(f"{FOLDER.as_uri()}/open.txt", base, 7)
+    digest = hashlib.sha256(b"a\r\n").hexdigest()
     edits = [
         FileEdit(FOLDER / "open.txt", base, proposed, 7),
-        FileEdit(FOLDER / "closed.txt", "a\r\n", "b\r\n"),
+        FileEdit(FOLDER / "closed.txt", "a\r\n", "b\r\n", digest=digest),
         FileEdit(FOLDER / "新.md", None, "# 問候\n"),
         FileEdit(FOLDER / "alt.txt", "alt\n", None),
         FileEdit(FOLDER / "a.py", "a = 1\n", "b = 1\n", new_path=FOLDER / "lib/b.py"),

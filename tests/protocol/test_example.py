@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fairlead.lsp.apply import apply_workspace_edit
 from protocol.page import Page, blocks
 from support.client import Client
 
@@ -52,7 +53,10 @@ async def _play(session: str, spellings: dict[str, str]) -> None:
             if real_session:
                 spellings[SHOWN_SESSION] = real_session[1]
             expected = json.loads(text)
-            assert _like_shown(json.loads(body), expected, spellings) == expected
+            message = json.loads(body)
+            if message.get("method") == "workspace/applyEdit":
+                assert apply_workspace_edit(message["params"]) == {"applied": True}
+            assert _like_shown(message, expected, spellings) == expected
         assert await server.wait() == 0
     finally:
         if server.returncode is None:

@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -28,7 +29,7 @@ EDITOR: Json = {
         "didChangeConfiguration": {"dynamicRegistration": True},
     },
     "window": {"workDoneProgress": True, "showMessage": {}},
-    "experimental": {"agent": {"approvals": True}},
+    "experimental": {"agent": {"approvals": True, "checksEdits": True}},
 }
 NOTHING: Json = {}
 
@@ -218,7 +219,11 @@ class Client:
         return self.buffers.pop(uri)[0]
 
     def apply_edit(self, params: Json) -> Json:
-        """Applies as an editor does: open buffers change and are told of, closed files are written."""
+        """Applies as an editor does: open buffers change and are told of, closed files are checked and written."""
+        for uri, digest in params.get("digests", {}).items():
+            path = uri_path(uri)
+            if uri not in self.buffers and (not path.exists() or sha256(path.read_bytes()).hexdigest() != digest):
+                return {"applied": False, "failureReason": f"{path.name} changed on disk."}
         for change in params["edit"]["documentChanges"]:
             if change.get("kind") in ("delete", "rename"):
                 refused = self._remove(change)

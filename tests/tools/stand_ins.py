@@ -57,6 +57,10 @@ class Person:
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         return options[0] if options else None
 
+    @property
+    def checks_edits(self) -> bool:
+        return True
+
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(False, "nobody edits here")
 

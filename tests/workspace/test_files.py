@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from fairlead.agent.errors import ToolError
-from fairlead.edits import changeset as cs
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
 from tools.stand_ins import Documents
@@ -33,16 +32,6 @@ def path(workspace: Path) -> Path:
 
 def propose(files: Files, path: Path, text: str) -> None:
     files.propose(path, text, "1", "call")
-
-
-def accept(files: Files, path: Path) -> str:
-    """The editor applied the proposal; a closed file is not saved yet."""
-    proposal = files.proposal(path)
-    assert proposal is not None
-    done = cs.accepted(proposal, cs.acceptable(proposal, None, over_mine=False))
-    files.changes = cs.accept(files.changes, proposal, done)
-    files.person.hold(path, proposal.current, done.current)
-    return done.current or ""
 
 
 def test_the_proposal_then_the_buffer_then_the_disk(files: Files, documents: Documents, path: Path) -> None:
@@ -73,63 +62,6 @@ def test_a_buffer_of_a_binary_file_is_its_text(files: Files, documents: Document
         files.read(path)
     documents.type(path, "text\n")
     assert files.read(path) == "text\n"
-
-
-def test_what_an_accept_put_there_counts_until_the_disk_or_the_editor_says_more(files: Files, path: Path) -> None:
-    """The editor has applied it but not saved it: an old disk is no revert."""
-    propose(files, path, "accepted\n")
-    accept(files, path)
-    assert files.proposal(path) is None
-    assert (files.read(path), path.read_text()) == ("accepted\n", "disk\n")
-    propose(files, path, "more\n")
-    proposal = files.proposal(path)
-    assert proposal is not None
-    assert (proposal.base, proposal.in_conflict) == ("accepted\n", False)
-    path.write_text("changed on disk\n")
-    assert files.current(path) == "changed on disk\n"
-    files.observe(path)
-    proposal = files.proposal(path)
-    assert proposal is not None
-    assert proposal.in_conflict
-
-
-def test_what_the_editor_tells_is_newer_than_what_it_applied(files: Files, documents: Documents, path: Path) -> None:
-    """An opened document is the truth from then on, also after it was closed again."""
-    propose(files, path, "accepted\n")
-    accept(files, path)
-    documents.type(path, "undone\n")
-    assert files.current(path) == "undone\n"
-    documents.close(path)
-    assert files.current(path) == "disk\n"
-
-
-def test_a_release_lets_the_disk_speak_again(files: Files, path: Path) -> None:
-    """As after a save."""
-    propose(files, path, "accepted\n")
-    accept(files, path)
-    files.person.release(path)
-    assert files.current(path) == "disk\n"
-
-
-def test_an_editor_may_tell_of_its_own_edit_later(files: Files, documents: Documents, path: Path) -> None:
-    """Until then the buffer that it told of before is an old one; what it tells then counts."""
-    documents.type(path, "typed\n")
-    propose(files, path, "accepted\n")
-    accept(files, path)
-    assert files.current(path) == "accepted\n"
-    documents.type(path, "accepted and typed on\n")
-    assert files.current(path) == "accepted and typed on\n"
-
-
-def test_what_was_told_before_the_answer_is_not_held_up(files: Files, documents: Documents, path: Path) -> None:
-    """The editor has told of the edit, and of what the person typed behind it, before it answered."""
-    documents.type(path, "accepted and typed on\n")
-    files.person.hold(path, "disk\n", "accepted\n")
-    assert files.current(path) == "accepted and typed on\n"
-    path.with_name("b").write_bytes(b"\0")
-    files.person.hold(path.with_name("b"), None, "accepted\n")
-    with pytest.raises(ToolError):
-        files.current(path.with_name("b"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
@@ -205,7 +137,7 @@ def test_versions_tell_what_changed_since(files: Files, path: Path, workspace: P
     files.read(path)
     files.observe_all()
     assert not files.changed_since(seen, None)
-    accept(files, other)
+    files.changes = files.changes.without(str(other))
     assert files.changed_since(seen, [other])
 
 

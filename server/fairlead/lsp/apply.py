@@ -1,5 +1,6 @@
 """Applies a workspace edit to files on disk, as an editor without open buffers does: all of it, or nothing."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ from fairlead.workspace.write import FileChange, write_files
 Json = dict[str, Any]
 
 
-def apply_workspace_edit(edit: Json, encoding: str = "utf-16") -> Json:
-    """An `ApplyWorkspaceEditResult`: `applied`, and `failureReason` where it is false and nothing was changed."""
+def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
+    """An `ApplyWorkspaceEditResult`: `applied`, and `failureReason` where it is false and nothing was changed.
+
+    A file that has a digest in `params` is changed only if its bytes have it (docs/protocol.md, Standard LSP).
+    """
     try:
-        write_files(_plan(edit, encoding))
+        write_files(_plan(params, encoding))
     except ToolError as error:
         return {"applied": False, "failureReason": str(error)}
     except OSError as error:
@@ -24,8 +28,9 @@ def apply_workspace_edit(edit: Json, encoding: str = "utf-16") -> Json:
     return {"applied": True}
 
 
-def _plan(edit: Json, encoding: str) -> list[FileChange]:
+def _plan(params: Json, encoding: str) -> list[FileChange]:
     """What each file will say once the operations were done one after the other; reads, writes nothing."""
+    digests = {_path(uri): digest for uri, digest in params.get("digests", {}).items()}
     before: dict[Path, bytes | None] = {}
     after: dict[Path, bytes | None] = {}
     modes: dict[Path, int] = {}
@@ -33,6 +38,8 @@ def _plan(edit: Json, encoding: str) -> list[FileChange]:
     def now(path: Path) -> bytes | None:
         if path not in after:
             before[path] = after[path] = read_bytes(path)
+            if path in digests and digests[path] != hashlib.sha256(before[path] or b"").hexdigest():
+                raise ToolError(f"{path.name} changed at the same moment.")
         return after[path]
 
     def there(path: Path) -> bytes:
@@ -45,7 +52,7 @@ def _plan(edit: Json, encoding: str) -> list[FileChange]:
         if now(path) is not None:
             raise ToolError(f"{path.name} exists already.")
 
-    for change in edit["documentChanges"]:
+    for change in params["edit"]["documentChanges"]:
         match change.get("kind"):
             case "create":
                 path = _path(change["uri"])

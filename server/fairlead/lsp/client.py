@@ -29,7 +29,7 @@ CAPABILITIES: Json = {
         "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
     },
     "general": {"positionEncodings": ["utf-16"]},
-    "experimental": {"agent": {"approvals": True}},
+    "experimental": {"agent": {"approvals": True, "checksEdits": True}},
 }
 
 
@@ -183,7 +183,7 @@ class AgentClient:
         answer: Json = {"jsonrpc": "2.0", "id": msg_id}
         match method:
             case "workspace/applyEdit":
-                answer["result"] = apply_workspace_edit(params["edit"])
+                answer["result"] = apply_workspace_edit(params)
             case wire.APPROVE:
                 answer["result"] = await self._approve(params)
             case _:

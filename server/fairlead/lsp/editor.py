@@ -1,5 +1,6 @@
 """The Editor port over LSP: edits through workspace/applyEdit, questions to the person."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Any, cast
@@ -16,7 +17,14 @@ from fairlead.workspace.editor import Applied, ApprovalOption, ApprovalRequest, 
 
 log = logging.getLogger(__name__)
 
+# an editor may ask the user first, and save with formatters
+ANSWER_SECONDS = 120.0
+
 OPTIONS: tuple[ApprovalOption, ...] = ("allow_once", "allow_session", "reject")
+SILENT = (
+    "The editor did not answer within {seconds:.0f} s, so nothing counts as accepted. What it still does later counts "
+    "as your own change."
+)
 ACTIONS: dict[str, ApprovalOption] = {
     wire.ALLOW_ONCE: "allow_once",
     wire.ALLOW_SESSION: "allow_session",
@@ -45,18 +53,27 @@ class ClientAbilities:
         self.sessions = isinstance(agent, dict) and agent.get("sessions") is True
         self.approvals = isinstance(agent, dict) and agent.get("approvals") is True
         self.editor = isinstance(agent, dict) and agent.get("editor") is True
+        self.checks_edits = isinstance(agent, dict) and agent.get("checksEdits") is True
 
 
 class LspEditor:
-    """The person's editor at the other end of the wire."""
+    """The person's editor at the other end of the wire. `answer_seconds`: how long it may take to apply an edit."""
 
-    def __init__(self, protocol: AgentProtocol, documents: Documents) -> None:
+    def __init__(self, protocol: AgentProtocol, documents: Documents, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._protocol = protocol
         self._documents = documents
+        self._answer_seconds = answer_seconds
         self.abilities = ClientAbilities()
 
+    @property
+    def checks_edits(self) -> bool:
+        return self.abilities.checks_edits
+
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
-        """One workspace edit (LSP 3.18, `workspace/applyEdit`); versioned where a document is open."""
+        """One workspace edit (LSP 3.18, `workspace/applyEdit`); versioned where a document is open.
+
+        A client that checks edits gets the digest of each file beside it.
+        """
         able = self.abilities
         missing = self._missing(edits)
         if not able.apply_edit:
@@ -64,10 +81,16 @@ class LspEditor:
         if missing:
             return Applied(False, f"This editor cannot {missing} files through a workspace edit.")
         change = self._document_changes(edits) if able.document_changes else self._plain_changes(edits)
+        params: dict[str, Any] = {"label": label, "edit": change}
+        if able.checks_edits:
+            params["digests"] = {self._documents.uri(edit.path): edit.digest for edit in edits if edit.digest}
         try:
-            answer = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, {"label": label, "edit": change})
+            async with asyncio.timeout(self._answer_seconds):
+                answer = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params)
         except RequestError as error:
             return Applied(False, f"The editor refused the edit: {error}")
+        except TimeoutError:
+            return Applied(False, SILENT.format(seconds=self._answer_seconds), silent=True)
         if isinstance(answer, dict) and answer.get("applied") is True:
             return Applied(True)
         reason = answer.get("failureReason") if isinstance(answer, dict) else None

@@ -1,29 +1,46 @@
-"""Carrying decisions out in the person's files: through the editor, or by Fairlead where an editor would not keep all.
+"""Making accepted edits in the user's files: through the editor, or by Fairlead itself.
 
-What is done is what the files say afterwards; an editor's answer alone only counts where it is a yes.
+Nobody changes text that nobody has seen: an editor gets the version or the digest of what an edit is made for, a closed
+file of an editor that does not check digests is written by Fairlead over exactly the bytes that it expects, and an
+editor's yes counts once the files agree.
 """
 
+import asyncio
 import contextlib
+import hashlib
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
+from fairlead.edits.merge import MergeConflict, merged
 from fairlead.session.session import Session
-from fairlead.workspace.disk import BOM, DiskText, read_bytes
+from fairlead.workspace.disk import BOM, DiskText
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.write import FileChange, write_files
 
 OWN_WRITE = "Written by Fairlead itself: an editor would not keep {what} as it is."
 BYTES = "Written by Fairlead itself, byte for byte."
+CHANGED = "{name} changed at the same moment."
+NOTHING = "The editor says that it changed {name}, but {name} is as it was. The change is still proposed."
+OTHERWISE = (
+    "The editor did something else with {name} than what you accepted. Look at {name}, and use the editor's own undo "
+    "where lines are missing. The change is still proposed."
+)
+
+# how long an editor may take to tell of what it says it did, and how often to look, in seconds
+TELLING = 2.0
+LOOK = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What came of one edit: done or not, and what a person should know of it."""
+    """What came of one edit: done or not, and what a person should know of it. `again`: another try may succeed."""
 
     done: bool
     message: str = ""
+    again: bool = True
 
 
 async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> list[Carried]:
@@ -33,32 +50,116 @@ async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> 
     """
     own = [edit for edit in edits if _is_own(session, edit)]
     shared = [edit for edit in edits if edit not in own]
-    results: dict[int, Carried] = {}
-    reason = ""
-    if shared:
-        applied = await session.editor.apply(label, [_marked(session, edit) for edit in shared])
-        reason = "" if applied.ok else applied.reason or "The editor did not apply the edit."
-        for edit in shared:
-            # an editor may fail half-way without undoing what it did, so each file is looked at
-            done = applied.ok or _says(session, edit)
-            results[id(edit)] = Carried(done, "" if done else reason)
-            if done:
-                _hold(session, edit)
-                results[id(edit)] = _permitted(edit)
-    for edit in own:
-        results[id(edit)] = Carried(False, reason) if reason else _write(session, edit)
+    results = dict(zip(map(id, shared), await _by_editor(session, label, shared), strict=True))
+    failed = next((result for result in results.values() if not result.done), None)
+    for edit in sorted(own, key=lambda edit: edit.new is not None):  # what is new may take a deleted file's place
+        results[id(edit)] = failed or _write(session, edit)
     return [results[id(edit)] for edit in edits]
 
 
 def _is_own(session: Session, edit: FileEdit) -> bool:
     if edit.data is not None or _only_permissions(edit):
         return True
+    person = session.files.person
+    if not session.editor.checks_edits and person.buffer(edit.path) is None:
+        return True  # it would not see that another program has written the file meanwhile
     if edit.new is None or edit.old == edit.new:
         return False
     try:
-        return session.files.person.needs_own_write(edit.path, edit.new)
+        return person.needs_own_write(edit.path, edit.new)
     except ToolError:
         return False
+
+
+async def _by_editor(session: Session, label: str, edits: Sequence[FileEdit]) -> list[Carried]:
+    if not edits:
+        return []
+    try:
+        asked = [_marked(session, _with_digest(session, edit)) for edit in edits]
+    except ToolError as error:
+        return [Carried(False, str(error)) for _ in edits]
+    with session.files.person.awaiting({edit.target: edit.new for edit in edits}):
+        applied = await session.editor.apply(label, asked)
+        if not applied.ok:
+            # an editor may fail half-way without undoing what it did, so each file is looked at
+            reason = applied.reason or "The editor did not apply the edit."
+            refused = Carried(False, reason, again=not applied.silent)
+            results = [_permitted(edit) if _says(session, edit) else refused for edit in edits]
+        else:
+            results = await _confirmed(session, edits)
+    for edit, result in zip(edits, results, strict=True):
+        if result.done and edit.new_path is not None:
+            session.files.person.moved(edit.path, edit.new_path)
+    return results
+
+
+def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
+    """The edit with the digest of the bytes that it is made for.
+
+    Raises:
+        ToolError: a closed file has other bytes.
+    """
+    person = session.files.person
+    is_open = person.buffer(edit.path) is not None
+    found = person.read(edit.path) if edit.old is not None else None
+    if edit.old is None or (found is None and is_open):
+        return edit
+    if found is None or (found[1].text != edit.old and not is_open):
+        raise ToolError(CHANGED.format(name=edit.path.name))
+    data, disk = found
+    if disk.text != edit.old and not disk.oddity:  # else an editor shows it otherwise than it is, saved or not
+        try:
+            data = disk.encode(edit.old)
+        except ToolError:
+            return edit
+    return replace(edit, digest=hashlib.sha256(data).hexdigest())
+
+
+async def _confirmed(session: Session, edits: Sequence[FileEdit]) -> list[Carried]:
+    """What came of edits that the editor says it made: a moment later the files say so, or it is not believed."""
+    waiting = {index: _Look(session, edit) for index, edit in enumerate(edits)}
+    deadline = time.monotonic() + TELLING
+    while True:
+        waiting = {index: look for index, look in waiting.items() if not look.is_done()}
+        if not waiting or time.monotonic() > deadline:
+            break
+        await asyncio.sleep(LOOK)
+    return [
+        Carried(False, waiting[index].difference, again=False) if index in waiting else _permitted(edit)
+        for index, edit in enumerate(edits)
+    ]
+
+
+class _Look:
+    """One file, looked at until it says what an edit was to make of it."""
+
+    def __init__(self, session: Session, edit: FileEdit) -> None:
+        self._session = session
+        self._edit = edit
+        self._said: str | None = edit.old
+
+    def is_done(self) -> bool:
+        """Whether the edit is in the file, be it among changes that came after it."""
+        edit, before = self._edit, self._said
+        if edit.new_path is not None and _text(self._session, edit.path) is not None:
+            return False
+        if self._session.files.person.arrived(edit.target):
+            return True
+        self._said = _text(self._session, edit.target)
+        if self._said == edit.new:
+            return True
+        if self._said == before or self._said is None or edit.new is None:
+            return False
+        try:
+            return merged(edit.old or "", self._said, edit.new) == self._said
+        except MergeConflict:
+            return False
+
+    @property
+    def difference(self) -> str:
+        """What is wrong with the file, for the user."""
+        name = self._edit.path.name
+        return (NOTHING if self._said == self._edit.old else OTHERWISE).format(name=name)
 
 
 def _only_permissions(edit: FileEdit) -> bool:
@@ -79,6 +180,8 @@ def _says(session: Session, edit: FileEdit) -> bool:
 
 
 def _text(session: Session, path: Path) -> str | None:
+    if path.is_dir():
+        return None
     try:
         session.files.person.forget(path)
         return session.files.person.text(path, binary=True)
@@ -96,16 +199,6 @@ def _permitted(edit: FileEdit) -> Carried:
     return Carried(True)
 
 
-def _hold(session: Session, edit: FileEdit) -> None:
-    person = session.files.person
-    if edit.new_path is not None:
-        person.moved(edit.path, edit.new_path)
-        person.hold(edit.path, edit.old, None)
-        person.hold(edit.new_path, None, edit.new)
-    else:
-        person.hold(edit.path, edit.old, edit.new)
-
-
 def _write(session: Session, edit: FileEdit) -> Carried:
     """Writes a closed file, if it says what it should."""
     if _only_permissions(edit):
@@ -113,29 +206,29 @@ def _write(session: Session, edit: FileEdit) -> Carried:
     try:
         if edit.data is not None:
             _clear(edit.path)
-        session.files.person.forget(edit.path)
-        known, data = session.files.person.on_disk(edit.path), read_bytes(edit.path, session.root.path)
-        disk = known or DiskText("", mark=BOM if edit.path in session.files.person.marked else b"")
-        says = disk.text if known is not None else None
-        same = known is None or known.encoding == "binary" or data == known.encode(known.text)
-        if says != edit.old or not same or (known is None) != (data is None):
-            return Carried(False, f"{edit.path.name} changed at the same moment.")
-        text = edit.new or ""
-        what = disk.oddity or DiskText(text).oddity
-        after = edit.data if edit.data is not None else disk.encode(text, edit.path.name)
-        moved = edit.path if edit.new_path is None else edit.new_path
-        changes = [FileChange(moved, data if moved == edit.path else None, after, _mode(edit))]
-        if moved != edit.path:
+        found = session.files.person.read(edit.path)
+        if (found[1].text if found is not None else None) != edit.old:
+            return Carried(False, CHANGED.format(name=edit.path.name))
+        data, disk = found or (None, DiskText("", mark=BOM if edit.path in session.files.person.marked else b""))
+        after = edit.data
+        if after is None and edit.new is not None:
+            after = data if edit.new == edit.old else disk.encode(edit.new, edit.path.name)
+        changes = [FileChange(edit.target, data if edit.target == edit.path else None, after, _mode(edit))]
+        if edit.target != edit.path:
             changes.append(FileChange(edit.path, data, None))
         write_files(changes, session.root.path)
     except ToolError as error:
         return Carried(False, str(error))
     except OSError as error:
         return Carried(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is as it was.")
-    session.files.person.moved(edit.path, moved)
-    if edit.data is None:
-        session.files.person.wrote(moved, after, replace(disk, text=text))
-    return Carried(True, BYTES if edit.data is not None else OWN_WRITE.format(what=what))
+    session.files.person.moved(edit.path, edit.target)
+    if edit.data is not None:
+        return Carried(True, BYTES)
+    if edit.new is None or after is None:
+        return Carried(True)
+    session.files.person.wrote(edit.target, after, replace(disk, text=edit.new))
+    what = disk.oddity or DiskText(edit.new).oddity
+    return Carried(True, OWN_WRITE.format(what=what) if what else "")
 
 
 def _clear(path: Path) -> None:

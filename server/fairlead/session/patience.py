@@ -21,6 +21,10 @@ class Patience:
         """How long tool calls have waited for the person, up to now."""
         return self._waited + (self._clock() - self._since if self._open else 0.0)
 
+    @property
+    def checks_edits(self) -> bool:
+        return self._editor.checks_edits
+
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return await self._editor.apply(label, edits)
 

@@ -94,15 +94,17 @@ def _plan(session: Session, choices: Sequence[Choice], over_mine: bool, decided:
             decided += choice.decided("failed", GONE)
         elif not session.files.still_there(choice.path) or not session.files.still_there(Path(proposal.target)):
             decided += choice.decided("failed", MOVED_AWAY)
-        elif proposal.whole != (choice.hunk_ids is None) or (proposal.whole and _what(proposal) != _what(choice.seen)):
+        elif proposal.whole != (choice.hunk_ids is None) or (proposal.whole and _is_newer(proposal, choice.seen)):
             decided += choice.decided("failed", NEWER)
         else:
             planned += _planned(session, choice, proposal, over_mine, decided)
     return planned
 
 
-def _what(proposal: Proposal) -> tuple[object, ...]:
-    return proposal.proposed, proposal.target, proposal.raw
+def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
+    """Whether the agent changed a proposal since it was seen; what the user changed in the file moves both."""
+    was = seen.rebased(proposal.current)
+    return (proposal.proposed, proposal.target, proposal.raw) != (was.proposed, was.target, was.raw)
 
 
 def _planned(
@@ -147,7 +149,7 @@ async def _apply(
             session.files.changes = cs.accept(session.files.changes, one.before, one.done)
             steps.append(FileStep(one.before, one.done, True, had, one.before.raw, made))
             decided += one.choice.decided("applied", result.message)
-        elif last:
+        elif last or not result.again:
             decided += one.choice.decided("failed", result.message)
         else:
             again.append(one.choice)

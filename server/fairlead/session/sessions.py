@@ -234,7 +234,7 @@ class Sessions:
     def told(self, path: Path) -> None:
         """The editor told something new of a file. Proposals move along a little later: a person types many letters."""
         for session in self:
-            session.files.person.release(path)
+            session.files.person.told(path)
         if path not in self._due:
             self._due[path] = asyncio.get_running_loop().call_later(TYPING, self._typed, path)
 

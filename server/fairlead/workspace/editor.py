@@ -34,7 +34,8 @@ class FileEdit:
     """A change of one file: `old` None creates it, `new` None deletes it, `new_path` moves it.
 
     `version` is that of the open document, None where the file is closed. `data` are the bytes, where `new` does not
-    say them all, `mode` the permission bits, where they shall be others.
+    say them all, `mode` the permission bits, where they shall be others. `digest` is the SHA-256 of the bytes that the
+    file has on disk if nothing in it is unsaved.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class FileEdit:
     new_path: Path | None = None
     data: bytes | None = None
     mode: int | None = None
+    digest: str | None = None
 
     @property
     def target(self) -> Path:
@@ -53,10 +55,11 @@ class FileEdit:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What the editor said. `reason` is for people, empty where it gave none."""
+    """What the editor said. `reason` is for people, empty where it gave none. `silent`: it gave no answer in time."""
 
     ok: bool
     reason: str = ""
+    silent: bool = False
 
 
 ApprovalOption = Literal["allow_once", "allow_session", "reject"]
@@ -112,6 +115,11 @@ class CodeKnowledge(Protocol):
 
 class Editor(Protocol):
     """What the inside asks of the editor and the person at it."""
+
+    @property
+    def checks_edits(self) -> bool:
+        """Whether it changes a closed file only where the file's bytes have the edit's digest."""
+        ...
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         """Makes the changes, all or none. Never raises for a refusal."""

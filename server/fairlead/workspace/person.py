@@ -1,8 +1,9 @@
-"""What the person's files say: the open buffer, what an accept put there, or the disk."""
+"""What the person's files say: the open buffer, or the disk."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
@@ -12,21 +13,14 @@ from fairlead.workspace.editor import Buffer, Buffers
 Signature = tuple[int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """The text of an accept, for as long as the editor or the disk still say what they said before it."""
-
-    text: str | None
-    instead_of: Buffer | DiskText | None
-
-
 class PersonsFiles:
     """Reads. An open document is the truth about its file, dirty or not; the disk is, where it is closed."""
 
     def __init__(self, root: Path, buffers: Buffers) -> None:
         self.root = root
         self._buffers = buffers
-        self._held: dict[Path, _Held] = {}
+        self._awaited: dict[Path, str | None] = {}
+        self._arrived: set[Path] = set()
         self._read: dict[Path, tuple[Signature, DiskText]] = {}
         self.marked: set[Path] = set()  # new files that are to begin with a byte order mark
         self._encodings: dict[Path, Encoding] = {}
@@ -43,19 +37,10 @@ class PersonsFiles:
         Raises:
             ToolError: there is something, but no text that can be worked on.
         """
-        said = self._said(path)
-        held = self._held.get(path)
-        if held is not None:
-            if held.instead_of == said:
-                return held.text
-            del self._held[path]
+        said = self._buffers.open_buffer(path) or self.on_disk(path)
         if isinstance(said, DiskText) and said.encoding == "binary" and not binary:
             raise BinaryFile(f"{path.name} is a binary file.")
         return said.text if said is not None else None
-
-    def _said(self, path: Path) -> Buffer | DiskText | None:
-        """What the editor or the disk says of a file."""
-        return self._buffers.open_buffer(path) or self.on_disk(path)
 
     def on_disk(self, path: Path) -> DiskText | None:
         """What the disk says; read again only where its signature is another.
@@ -67,13 +52,21 @@ class PersonsFiles:
         known = self._read.get(path)
         if known is not None and known[0] == signature:
             return known[1]
-        data = read_bytes(path, self.root)
-        if data is None:
+        found = self.read(path)
+        if found is None:
             return None
-        disk = self._as_it_was(path, data)
         if signature is not None:
-            self._read[path] = (signature, disk)
-        return disk
+            self._read[path] = (signature, found[1])
+        return found[1]
+
+    def read(self, path: Path) -> tuple[bytes, DiskText] | None:
+        """A file's bytes as they are on the disk now, and what they say; None where there is no file.
+
+        Raises:
+            ToolError: as `text`.
+        """
+        data = read_bytes(path, self.root)
+        return None if data is None else (data, self._as_it_was(path, data))
 
     def _as_it_was(self, path: Path, data: bytes) -> DiskText:
         """Bytes alone do not always tell their encoding: what Fairlead wrote is in the one that it wrote it in, and a
@@ -133,21 +126,25 @@ class PersonsFiles:
         disk = self.on_disk(path) or DiskText("")
         return self.buffer(path) is None and bool(disk.oddity or odd_line_ends(text))
 
-    def hold(self, path: Path, before: str | None, text: str | None) -> None:
-        """The editor has put `text` where `before` stood: it counts until something newer is told.
-
-        An editor may tell of its own edit later than it answers, and an old disk is no revert.
-        """
+    @contextmanager
+    def awaiting(self, texts: Mapping[Path, str | None]) -> Iterator[None]:
+        """While an editor makes files say these texts: notes those that it tells of, whatever comes after them."""
+        self._awaited, self._arrived = dict(texts), set()
         try:
-            said, now = self._said(path), self.text(path, binary=True)
-        except ToolError:
-            return  # something else stands there already
-        if now == before:
-            self._held[path] = _Held(text, said)
+            yield
+        finally:
+            self._awaited, self._arrived = {}, set()
 
-    def release(self, path: Path) -> None:
+    def arrived(self, path: Path) -> bool:
+        """Whether the editor told of the awaited text."""
+        return path in self._arrived
+
+    def told(self, path: Path) -> None:
         """The editor told something newer of this file."""
-        self._held.pop(path, None)
+        for awaited, text in self._awaited.items():
+            buffer = self.buffer(awaited) if awaited not in self._arrived else None
+            if buffer is not None and buffer.text == text:
+                self._arrived.add(awaited)
 
 
 def _lost(buffer: str, disk: DiskText) -> str:
