@@ -19,6 +19,20 @@ export function recording(...turns) {
   return file;
 }
 
+/**
+ * The extension of this checkout with another program between its server and VS Code (host/relay.py): `extension` is the
+ * folder to load, and `writeBeforeEdit({ path: text })` has it write these files before the next edit reaches VS Code.
+ */
+export function relayed() {
+  const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-relayed-"));
+  process.on("exit", () => fs.rmSync(extension, { recursive: true, force: true }));
+  for (const name of ["package.json", "dist", "client"]) fs.symlinkSync(path.join(ROOT, name), path.join(extension, name));
+  const python = path.join(extension, ".venv", "bin", "python");
+  fs.mkdirSync(path.dirname(python), { recursive: true });
+  fs.writeFileSync(python, `#!/bin/sh\nexec ${ROOT}.venv/bin/python ${ROOT}tests/editor/host/relay.py "$@"\n`, { mode: 0o755 });
+  return { extension, writeBeforeEdit: (files) => fs.writeFileSync(path.join(extension, "before-edit.json"), JSON.stringify(files)) };
+}
+
 /** The tests of a file share one VS Code with the extension of this checkout, whose model plays the turns. */
 export function useAgent(turns, { settings, ...options } = {}) {
   return useEditor(withExtension({ settings: { "fairlead.replay": recording(...turns), ...settings }, ...options }));

