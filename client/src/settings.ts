@@ -23,6 +23,8 @@ const KEYS = [
   "budget.costUsd",
   "budget.minutes",
   "bash.timeoutSeconds",
+  "bash.processes",
+  "bash.memoryMb",
   "bash.allow",
   "bash.deny",
   "sessions.keepDays",

@@ -15,9 +15,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fairlead.shell.layer import View
+from fairlead.shell.layer import USUAL, Limits, View
+from fairlead.shell.process import Command
+from fairlead.shell.sandbox.limits import TOO_LARGE, TOO_MANY
 from fairlead.workspace.secrets import SecretFinder
-from shell.boxes import BACKENDS, Boxes, boxes, is_there, on_disk, start, write
+from shell.boxes import BACKENDS, Boxes, boxes, has, is_there, on_disk, start, write
 from support.sandbox import needs_sandbox
 
 
@@ -131,25 +133,90 @@ async def test_fault_28_all_is_gone_after_the_servers_death(workspace: Path, tmp
     assert await gone(mark, 2)
 
 
-async def test_fault_30_a_fork_loop_is_limited(box: Boxes) -> None:
-    """docs/faults.md 30: it comes to nothing, the server answers meanwhile, and nothing of it is left."""
-    before = len(psutil.pids())
-    opened = await box.layer.open("b() { b | b & }; b; sleep 1", View())
-    process = await start(opened)
-    most = slowest = 0.0
-    until = time.monotonic() + 2
-    while process.returncode is None and time.monotonic() < until:
-        looked = time.monotonic()
-        await asyncio.sleep(0.05)
-        slowest = max(slowest, time.monotonic() - looked)
-        most = max(most, sum(name.isdigit() for name in os.listdir("/proc")) - before)
-    if process.returncode is None:
-        process.kill()
-    await process.communicate()
-    await opened.close()
-    assert most < 5000
-    assert slowest < 2
-    assert await box.output("echo on") == "on\n"
+FORK_LOOPS = {
+    "bash": "b() { b | b & }; b; sleep 60",
+    "Python": "python3 -c 'import os\nwhile 1:\n    if os.fork() == 0: os.setsid()'",
+    "C": "echo '#include <unistd.h>\nint main() { for (;;) if (fork() == 0) setsid(); }' > /tmp/a.c;"
+    " gcc -o /tmp/a /tmp/a.c; /tmp/a",
+    "threads": "python3 -c 'import threading, time\nfor _ in range(99): threading.Thread(target=time.sleep, args=(60,))"
+    ".start()'",
+}
+
+
+def at_work(workspace: Path) -> list[int]:
+    """The processes that have a workspace as their folder: those of its boxes, the launchers and inits too."""
+    found: list[int] = []
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError):
+            if name.isdigit() and os.readlink(f"/proc/{name}/cwd") == str(workspace):
+                found.append(int(name))
+    return found
+
+
+@pytest.mark.parametrize("way", FORK_LOOPS)
+async def test_fault_48_a_box_of_too_many_processes_is_ended(box: Boxes, workspace: Path, way: str) -> None:
+    """docs/faults.md 48: a fork loop (30 too), whatever sessions it makes; nothing is left, and changes come back."""
+    if way == "C" and not has("gcc"):
+        pytest.skip("gcc is not installed")
+    limits = Limits(processes=40, memory=USUAL.memory)
+    ran = await box.run(f"echo kept > kept.txt; {FORK_LOOPS[way]}", limits=limits)
+    assert ran.output.endswith(f"\nEnded: {TOO_MANY.format(40)}.\n")
+    assert (ran.code, ran.left) == (137, {"kept.txt": b"kept\n"})
+    assert at_work(workspace) == []
+
+
+HOGS = {
+    "one process": "head -c 1G /dev/zero | tail; exit",
+    "many processes": "for n in $(seq 9); do (head -c 20M /dev/zero | tail | sleep 60) & done; wait",
+    "files": "head -c 40M /dev/zero > /tmp/a; head -c 70M /dev/zero | tail | sleep 60",
+}
+
+
+@pytest.mark.parametrize("way", HOGS)
+async def test_fault_49_a_box_of_too_much_memory_is_ended(box: Boxes, workspace: Path, way: str) -> None:
+    """docs/faults.md 49: all its processes and its files in memory count; nothing is left, changes come back."""
+    ran = await box.run(f"echo kept > kept.txt; {HOGS[way]}", limits=Limits(USUAL.processes, 100 << 20))
+    if way != "one process" or "memory exhausted" not in ran.output:  # of one the kernel may refuse more before
+        assert ran.output.endswith(f"\nEnded: {TOO_LARGE.format(100)}.\n")
+        assert ran.code == 137
+    assert ran.left == {"kept.txt": b"kept\n"}
+    assert at_work(workspace) == []
+
+
+async def test_fault_49_shared_memory_counts_once(box: Boxes) -> None:
+    """docs/faults.md 49: the counterpart; ten processes that share 50 MB take 50 MB."""
+    code = (
+        "import os, time\\nb = b'x' * 50_000_000\\nfor _ in range(10):\\n"
+        "    if os.fork() == 0: time.sleep(9); os._exit(0)\\ntime.sleep(1.5); print('well')"
+    ).replace("\\n", "\n")
+    ran = await box.run(f'python3 -c "{code}"', limits=Limits(USUAL.processes, 250 << 20))
+    assert (ran.output, ran.code) == ("well\n", 0)
+
+
+def inits(workspace: Path) -> list[int]:
+    """The inits of boxes over a workspace: each is the first process of a namespace."""
+    status = {pid: Path(f"/proc/{pid}/status").read_text() for pid in at_work(workspace)}
+    return [pid for pid, text in status.items() if re.search(r"^NSpid:\t\d+\t1$", text, re.M)]
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["as usual", "the init hangs"])
+async def test_fault_50_a_box_is_gone_within_5_s(box: Boxes, workspace: Path, hangs: bool) -> None:
+    """docs/faults.md 50: after its time limit, though its processes fork all the time and the init does nothing; what
+    was changed comes back."""
+    on = asyncio.Event()
+    loop = "python3 -c 'import os, time\nwhile 1:\n    os.fork() or (os.setsid(), time.sleep(0.1), os._exit(0))'"
+    opened = await box.layer.open(f"trap '' TERM; echo kept > kept.txt; echo on; {loop}", View())
+    command = Command(opened.launch, 1.0, lambda text: on.set())
+    running = asyncio.ensure_future(command.run())
+    await on.wait()
+    if hangs:
+        [init] = inits(workspace)
+        os.kill(init, signal.SIGSTOP)
+    result = await running
+    changes = await opened.close()
+    assert result.ended == "timeout"
+    assert [change.path for change in changes.files] == ["kept.txt"]
+    assert at_work(workspace) == []
 
 
 NETWORK = {

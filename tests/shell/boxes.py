@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairlead.shell.layer import Box, Change, Changes, Entry, View
+from fairlead.shell.layer import USUAL, Box, Change, Changes, Entry, Limits, View
 from fairlead.shell.sandbox.probe import BUBBLEWRAP, Capability, probe
 
 if TYPE_CHECKING:
@@ -48,8 +48,16 @@ class Boxes:
     def __init__(self, layer: "SandboxLayer") -> None:
         self.layer = layer
 
-    async def run(self, command: str, view: View = PLAIN, *, network: bool = False, background: bool = False) -> Ran:
-        box = await self.layer.open(command, view, network=network, background=background)
+    async def run(
+        self,
+        command: str,
+        view: View = PLAIN,
+        *,
+        limits: Limits = USUAL,
+        network: bool = False,
+        background: bool = False,
+    ) -> Ran:
+        box = await self.layer.open(command, view, limits=limits, network=network, background=background)
         process = await start(box)
         output, _ = await process.communicate()
         return Ran(process.returncode, output.decode("utf-8", "replace"), await box.close())

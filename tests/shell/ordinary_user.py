@@ -5,7 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from fairlead.shell.layer import View
+from fairlead.shell.layer import USUAL, Limits, View
+from fairlead.shell.sandbox.limits import TOO_MANY
 from fairlead.shell.sandbox.overlay import SandboxLayer
 from fairlead.shell.sandbox.probe import Capability, probe
 from shell.boxes import Boxes, on_disk, seen, write
@@ -29,8 +30,8 @@ async def check(layer: SandboxLayer, workspace: Path) -> None:
     hidden = await box.run("cat .env; rm .env; echo x > .env", View(hidden=[".env"]))
     assert "KEY" not in hidden.output
     assert hidden.changes.files == []
-    bomb = await box.run("b() { b | b & }; b; sleep 1")
-    assert bomb.changes.files == []
+    bomb = await box.run("b() { b | b & }; b; sleep 60", limits=Limits(40, USUAL.memory))
+    assert (bomb.output.splitlines()[-1], bomb.changes.files) == (f"Ended: {TOO_MANY.format(40)}.", [])
     assert on_disk(workspace) == {".env": "KEY", ".gitignore": "*.o\nk.d/\n", "a.txt": "a", "d/b.txt": "b"}
 
 

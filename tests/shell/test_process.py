@@ -15,7 +15,7 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.direct import DirectLayer
-from fairlead.shell.layer import Launch, View
+from fairlead.shell.layer import USUAL, Launch, View
 from fairlead.shell.output import HEAD, PIECE, STREAMED, TAIL
 from fairlead.shell.process import Command, CommandResult, command_environment
 from fairlead.shell.reaper import TOO_MANY
@@ -239,7 +239,7 @@ async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: st
     """docs/faults.md 30: and the model reads why; meanwhile the loop of the server goes on."""
     result = await ran(f"while :; do {start.format(nap=nap)} done", tmp_path, timeout=30)
     assert (result.exit_code, result.ended) == (1, "exited")
-    assert result.output.endswith(TOO_MANY)
+    assert result.output.endswith(TOO_MANY.format(USUAL.processes))
     assert await gone(nap)
 
 

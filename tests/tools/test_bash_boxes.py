@@ -11,7 +11,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
 from fairlead.shell.direct import DirectBox, DirectLayer
-from fairlead.shell.layer import Change, Changes, Entry, Launch, Layer, View, Where
+from fairlead.shell.layer import USUAL, Change, Changes, Entry, Launch, Layer, Limits, View, Where
 from fairlead.tools.commands import Commands
 from tools.stand_ins import Desk, Person, Verdict, direct_commands
 
@@ -29,9 +29,17 @@ class Boxes:
     opened: list[tuple[str, bool, bool]] = field(default_factory=list)
     closed: int = 0
 
-    async def open(self, command: str, view: View, *, network: bool = False, background: bool = False) -> "Box":
+    async def open(
+        self,
+        command: str,
+        view: View,
+        *,
+        limits: Limits = USUAL,
+        network: bool = False,
+        background: bool = False,
+    ) -> "Box":
         self.opened.append((command, network, background))
-        return Box(self, await DirectLayer(self.root).open(command, view))
+        return Box(self, await DirectLayer(self.root).open(command, view, limits=limits))
 
     async def aclose(self) -> None: ...
 

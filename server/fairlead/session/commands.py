@@ -9,7 +9,7 @@ from fairlead.agent.tool import RunningCall
 from fairlead.session.host import Host
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.direct import DirectLayer
-from fairlead.shell.layer import Changes, Layer, View, Where
+from fairlead.shell.layer import Changes, Layer, Limits, View, Where
 from fairlead.shell.policy import Verdict, decide
 from fairlead.shell.rules import Rule
 from fairlead.tools.captured import capture, proposed_entries
@@ -36,6 +36,7 @@ class SessionCommands:
 
     def tools(self) -> Commands:
         """What the tools of a run work with, once `ready`; before that no command may be run."""
+        bash = self._host.settings.bash
         return Commands(
             layer=self._opened,
             direct=self._direct,
@@ -43,7 +44,8 @@ class SessionCommands:
             captured=self._captured,
             decide=self._decide,
             emit=self._emit,
-            timeout=self._host.settings.bash.timeout_seconds,
+            timeout=bash.timeout_seconds,
+            limits=Limits.of(bash.processes, bash.memory_mb),
             background=self.background,
             unavailable=self._unavailable,
         )

@@ -31,9 +31,14 @@ class BudgetSettings:
 
 @dataclass(frozen=True)
 class BashSettings:
-    """`allow` and `deny` are texts of rules (shell/rules.py), each of which can be read."""
+    """`allow` and `deny` are texts of rules (shell/rules.py), each of which can be read.
+
+    `processes` and `memory_mb` are what a command may take of the machine; 0: by its size.
+    """
 
     timeout_seconds: int = 120
+    processes: int = 0
+    memory_mb: int = 0
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 

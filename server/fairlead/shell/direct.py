@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
-from fairlead.shell.layer import Changes, Launch, View, Where
+from fairlead.shell.layer import USUAL, Changes, Launch, Limits, View, Where
 from fairlead.shell.process import command_environment
 
 
@@ -24,15 +24,24 @@ class DirectLayer:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    async def open(self, command: str, view: View, *, network: bool = False, background: bool = False) -> "DirectBox":
-        """Raises ToolError where there is no shell."""
+    async def open(
+        self,
+        command: str,
+        view: View,
+        *,
+        limits: Limits = USUAL,
+        network: bool = False,
+        background: bool = False,
+    ) -> "DirectBox":
+        """Raises ToolError where there is no shell. Of the limits the number of processes holds, on Linux."""
         shell = shutil.which("bash") or (shutil.which("sh") if sys.platform != "win32" else None)
         if shell is None:
             raise ToolError(
                 "There is no bash on this system; install it (on Windows: Git for Windows) to run commands."
             )
         # isolated and without site packages: nothing of the workspace is imported, and it starts in 10 ms
-        minded = [sys.executable, "-I", "-S", reaper.__file__, str(os.getpid())] if sys.platform == "linux" else []
+        reaped = [sys.executable, "-I", "-S", reaper.__file__, str(os.getpid()), str(limits.processes)]
+        minded = reaped if sys.platform == "linux" else []
         return DirectBox(Launch([*minded, shell, "-c", "--", command], self._root, command_environment()))
 
     async def aclose(self) -> None:

@@ -1,5 +1,6 @@
 """Where a command runs, what it sees there and what it leaves: the port that a system fills (docs/sandbox.md)."""
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,10 @@ from typing import Literal, Protocol
 from fairlead.agent.errors import ToolError
 
 Where = Literal["sandboxed", "workspace"]
+
+# what builds need by their parallel jobs; each of them is several processes or threads
+_LEAST_PROCESSES, _PROCESSES_PER_CPU = 512, 64
+_CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,35 @@ class View:
     hidden: Collection[str] = ()
     read_only: Collection[str] = ()
     repositories: Collection[str] = ()
+
+
+def _memory() -> int:
+    """The machine's, or the container's where that has less; in bytes."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(machine, int(_CONTAINER_MEMORY.read_text()))
+    except (OSError, ValueError):  # there is no such file, or it says "max"
+        return machine
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a command may take of the machine, all of it together: processes and threads, and memory in bytes."""
+
+    processes: int
+    memory: int
+
+    @classmethod
+    def of(cls, processes: int = 0, memory_mb: int = 0) -> "Limits":
+        """0: by the machine's size, so that honest builds stay below it and the machine stays usable."""
+        return cls(
+            processes or max(_LEAST_PROCESSES, _PROCESSES_PER_CPU * (os.cpu_count() or 1)),
+            memory_mb << 20 or _memory() // 2,
+        )
+
+
+# where nobody set any
+USUAL = Limits.of()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +136,15 @@ class Layer(Protocol):
         """`sandboxed`: on the proposed files, and nothing else can be written. `workspace`: on the person's files."""
         ...
 
-    async def open(self, command: str, view: View, *, network: bool = False, background: bool = False) -> Box:
+    async def open(
+        self,
+        command: str,
+        view: View,
+        *,
+        limits: Limits = USUAL,
+        network: bool = False,
+        background: bool = False,
+    ) -> Box:
         """Makes the place for a command line of bash. Several may be open at once when all but one are `background`.
 
         Raises:

@@ -15,8 +15,8 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Launch
 from fairlead.shell.output import BoundedOutput, Stream
 
-# a launcher that gives its command a second to end gently has some more to end the rest
-GRACE = 1.5
+# what ends a command gives it a second to end gently, and then ends all the rest; elsewhere that is only the group
+GRACE = 4.5 if sys.platform == "linux" else 1.5
 # how long what is left in the pipe may take once nobody of the group can write to it any more
 REST = 0.2
 # the agent's own credentials are none of a command's business (docs/faults.md 40)

@@ -1,8 +1,8 @@
-"""`python reaper.py SERVER_PID COMMAND...`: runs a command, and ends with it all that it started (docs/faults.md 28).
+"""`python reaper.py SERVER_PID PROCESSES COMMAND...`: runs a command, and ends with it all that it started.
 
 A process of its own, on Linux: it becomes the parent of whatever the command leaves behind, in which group and session
-ever, and so can end it. SIGTERM, or the death of the server, ends the command: gently first. The exit code is the
-command's, for a signal 128 and its number.
+ever, and so can end it (docs/faults.md 28). SIGTERM, or the death of the server, ends the command: gently first. The
+exit code is the command's, for a signal 128 and its number.
 """
 
 import contextlib
@@ -18,12 +18,10 @@ GRACE = 1.0
 # how long what is left in the background may take once the command itself is done
 REST = 0.2
 TICK = 0.1
-# what no honest build comes near; a fork loop is there within seconds (docs/faults.md 30)
-PROCESSES = 2000
-TOO_MANY = f"\nEnded: the command started more than {PROCESSES:,} processes.\n"
+TOO_MANY = "\nEnded: the command had more than {:,} processes at once (setting bash.processes).\n"
 
 
-def main(server: int, command: list[str]) -> int:
+def main(server: int, processes: int, command: list[str]) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
@@ -39,9 +37,9 @@ def main(server: int, command: list[str]) -> int:
             _signal_group(child, signal.SIGTERM)
             status = _reaped(child, GRACE)
             break
-        if _all_processes() - before > PROCESSES and sum(1 for _ in _below(os.getpid())) > PROCESSES:
+        if _all_processes() - before > processes and sum(1 for _ in _below(os.getpid())) > processes:
             _end_all(child)
-            os.write(1, TOO_MANY.encode())
+            os.write(1, TOO_MANY.format(processes).encode())
             return 1
         status = _reaped(child)
     else:
@@ -124,4 +122,4 @@ def _signal_group(leader: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]))

@@ -78,7 +78,8 @@ class Bash:
         await self._allow(call, command, layer, network=network, unsandboxed=unsandboxed)
         call.progress = "Cancelled before the command was run."
         view = await commands.view() if layer.where == "sandboxed" else View()
-        box = await open_box(layer, command, view, network=network, background=background)
+        options = {"limits": commands.limits, "network": network, "background": background}
+        box = await open_box(layer, command, view, **options)
         timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
         running = Command(box.launch, timeout and min(max(timeout, 0.1), LONGEST), call.output)
         handle = commands.background.next_handle() if background else None

@@ -10,7 +10,7 @@ from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
 from fairlead.plan.evidence import CommandRun
 from fairlead.shell.background import BackgroundCommands, Ended
-from fairlead.shell.layer import Box, Changes, Layer, NotRun, View, Where
+from fairlead.shell.layer import USUAL, Box, Changes, Layer, Limits, NotRun, View, Where
 from fairlead.shell.process import Command
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Commands:
 
     `layer` is where commands run by default, `direct` the workspace itself (the same where there is no sandbox, and
     `unavailable` says why). `view` is what a command shall see. `captured` makes proposals of what it changed and
-    returns lines for the model. `timeout` is in seconds.
+    returns lines for the model. `timeout` is in seconds, `limits` are what a command may take of the machine.
     """
 
     layer: Callable[[], Awaitable[Layer]]
@@ -48,6 +48,7 @@ class Commands:
     timeout: float
     background: BackgroundCommands
     unavailable: str = ""
+    limits: Limits = USUAL
 
 
 @dataclass(frozen=True)

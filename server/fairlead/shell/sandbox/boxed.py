@@ -3,7 +3,8 @@
 The server starts it with the descriptor of an `Order`. Three processes come of it:
 
     the launcher    waits, and hands on the exit code and a SIGTERM; its death is the box's
-    the init        first of the box's pid namespace: mounts the layers and waits; with it dies whatever the box holds
+    the init        first of the box's pid namespace: mounts the layers, watches the limits (`limits.py`), and ends
+                    whatever the box holds before it ends itself
     the command     bash, in the view that bubblewrap or `_view` makes
 
 On SIGTERM whatever runs in the box is told, and has a second until it is ended; a second SIGTERM cuts that short.
@@ -13,11 +14,10 @@ and small, because every command waits for its start. Never here: a decision; th
 
 import marshal
 import os
-import resource
 import sys
 import time
 
-from fairlead.shell.sandbox import kernel
+from fairlead.shell.sandbox import kernel, limits
 
 TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 FAILED = 125
 # for what is asked to end, in seconds
 GRACE = 1.0
-# pids of the box, threads included; a fork loop is there in an instant (docs/faults.md 30)
-PROCESSES = 4096
+# for an init to end the rest; one that takes longer is ended with them, again and again at this distance
+_PATIENCE, _AGAIN = 2.0, 0.1
+_KILLED = 128 + kernel.SIGKILL
 _OVERLAY = "userxattr,volatile,index=off,xino=off,lowerdir={},upperdir={},workdir={}"
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {
@@ -74,6 +75,7 @@ def _launch(order: "Order") -> int:
         kernel.become(order["uid"], order["gid"])
         kernel.die_with_parent()  # a change of the account forgets it
     _new_namespaces(order)
+    proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # the init puts another one in its place
     wait, go = os.pipe()
     init = os.fork()
     if init == 0:
@@ -86,26 +88,25 @@ def _launch(order: "Order") -> int:
     os.close(wait)
     os.write(order["status"], b"init %d\n" % init)
     os.write(go, b"g")
-    code = _exit_code(_ended(init))
+    code = _exit_code(_ended(init, proc))
     os.write(order["status"], b"done\n")
     return code
 
 
-def _ended(init: int) -> int:
+def _ended(init: int, proc: int) -> int:
     """Waits for the init, and hands a SIGTERM on to it; returns its status."""
     until = None
     while True:
         arrived = kernel.next_signal(None if until is None else max(0.0, until - time.monotonic()))
-        if arrived == kernel.SIGCHLD:
-            ended, status = os.waitpid(init, os.WNOHANG)
-            if ended:
-                return status
-        elif until is None:
-            until = time.monotonic() + GRACE
+        ended, status = os.waitpid(init, os.WNOHANG)
+        if ended:
+            return status
+        if arrived == kernel.SIGTERM:
             os.kill(init, kernel.SIGTERM)
-        else:
-            os.kill(init, kernel.SIGKILL)
-            return os.waitpid(init, 0)[1]
+            until = time.monotonic() + _PATIENCE + (GRACE if until is None else 0.0)
+        elif arrived is None:
+            limits.end_below(init, proc)
+            until = time.monotonic() + _AGAIN
 
 
 def _failed(order: "Order", error: OSError | ValueError) -> int:
@@ -129,9 +130,9 @@ def _new_namespaces(order: "Order") -> None:
 
 def _map_account(uid: int, gid: int) -> None:
     """In a new user namespace an account is who it was, and there is nobody else."""
-    _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", f"{uid} {uid} 1")
-    _write("/proc/self/gid_map", f"{gid} {gid} 1")
+    limits.write("/proc/self/setgroups", "deny")
+    limits.write("/proc/self/uid_map", f"{uid} {uid} 1")
+    limits.write("/proc/self/gid_map", f"{gid} {gid} 1")
 
 
 def _init(order: "Order", wait: int) -> int:
@@ -144,11 +145,11 @@ def _init(order: "Order", wait: int) -> int:
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     for layer in order["layers"]:
         _overlay(layer)
-    _scratch(order)
+    watch = limits.Watch(order, _scratch(order))
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
-    watched = not _bound_processes()
+    limits.bound_pids(order)
     if not order["bubblewrap"]:
-        _write("/proc/sys/user/max_user_namespaces", "0")
+        limits.write("/proc/sys/user/max_user_namespaces", "0")
         _view(order)
     told, tell = os.pipe()
     command = os.fork()
@@ -158,27 +159,41 @@ def _init(order: "Order", wait: int) -> int:
         except (OSError, ValueError) as error:  # no system call takes a NUL, or half a character
             _failed(order, error)
         os._exit(FAILED)
-    if watched:
-        import _thread  # noqa: PLC0415  needed on old kernels only
-
-        _thread.start_new_thread(_watch_processes, ())
     os.close(tell)
-    code = _exit_code(_command_ended(command, {1, command} if order["bubblewrap"] else {1}))
+    code = _command_ended(command, {1, command} if order["bubblewrap"] else {1}, watch)
+    limits.end_all()
     if order["bubblewrap"] and code < 128 and code != FAILED and not _was_started(told):
         os.write(order["status"], f"error bubblewrap gave up with {code}; the output says why\n".encode())
     return code
 
 
-def _command_ended(command: int, ours: set[int]) -> int:
-    """Takes in all that ends in the box until the command does, and hands a SIGTERM on; returns its status."""
-    while True:
-        if kernel.next_signal() == kernel.SIGTERM:
+def _command_ended(command: int, ours: set[int], watch: limits.Watch) -> int:
+    """Takes in all that ends in the box until the command does, or must; returns its exit code."""
+    until = None
+    while until is None or time.monotonic() < until:
+        if kernel.next_signal(limits.TICK) == kernel.SIGTERM:
+            if until is not None:
+                break
+            until = time.monotonic() + GRACE
             _tell_to_end(ours)
         ended = -1
         while ended:
             ended, status = os.waitpid(-1, os.WNOHANG)  # orphans too: this is their parent now
             if ended == command:
-                return status
+                return _exit_code(status)
+        reason = watch.look()
+        if reason:
+            _say(f"\nEnded: {reason}.\n")
+            break
+    return _KILLED
+
+
+def _say(text: str) -> None:
+    """Behind the command's output."""
+    try:  # noqa: SIM105  the import takes longer than all of this
+        os.write(1, text.encode())
+    except OSError:  # nobody reads it any more
+        pass
 
 
 def _tell_to_end(ours: set[int]) -> None:
@@ -199,23 +214,6 @@ def _was_started(told: int) -> bool:
         return False
 
 
-def _bound_processes() -> bool:
-    """Whether the kernel itself holds the limit; a namespace of its own has the number since 6.14."""
-    version = tuple(int(part) for part in os.uname().release.replace("-", ".").split(".")[:2])
-    if version < (6, 14):  # there it would be the whole machine's
-        return False
-    _write("/proc/sys/kernel/pid_max", str(PROCESSES))
-    return True
-
-
-def _watch_processes() -> None:
-    """Where neither the namespace nor RLIMIT_NPROC (not for root) has a bound."""
-    while True:
-        time.sleep(0.1)
-        if sum(name.isdigit() for name in os.listdir("/proc")) > PROCESSES:
-            os.kill(-1, 9)
-
-
 def _overlay(layer: "Layered") -> None:
     folders = (*layer["lower"], layer["upper"], layer["work"])
     opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in folders]
@@ -227,13 +225,15 @@ def _overlay(layer: "Layered") -> None:
         os.close(descriptor)
 
 
-def _scratch(order: "Order") -> None:
+def _scratch(order: "Order") -> int:
+    """Makes the box's file system in memory; returns a descriptor of it."""
     place = order["scratch"]
     options = f"mode=755,size={order['scratch_size']}"
     kernel.mount("scratch", place, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
     for name, mode in order["scratch_folders"]:
         os.mkdir(f"{place}/{name}")
         os.chmod(f"{place}/{name}", mode)
+    return os.open(place, os.O_PATH | os.O_DIRECTORY)
 
 
 def _binds(order: "Order") -> "list[tuple[str, str, bool]]":
@@ -291,7 +291,8 @@ def _mount_point(tree: int, target: str) -> None:
 
 def _command(order: "Order", tell: int) -> None:
     kernel.usual_signals()
-    _limits(order)
+    limits.lower_priority()
+    limits.set_limits(order)
     argv = order["argv"]
     if order["bubblewrap"]:
         argv = [*_bubblewrap(order, tell), *argv]
@@ -322,27 +323,5 @@ def _bubblewrap(order: "Order", tell: int) -> list[str]:
         arguments += ["--bind" if writable else "--ro-bind", source, target]
     for leads, path in order["links"]:
         arguments += ["--symlink", leads, path]
+    arguments += ["--remount-ro", "/dev"]  # a file system in memory, of which the box's limit knows nothing
     return [*arguments, "--chdir", order["cwd"], "--"]
-
-
-def _limits(order: "Order") -> None:
-    wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_NPROC: PROCESSES,
-        resource.RLIMIT_FSIZE: order["file_size"],
-        resource.RLIMIT_DATA: order["data_size"],
-    }
-    for kind, value in wanted.items():
-        hard = resource.getrlimit(kind)[1]
-        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (bound, bound))
-
-
-def _write(path: str, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(descriptor, text.encode())
-    except OSError as error:
-        raise OSError(error.errno, f"{path}: {error.strerror}") from error
-    finally:
-        os.close(descriptor)

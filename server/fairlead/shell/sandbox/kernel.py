@@ -39,6 +39,11 @@ def _syscall(what: str, *arguments: object) -> int:
     return _checked(_libc.syscall(*arguments), what)
 
 
+def version() -> tuple[int, ...]:
+    """Of the kernel, its first two numbers."""
+    return tuple(int(part) for part in os.uname().release.replace("-", ".").split(".")[:2])
+
+
 def unshare(flags: int) -> None:
     _checked(_libc.unshare(flags), "namespaces")
 

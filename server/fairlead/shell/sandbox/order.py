@@ -32,7 +32,8 @@ class Order(TypedDict):
     `scratch_folders` (name, mode); binds take the box's own /tmp and the like from there. `links` are symbolic links
     (where to, path) in these. `join` are descriptors of the namespaces that the box is made in: a user namespace and
     its network (`loopback.py`); none where the command has the machine's network. `calls` is the filter of the
-    kernel's calls (`calls.py`), or nothing.
+    kernel's calls (`calls.py`), or nothing. `processes` (threads too) and `memory` are limits of the box, `file_size`
+    of each file; sizes are in bytes.
     """
 
     server: int
@@ -49,7 +50,8 @@ class Order(TypedDict):
     bubblewrap: str
     calls: bytes
     file_size: int
-    data_size: int
+    processes: int
+    memory: int
     cwd: str
     argv: list[str]
     env: dict[str, str]

@@ -11,16 +11,18 @@ import marshal
 import os
 import select
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fairlead.agent.errors import ToolError
-from fairlead.shell.layer import Changes, Launch, NotRun, View, Where
+from fairlead.shell.layer import USUAL, Changes, Launch, Limits, NotRun, View, Where
 from fairlead.shell.sandbox import gitconfig, left, places, repository, trees
 from fairlead.shell.sandbox.calls import closed_calls
 from fairlead.shell.sandbox.index import only_within
+from fairlead.shell.sandbox.limits import end_below
 from fairlead.shell.sandbox.loopback import loopback
 from fairlead.shell.sandbox.lower import Lower, Mark
 from fairlead.shell.sandbox.order import Layered, Order, launcher
@@ -32,7 +34,7 @@ from fairlead.workspace.repositories import enclosing, git_folder, text_of
 # per process: what an honest build does not come near, and a mistake does not take the machine with it
 FILE_SIZE = 8 << 30
 # how long the last process of a box may take to go once its launcher is gone, in seconds
-_LAST = 2.0
+_LAST, _AGAIN = 10.0, 0.1
 
 
 class SandboxLayer:
@@ -67,12 +69,20 @@ class SandboxLayer:
         self._index: tuple[Mark, bytes | None] = None, None
         self._closed: list[Path] = []
 
-    async def open(self, command: str, view: View, *, network: bool = False, background: bool = False) -> "SandboxBox":
+    async def open(
+        self,
+        command: str,
+        view: View,
+        *,
+        limits: Limits = USUAL,
+        network: bool = False,
+        background: bool = False,
+    ) -> "SandboxBox":
         """As the port says; a command in the background sees what is kept as it changes, and its own is not kept."""
         if self._in_front and not background:
             raise ToolError("Another command is still running in the workspace's layer; wait until it has ended.")
         self._in_front |= not background
-        making = asyncio.ensure_future(self._open(command, view, network, background))
+        making = asyncio.ensure_future(self._open(command, view, limits, network, background))
         try:
             return await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -85,10 +95,10 @@ class SandboxLayer:
         with contextlib.suppress(OSError):  # the next sweep removes what stays
             await asyncio.to_thread(self._own.remove)
 
-    async def _open(self, command: str, view: View, network: bool, background: bool) -> "SandboxBox":
+    async def _open(self, command: str, view: View, limits: Limits, network: bool, background: bool) -> "SandboxBox":
         try:
             async with self._making:
-                return await asyncio.to_thread(self._made, command, view, network, background)
+                return await asyncio.to_thread(self._made, command, view, limits, network, background)
         except (OSError, ToolError) as error:
             if not background:
                 await asyncio.to_thread(self._upper.clear)  # what was written of the view must not be seen later
@@ -97,7 +107,7 @@ class SandboxLayer:
                 raise
             raise self.not_made(str(error)) from error
 
-    def _made(self, command: str, view: View, network: bool, background: bool) -> "SandboxBox":
+    def _made(self, command: str, view: View, limits: Limits, network: bool, background: bool) -> "SandboxBox":
         shell = places.shell()
         if shell is None:
             raise ToolError("There is no bash on this system; install it to run commands.")
@@ -107,11 +117,11 @@ class SandboxLayer:
             if not self._in_front:
                 self._upper.forget_stale()
         upper.fill(view)
-        order = self._order(folder, upper, view, network)
+        order = self._order(folder, upper, view, limits, network)
         order["argv"] = [shell, "-c", "--", command]
         return SandboxBox(self, folder, upper, view, order, in_front=not background)
 
-    def _order(self, folder: Path, upper: Upper, view: View, network: bool) -> Order:
+    def _order(self, folder: Path, upper: Upper, view: View, limits: Limits, network: bool) -> Order:
         lower = [str(self._root)]
         if upper is not self._upper:
             lower.insert(0, str(self._upper.folder))
@@ -123,7 +133,6 @@ class SandboxLayer:
             self._hide_others(made[0], outside)
         blanks = places.blanks()
         scratch = self._make(f"{folder.name}/scratch")
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return Order(
             server=os.getpid(),
             status=-1,
@@ -132,14 +141,15 @@ class SandboxLayer:
             join=[] if network else self._joined(),
             layers=layers,
             scratch=str(scratch),
-            scratch_size=memory // 4,
+            scratch_size=limits.memory // 2,
             scratch_folders=[*((blank.name, blank.mode) for blank in blanks), ("dev", 0o755)],
             binds=self._binds(view, layers, blanks, str(scratch), network),
             links=self._links(blanks),
             bubblewrap=self._bubblewrap,
             calls=closed_calls(),
             file_size=FILE_SIZE,
-            data_size=memory * 3 // 4,
+            processes=limits.processes,
+            memory=limits.memory,
             cwd=str(self._root),
             argv=[],
             env=places.command_environment(os.environ) | repository.environment(self._root),
@@ -325,16 +335,25 @@ def owner_of(root: Path) -> Owner:
 
 
 def _is_gone(told: _Told) -> bool:
-    """Whether no process of the box is left; its init ends last."""
+    """Whether no process of the box is left; its init ends last. One that its launcher left is ended here."""
     if told.ended or told.init is None:
         return True
     try:
         init = os.pidfd_open(told.init)
     except ProcessLookupError:
         return True
+    proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    ended = select.poll()
+    ended.register(init, select.POLLIN)
     try:
-        return bool(select.select([init], [], [], _LAST)[0])
+        until = time.monotonic() + _LAST
+        while not ended.poll(_AGAIN * 1000):
+            if time.monotonic() > until:
+                return False
+            end_below(told.init, proc)
+        return True
     finally:
+        os.close(proc)
         os.close(init)
 
 
