@@ -219,6 +219,13 @@ async def test_fault_50_a_box_is_gone_within_5_s(box: Boxes, workspace: Path, ha
     assert at_work(workspace) == []
 
 
+@pytest.mark.skipif(not has("npm"), reason="npm is not installed")
+async def test_fault_51_a_program_without_network_gives_up(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 51: npm looks for a newer npm whatever it does; it asks once, and not for more than a minute."""
+    async with boxes(workspace, tmp_path / "state") as box, asyncio.timeout(50):
+        assert (await box.run("npm init")).code == 1
+
+
 NETWORK = {
     "curl": "curl -sS --max-time 3 http://{host}:{port}/",
     "tcp": "exec 3<>/dev/tcp/{host}/{port}",

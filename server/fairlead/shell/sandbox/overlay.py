@@ -152,7 +152,7 @@ class SandboxLayer:
             memory=limits.memory,
             cwd=str(self._root),
             argv=[],
-            env=places.command_environment(os.environ) | repository.environment(self._root),
+            env=places.command_environment(os.environ, network=network) | repository.environment(self._root),
         )
 
     def _hide_others(self, upper: Path, outside: Path) -> None:

@@ -37,6 +37,14 @@ _SET = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",  # else `git status` copies the index into the layer
 }
+# where nobody answers: else these programs ask again for a minute, and some hold their end back for it
+_ONCE = {
+    "npm_config_fetch_retries": "0",
+    "npm_config_update_notifier": "false",
+    "PIP_RETRIES": "0",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "CARGO_NET_RETRY": "0",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +56,10 @@ class Blank:
     mode: int
 
 
-def command_environment(environment: Mapping[str, str]) -> dict[str, str]:
+def command_environment(environment: Mapping[str, str], *, network: bool) -> dict[str, str]:
     """What a command in a box gets of an environment; by a list, so that no key is ever in it (docs/faults.md 40)."""
     kept = {name: text for name, text in environment.items() if name in _PASSED or name.startswith("LC_")}
-    return {**kept, **_SET, "HOME": str(home())}
+    return {**kept, **_SET, **({} if network else _ONCE), "HOME": str(home())}
 
 
 def home() -> Path:
