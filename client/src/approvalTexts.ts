@@ -1,7 +1,8 @@
 // What the person is asked when the agent wants to run a command, or a file is not to be touched without asking. Pure.
 
 import type { ApproveParams, ApproveResult } from "./protocol";
-import { visible } from "./text";
+import { plural } from "./figures";
+import { unlinked, visible } from "./text";
 
 export interface Choice {
   readonly title: string;
@@ -45,14 +46,15 @@ function ofCommand({ command, cwd, mode, reasons }: ApproveParams): Asked {
   const place = mode === "sandboxed" ? "in the sandbox" : "in your workspace itself";
   const [first = "", second = ""] = reasons;
   const message = `Run “${what}” ${place}? ${first}`.trim();
-  const whole = message.length <= SHOWN_WHOLE && !what.includes("\n");
+  // a message shows a link without its address
+  const whole = message.length <= SHOWN_WHOLE && !what.includes("\n") && unlinked(what) === what;
   const longer = `${message} ${second}`.trim();
   return {
     what,
     row: `Allow: ${oneLine(what)}`,
     spoken: `The agent asks to run: ${what}`,
     short: whole ? (longer.length <= SHOWN_WHOLE ? longer : message) : undefined,
-    question: whole ? "The agent asks to run this command." : `The agent asks to run a command of ${what.split("\n").length} lines. ${first}`.trim(),
+    question: whole ? "The agent asks to run this command." : `The agent asks to run a command of ${plural(what.split("\n").length, "line")}. ${first}`.trim(),
     details: [what, `In: ${cwd ?? ""}, ${place}`, ...reasons].join("\n\n"),
     choices: ALLOW,
   };

@@ -1,6 +1,7 @@
 // Where everything is put together: the views, and the table of commands.
 
 import * as vscode from "vscode";
+import { Answers } from "./answers";
 import { Approvals } from "./approvals";
 import { Conversation } from "./conversation";
 import { ReviewCursor } from "./cursor";
@@ -11,8 +12,9 @@ import { EditsView } from "./editsView";
 import { registerHelp } from "./help";
 import { bringBack } from "./kept";
 import { ModelAccess } from "./modelAccess";
+import { Notices } from "./notices";
 import { PlanEdits } from "./planEdits";
-import type { CommandNode, FileNode, PlanNode, RunningNode, StepNode } from "./planNodes";
+import type { CommandNode, FileNode, PauseNode, PlanNode, RunningNode, StepNode } from "./planNodes";
 import { PlanView } from "./planView";
 import { Pages } from "./pages";
 import { Prompts } from "./prompt";
@@ -41,7 +43,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const questions = new Questions(store);
   const agent = new AgentServer(context, store, approvals, questions, log);
   const access = new ModelAccess(context.secrets);
-  const runs = new Runs(store, agent, new Prompts(context.workspaceState), access);
+  const notices: Notices = new Notices(store, (act) => answers.follow(act));
+  const runs = new Runs(store, agent, new Prompts(context.workspaceState), access, notices);
+  const answers = new Answers(store, approvals, questions, runs);
   const texts = new SideTexts(store, agent);
   const proposed = new ProposedFiles(store, agent, texts);
   const diffs = new Diffs(store);
@@ -61,6 +65,8 @@ export function activate(context: vscode.ExtensionContext): void {
     followUp: () => runs.followUp(),
     planFirst: () => runs.planFirst(),
     go: () => runs.go(),
+    goOn: (node?: Partial<PauseNode>) => runs.goOn(node?.sessionId),
+    answer: () => answers.next(),
     ask: () => runs.askAgent(),
     stop: () => runs.stop(),
     tell: () => sessions.tell(),
@@ -136,7 +142,7 @@ export function activate(context: vscode.ExtensionContext): void {
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
   void bringBack(context.storageUri, agent);
   const views = [edits, new PlanView(store, planEdits), new SessionsView(store), new Status(store), new Decorations(store)];
-  context.subscriptions.push(log, agent, texts, proposed, diffs, conversation, sessions, pages, terminals, ...views, registerHelp());
+  context.subscriptions.push(log, agent, texts, proposed, diffs, conversation, sessions, pages, terminals, notices, ...views, registerHelp());
 }
 
 export async function deactivate(): Promise<void> {

@@ -2,9 +2,10 @@
 // Pure.
 
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
-import { inferredRow, outsideRow, stepRow, type PlanRow } from "./planRows";
+import { inferredRow, outsideRow, pauseRow, stepRow, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "./protocol";
 import type { Session } from "./state";
+import { isWorking, pauseOf } from "./waiting";
 
 /** A step of the plan. */
 export interface StepNode {
@@ -54,6 +55,13 @@ interface OutsideNode {
   readonly row: PlanRow;
 }
 
+/** A run that paused. */
+export interface PauseNode {
+  readonly kind: "pause";
+  readonly sessionId: string;
+  readonly row: PlanRow;
+}
+
 export type PlanNode =
   | StepNode
   | FileNode
@@ -61,12 +69,15 @@ export type PlanNode =
   | CommandNode
   | RunningNode
   | { readonly kind: "inferred"; readonly row: PlanRow }
+  | PauseNode
   | { readonly kind: "approval"; readonly approval: ApproveParams }
   | { readonly kind: "question"; readonly question: AskParams };
 
 /** The top rows. */
 export function planNodes(session: Session): PlanNode[] {
+  const pause = pauseOf(session);
   const waiting = [
+    ...(pause === undefined ? [] : [{ kind: "pause", sessionId: session.id, row: pauseRow(pause) } as const]),
     ...session.approvals.map((approval): PlanNode => ({ kind: "approval", approval })),
     ...session.questions.map((question): PlanNode => ({ kind: "question", question })),
   ];
@@ -78,12 +89,13 @@ export function planNodes(session: Session): PlanNode[] {
   const pending = new Set(files.flatMap(({ itemIds }) => itemIds));
   const beside = (id: Outside["id"]): PlanNode[] =>
     plan.outside.filter((outside) => outside.id === id).map((outside) => ({ kind: "outside", sessionId: session.id, outside, row: outsideRow(outside) }));
+  const activity = isWorking(session) ? "works" : session.running ? "waits" : "rests";
   const steps = plan.items.map(
     (item): PlanNode => ({
       kind: "item",
       sessionId: session.id,
       item,
-      row: stepRow(item, session.running, [...new Set(files.flatMap((file) => changedAgain(session, file, item.id)))]),
+      row: stepRow(item, activity, [...new Set(files.flatMap((file) => changedAgain(session, file, item.id)))]),
       reviewable: pending.has(item.id),
       revision: plan.revision,
       running: session.commands.filter(({ itemId }) => itemId === item.id),

@@ -2,6 +2,7 @@
 
 import { plural, spent } from "./figures";
 import type { Evidence, Outside, Plan, PlanItem } from "./protocol";
+import { visible } from "./text";
 
 export interface PlanRow {
   /** Tells the row from all others of its session. */
@@ -35,13 +36,13 @@ const BESIDE: Record<Outside["id"], { label: string; tooltip: string }> = {
   unplanned: { label: "Unplanned", tooltip: "What the agent did while no step of the plan was in progress." },
 };
 
-/**
- * `running` says whether the agent is at work: a step in progress turns only then. `again` is what later changed the step's
- * edits, in words.
- */
-export function stepRow(item: PlanItem, running: boolean, again: readonly string[] = []): PlanRow {
-  const look = lookOf(item, running);
-  const doing = item.status === "in_progress" ? item.activeForm || "in progress" : "";
+/** What the agent does: a step in progress turns only while it works. */
+export type Activity = "works" | "waits" | "rests";
+
+/** `again` is what later changed the step's edits, in words. */
+export function stepRow(item: PlanItem, activity: Activity, again: readonly string[] = []): PlanRow {
+  const look = lookOf(item, activity);
+  const doing = item.status === "in_progress" && !look.beside ? item.activeForm || "in progress" : "";
   const lines = [
     item.content,
     sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
@@ -57,6 +58,20 @@ export function stepRow(item: PlanItem, running: boolean, again: readonly string
     icon: look.icon,
     color: look.color,
     spoken: [item.content, look.word, ...again].join(", "),
+  };
+}
+
+/** A run that paused, and goes on when the user says so. */
+export function pauseRow(reason: string): PlanRow {
+  const shown = visible(reason);
+  return {
+    id: "pause",
+    label: "Go On",
+    description: shown.replace(/\s+/g, " "),
+    tooltip: shown,
+    icon: "debug-continue",
+    color: "charts.yellow",
+    spoken: `Go on. The agent paused. ${shown}`,
   };
 }
 
@@ -93,11 +108,12 @@ export function planCount(plan: Plan | undefined): string {
   return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
 }
 
-function lookOf(item: PlanItem, running: boolean): Look {
+function lookOf(item: PlanItem, activity: Activity): Look {
   if (item.status === "completed") return DONE[item.verification];
   if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", beside: "held" };
   if (item.status === "pending") return { icon: "circle-large-outline", word: "to do" };
-  return { icon: running ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
+  if (activity === "waits") return { icon: "question", color: "charts.yellow", word: "waiting for you", beside: "waiting for you" };
+  return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
 }
 
 /** What is on record, then what it took. */

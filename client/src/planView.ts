@@ -7,7 +7,8 @@ import { duration } from "./figures";
 import { hasBelow, nodesBelow, planNodes, type PlanNode, type StepNode } from "./planNodes";
 import { planCount, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams } from "./protocol";
-import { waiting, type Store } from "./state";
+import type { Store } from "./state";
+import { isWorking, waiting } from "./waiting";
 import { StepClock } from "./stepClock";
 import { visible } from "./text";
 import { DrawnTree } from "./tree";
@@ -35,6 +36,12 @@ export class PlanView extends DrawnTree<PlanNode> {
         return approvalItem(node.approval);
       case "question":
         return questionItem(node.question);
+      case "pause": {
+        const item = rowItem(node.row);
+        item.contextValue = "pause";
+        item.command = { command: "fairlead.goOn", title: "Go On", arguments: [node] };
+        return item;
+      }
       case "item":
         return this.stepItem(node);
       case "outside":
@@ -74,7 +81,7 @@ export class PlanView extends DrawnTree<PlanNode> {
   protected override shown(nodes: readonly PlanNode[], below: PlanNode | undefined): void {
     if (below) return;
     const steps = nodes.filter((other) => other.kind === "item");
-    this.current = this.store.active?.running ? steps.find(({ item }) => item.status === "in_progress") : undefined;
+    this.current = isWorking(this.store.active) ? steps.find(({ item }) => item.status === "in_progress") : undefined;
     if (!this.current) this.clock.rest();
     this.count();
   }
@@ -88,7 +95,7 @@ export class PlanView extends DrawnTree<PlanNode> {
     const badge = waits > 0 ? { value: waits, tooltip: "The agent waits for you" } : undefined;
     this.view.badge = badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
     this.view.message = message(session) ?? "";
-    this.showWorking(session?.running === true);
+    this.showWorking(isWorking(session));
   }
 
   /** The bar above the rows, as long as the agent works. */

@@ -1,4 +1,5 @@
-// The agent asks the person something: a message that takes no focus, and a row in the Plan view until it is answered.
+// Answers to the agent's questions. A question stays open until it is answered or withdrawn: the store shows it, as a row, a
+// notice and in the status bar.
 
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "./protocol";
@@ -6,55 +7,60 @@ import type { Store } from "./state";
 import { visible } from "./text";
 
 const TITLE = "Agent: Answer";
-const ANSWER = "Answer";
 
 interface Open {
-  readonly question: AskParams;
   readonly answer: (answer: string | null) => void;
   /** Closed when the question is withdrawn. */
   box: vscode.QuickInput | undefined;
+  /** What was typed when the box was closed. */
+  draft: string;
 }
 
 export class Questions {
-  private readonly waiting: Open[] = [];
+  private readonly waiting = new Map<AskParams, Open>();
 
-  constructor(private readonly store: Store) {}
+  constructor(private readonly store: Store) {
+    store.onChange(() => {
+      for (const [question, open] of this.waiting) if (!store.get(question.sessionId)?.questions.includes(question)) open.box?.hide();
+    });
+  }
 
-  /** Asks, and resolves with the person's answer; a withdrawn question has none. */
+  /** Resolves with the user's answer; a withdrawn question has none. */
   async ask(question: AskParams, withdrawn: vscode.CancellationToken): Promise<AskResult> {
+    this.store.question(question);
     const answered = new Promise<string | null>((resolve) => {
-      this.waiting.push({ question, answer: resolve, box: undefined });
+      this.waiting.set(question, { answer: resolve, box: undefined, draft: "" });
       withdrawn.onCancellationRequested(() => {
         resolve(null);
       });
     });
-    this.store.question(question);
-    void this.notify(question);
     try {
       return { answer: await answered };
     } finally {
-      const index = this.waiting.findIndex((other) => other.question === question);
-      if (index >= 0) this.waiting.splice(index, 1)[0]?.box?.hide();
       this.store.settled(question);
+      this.waiting.delete(question);
     }
   }
 
-  /** Lets the person answer; to close the box is to give no answer. */
+  /** Lets the user answer. To close the box is no answer: what was typed is there when it is opened again. */
   open(question: AskParams): void {
-    const open = this.waiting.find((other) => other.question === question);
-    if (open && !open.box) open.box = question.options.length > 0 ? pick(question, open.answer) : input(question, open.answer);
-  }
-
-  private async notify(question: AskParams): Promise<void> {
-    const chosen = await vscode.window.showInformationMessage(`The agent asks: ${visible(question.question)}`, ANSWER);
-    if (chosen === ANSWER) this.open(question);
+    const open = this.waiting.get(question);
+    if (!open || open.box) return;
+    const box = question.options.length > 0 ? pick(question, open) : input(question, open);
+    open.box = box;
+    box.onDidHide(() => {
+      open.box = undefined;
+      open.draft = box.value;
+      box.dispose();
+    });
+    box.show();
   }
 }
 
-type Answer = (answer: string | null) => void;
+type Box = vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox;
 
 /** The options, and whatever else is typed. */
-function pick({ question, options }: AskParams, answer: Answer): vscode.QuickInput {
+function pick({ question, options }: AskParams, { answer, draft }: Open): Box {
   const box = vscode.window.createQuickPick();
   const show = (): void => {
     const given = options.map((option): vscode.QuickPickItem => ({ label: option }));
@@ -63,33 +69,28 @@ function pick({ question, options }: AskParams, answer: Answer): vscode.QuickInp
     box.items = [...given, ...own];
   };
   box.title = TITLE;
-  box.placeholder = `${visible(question)} Choose, or type another answer.`;
+  // whole, in several lines, where VS Code has this (from 1.108 on); the placeholder is cut
+  Object.assign(box, { prompt: visible(question) });
+  box.placeholder = "Choose, or type another answer.";
   box.ignoreFocusOut = true;
+  box.value = draft;
   box.onDidChangeValue(show);
   show();
   box.onDidAccept(() => {
     const chosen = box.selectedItems[0]?.label;
     if (chosen !== undefined) answer(chosen);
   });
-  return shown(box, answer);
+  return box;
 }
 
-function input({ question }: AskParams, answer: Answer): vscode.QuickInput {
+function input({ question }: AskParams, { answer, draft }: Open): Box {
   const box = vscode.window.createInputBox();
   box.title = TITLE;
   box.prompt = visible(question);
   box.ignoreFocusOut = true;
+  box.value = draft;
   box.onDidAccept(() => {
     if (box.value.trim() !== "") answer(box.value.trim());
   });
-  return shown(box, answer);
-}
-
-function shown<Box extends vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox>(box: Box, answer: Answer): Box {
-  box.onDidHide(() => {
-    answer(null);
-    box.dispose();
-  });
-  box.show();
   return box;
 }

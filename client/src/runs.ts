@@ -4,11 +4,13 @@ import * as vscode from "vscode";
 import { ProgressType } from "vscode-languageclient/node";
 import { plural } from "./figures";
 import type { ModelAccess } from "./modelAccess";
+import type { Notices } from "./notices";
 import { method, type Mode, type RunResult } from "./protocol";
 import type { Prompts } from "./prompt";
 import { NotStarted, ServerGone, type AgentServer } from "./server";
 import { chosenCloud } from "./settings";
-import { readyToGo, type Session, type Store } from "./state";
+import type { Session, Store } from "./state";
+import { pauseOf, readyToGo } from "./waiting";
 import { firstWords } from "./text";
 
 interface WorkDone {
@@ -21,8 +23,6 @@ interface WorkDone {
 const GO = "The plan is approved. Do it.";
 /** What the agent reads when a run that paused goes on. */
 const ON = "Go on where you stopped.";
-/** Stop reasons of a run that paused. */
-const PAUSES = ["budget", "max_turn_requests", "loop"];
 const PROGRESS = new ProgressType<WorkDone>();
 
 export class Runs {
@@ -33,6 +33,7 @@ export class Runs {
     private readonly server: AgentServer,
     private readonly prompts: Prompts,
     private readonly access: ModelAccess,
+    private readonly notices: Notices,
   ) {}
 
   /** A new task in a new session; asks for it where none is given. */
@@ -54,6 +55,13 @@ export class Runs {
     const session = this.store.active;
     if (session && readyToGo(session)) await this.run(session.id, GO);
     else void vscode.window.showInformationMessage("There is no plan that waits for your word.");
+  }
+
+  /** A run that paused goes on: that of a session, or of the one that is shown. */
+  async goOn(sessionId = this.store.active?.id): Promise<void> {
+    const session = sessionId === undefined ? undefined : this.store.get(sessionId);
+    if (session && pauseOf(session) !== undefined) await this.run(session.id, ON);
+    else void vscode.window.showInformationMessage("No run is paused.");
   }
 
   /** A question, in the active session where there is one: the agent looks around and answers, and changes nothing. */
@@ -140,8 +148,18 @@ export class Runs {
     const over = Promise.race([answer.catch(() => undefined), this.stopped(id, run)]);
     const options = { location: vscode.ProgressLocation.Notification, title: "Agent", cancellable: true };
     await vscode.window.withProgress(options, async (progress, token) => {
+      let doing = "Working";
+      const report = (): void => {
+        const session = this.store.get(id);
+        const waiting = session && this.notices.waitingText(session);
+        progress.report({ message: waiting === undefined ? doing : `Waiting for you. ${waiting}` });
+      };
       const listening = client.onProgress(PROGRESS, workDoneToken, ({ message }) => {
-        if (message !== undefined) progress.report({ message });
+        doing = message ?? doing;
+        report();
+      });
+      const forget = this.store.onChange((change, session) => {
+        if (change === "approvals" && session.id === id) report();
       });
       token.onCancellationRequested(() => {
         this.store.stop(id);
@@ -149,6 +167,7 @@ export class Runs {
       });
       await over;
       listening.dispose();
+      forget();
     });
     return answer.finally(() => {
       stop.dispose();
@@ -195,10 +214,8 @@ export class Runs {
       return;
     }
     if (mode === "ask" && result.stopReason === "end_turn") return;
-    if (PAUSES.includes(result.stopReason)) {
-      await this.tellPause(result);
-      return;
-    }
+    // its notice and its row stay until the user says Go On
+    if (session?.pause) return;
     if (readyToGo(session)) {
       await this.tellPlan(result.sessionId);
       return;
@@ -210,13 +227,6 @@ export class Runs {
     if (chosen) this.store.show(result.sessionId);
     if (chosen === "Review Changes") await vscode.commands.executeCommand("fairlead.reviewAll");
     if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
-  }
-
-  /** A run that used up what it may use goes on only at the person's word. */
-  private async tellPause(result: RunResult): Promise<void> {
-    const chosen = await vscode.window.showWarningMessage(`Agent: ${result.message}`, "Go On", "Stop Here");
-    if (chosen) this.store.show(result.sessionId);
-    if (chosen === "Go On") await this.run(result.sessionId, ON);
   }
 
   private async tellPlan(sessionId: string): Promise<void> {

@@ -2,7 +2,8 @@
 
 import { plural } from "./figures";
 import type { SessionRow } from "./protocol";
-import { waiting, type Session } from "./state";
+import type { Session } from "./state";
+import { waiting } from "./waiting";
 
 export interface SessionNode {
   readonly sessionId: string;

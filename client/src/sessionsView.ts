@@ -2,7 +2,8 @@
 
 import * as vscode from "vscode";
 import { sessionNodes, type SessionNode } from "./sessionRows";
-import { waiting, type Store } from "./state";
+import type { Store } from "./state";
+import { waiting } from "./waiting";
 import { DrawnTree } from "./tree";
 
 const MINUTE = 60_000;

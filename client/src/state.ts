@@ -39,6 +39,8 @@ export interface Session {
   questions: AskParams[];
   /** The commands that run now. */
   commands: CommandStarted[];
+  /** Why the last run paused; undefined where it did not, and once the session goes on. */
+  pause: { readonly reason: string } | undefined;
   /** The plan was asked for alone, and nobody told the agent to go on with it yet. */
   planOnly: boolean;
   /** How many runs were begun here, and of how many of them the server has said that they are over. */
@@ -63,6 +65,9 @@ const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
 
 /** Events that end what is shown as going on, and what it cost: they count after a stop too. */
 const FINAL: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
+
+/** Stop reasons of a run that goes on when the user says so. */
+const PAUSES = ["budget", "max_turn_requests", "loop"];
 
 /** A command's output kept for the conversation, in characters; the server bounds what it sends, this bounds memory. */
 const OUTPUT_LIMIT = 20_000;
@@ -108,6 +113,11 @@ export class Store {
   /** Sessions with something to review, the active one first. */
   get reviewable(): readonly Session[] {
     return this.activeFirst((session) => (session.edits?.files.length ?? 0) > 0);
+  }
+
+  /** Sessions that wait for an answer of the user, the active one first. */
+  get asking(): readonly Session[] {
+    return this.activeFirst(({ approvals, questions }) => approvals.length + questions.length > 0);
   }
 
   private activeFirst(wanted: (session: Session) => boolean): readonly Session[] {
@@ -161,6 +171,7 @@ export class Store {
     session.title ||= prompt.split("\n", 1)[0] ?? prompt;
     session.running = true;
     session.begun += 1;
+    session.pause = undefined;
     // a question about the plan leaves it as it is
     if (mode !== "ask") session.planOnly = mode === "plan";
     session.entries.push({ kind: "prompt", text: prompt, model: "" });
@@ -191,7 +202,8 @@ export class Store {
     const end: End = { kind: "end", ...how };
     session.running = false;
     session.retry = undefined;
-    // a protected file waits for the person's own accept, not for the run
+    session.pause = PAUSES.includes(how.stopReason) ? { reason: how.message } : undefined;
+    // a protected file waits for the user's own accept, not for the run
     session.approvals = session.approvals.filter(({ toolCallId }) => toolCallId === null);
     session.questions = [];
     session.entries.push(end);
@@ -209,6 +221,7 @@ export class Store {
       if (session.running) this.close(session, { stopReason: "lost", message: "The agent's server stopped; the run was interrupted.", record: "" });
       session.over = session.begun;
       session.stopped.clear();
+      session.approvals = [];
       this.emit("edits", session);
     }
   }
@@ -345,6 +358,7 @@ export class Store {
         edits: undefined,
         usage: undefined,
         retry: undefined,
+        pause: undefined,
         entries: [],
         approvals: [],
         questions: [],
@@ -379,17 +393,6 @@ function entryOf({ role, text }: OpenedSession["transcript"][number]): Entry {
     case "tool":
       return { kind: "tool", id: "", name: "", title: text, locations: [], output: "", outcome: "ok", result: "" };
   }
-}
-
-/** How much in a session waits for the person's word. */
-export function waiting(session: Session | undefined): number {
-  return session ? session.approvals.length + session.questions.length : 0;
-}
-
-/** Whether a plan is there that the agent may be told to do. */
-export function readyToGo(session: Session | undefined): boolean {
-  const { plan, planOnly, running } = session ?? {};
-  return planOnly === true && !running && plan !== undefined && plan.total > plan.completed;
 }
 
 function findTool(session: Session, id: string): Extract<Entry, { kind: "tool" }> | undefined {

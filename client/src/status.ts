@@ -4,7 +4,8 @@ import * as vscode from "vscode";
 import { planCount } from "./planRows";
 import { fullness, paid } from "./figures";
 import { coalesced } from "./coalesced";
-import { readyToGo, waiting, type Session, type Store } from "./state";
+import type { Session, Store } from "./state";
+import { isWorking, pauseOf, readyToGo } from "./waiting";
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("fairlead.status", vscode.StatusBarAlignment.Left, 100);
@@ -31,30 +32,38 @@ export class Status implements vscode.Disposable {
 
   private draw(): void {
     const session = this.store.active;
-    const running = this.store.sessions.some((other) => other.running);
-    void vscode.commands.executeCommand("setContext", "fairlead.running", running);
-    void vscode.commands.executeCommand("setContext", "fairlead.shownRunning", session?.running === true);
-    void vscode.commands.executeCommand("setContext", "fairlead.hasSession", session !== undefined);
-    void vscode.commands.executeCommand("setContext", "fairlead.readyToGo", readyToGo(session));
+    const asking = this.store.asking.at(0);
+    const paused = pauseOf(session) !== undefined;
+    this.setContexts({
+      running: this.store.sessions.some((other) => other.running),
+      shownRunning: session?.running === true,
+      hasSession: session !== undefined,
+      readyToGo: readyToGo(session),
+      paused,
+      waiting: asking !== undefined,
+    });
     if (!session) {
       this.item.hide();
       return;
     }
-    const count = planCount(session.plan);
-    const waits = waiting(session) > 0;
-    const retries = session.running ? this.retries(session) : undefined;
-    const icon = waits ? "$(question)" : session.running ? "$(sync~spin)" : "$(checklist)";
-    const cost = session.usage ? paid(session.usage) : "";
-    const text = waits ? "Agent waits for you" : (retries ?? [["Agent", count].filter(Boolean).join(" "), cost].filter(Boolean).join(" · "));
+    const retries = isWorking(session) ? this.retries(session) : undefined;
+    const text = asking ? askingText(asking, session) : (retries ?? restText(session, paused));
     const replay = session.model.startsWith("replay") ? " (replay)" : "";
+    const icon = asking ? "$(question)" : session.running ? "$(sync~spin)" : paused ? "$(debug-pause)" : "$(checklist)";
     this.item.text = `${icon} ${text}${replay}`;
+    this.item.backgroundColor = asking ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
     const current = session.plan?.items.find((item) => item.status === "in_progress");
     const doing = current && session.running ? current.activeForm || current.content : "";
     const spent = session.usage ? [`This run: ${paid(session.usage)} tokens`, fullness(session.usage)] : [];
-    const tooltip = [session.title, doing, session.retry?.reason ?? "", ...spent];
+    const tooltip = [session.title, doing, session.retry?.reason ?? "", pauseOf(session) ?? "", ...spent];
     this.item.tooltip = tooltip.filter(Boolean).join("\n");
-    this.item.command = "fairlead.plan.focus";
+    this.item.command = asking ? "fairlead.answer" : "fairlead.plan.focus";
     this.item.show();
+  }
+
+  /** What the menus in package.json go by. */
+  private setContexts(contexts: Readonly<Record<string, boolean>>): void {
+    for (const [name, value] of Object.entries(contexts)) void vscode.commands.executeCommand("setContext", `fairlead.${name}`, value);
   }
 
   /** When a request that failed is sent again, drawn anew each second. */
@@ -67,4 +76,13 @@ export class Status implements vscode.Disposable {
     }, 1000);
     return `Agent asks again in ${seconds} s`;
   }
+}
+
+function askingText(asking: Session, shown: Session): string {
+  return asking === shown ? "Agent waits for you" : "Agent: another task waits for you";
+}
+
+function restText(session: Session, paused: boolean): string {
+  const what = ["Agent", paused ? "paused" : "", planCount(session.plan)];
+  return [what.filter(Boolean).join(" "), session.usage ? paid(session.usage) : ""].filter(Boolean).join(" · ");
 }

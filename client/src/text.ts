@@ -5,6 +5,11 @@ export function visible(text: string): string {
   return text.replace(/[^\P{C}\n\t]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
+/** The text without links: VS Code makes a link of `[words](address)` in a message, and shows the words alone. */
+export function unlinked(text: string): string {
+  return text.replaceAll("](", "] (");
+}
+
 /** A command's output as plain text: no colours, and of a line that starts anew its last state. */
 export function plainOutput(text: string): string {
   // eslint-disable-next-line no-control-regex -- the server lets no other sequence through

@@ -4,7 +4,7 @@ import { allRows, editRows, newName, pendingFiles, rowAbove, rowBeside, type Edi
 import { duration, fullness, paid, short } from "../src/figures";
 import { fingerprint } from "../src/fingerprint";
 import { nodesBelow, planNodes, type PlanNode } from "../src/planNodes";
-import { planCount, stepRow } from "../src/planRows";
+import { planCount, stepRow, type Activity } from "../src/planRows";
 import type { Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
 import { onRows } from "../src/rowCommands";
 import { Store, type Session } from "../src/state";
@@ -32,14 +32,15 @@ const step = (change: Partial<PlanItem>): PlanItem => {
 };
 
 test("each state of a step has its icon, its colour and its words for a screen reader", () => {
-  const look = (change: Partial<PlanItem>, running = true): unknown[] => {
-    const { icon, color, spoken } = stepRow(step(change), running);
+  const look = (change: Partial<PlanItem>, activity: Activity = "works"): unknown[] => {
+    const { icon, color, spoken } = stepRow(step(change), activity);
     return [icon, color, spoken];
   };
   assert.deepEqual(look({ status: "pending", verification: "none" }), ["circle-large-outline", undefined, "Step, to do"]);
   assert.deepEqual(look({ status: "pending", verification: "none", held: true }), ["debug-pause", "charts.yellow", "Step, held"]);
   assert.deepEqual(look({ status: "in_progress", verification: "none" }), ["sync~spin", "charts.blue", "Step, in progress"]);
-  assert.deepEqual(look({ status: "in_progress", verification: "none" }, false), ["debug-pause", "charts.blue", "Step, in progress"]);
+  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "rests"), ["debug-pause", "charts.blue", "Step, in progress"]);
+  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "waits"), ["question", "charts.yellow", "Step, waiting for you"]);
   assert.deepEqual(look({ verification: "shown" }), ["pass-filled", "charts.green", "Step, done"]);
   assert.deepEqual(look({ verification: "claimed" }), ["pass", "descriptionForeground", "Step, done, nothing on record"]);
   assert.deepEqual(look({ verification: "contradicted" }), ["warning", "charts.orange", "Step, done, but its last command failed"]);
@@ -48,7 +49,7 @@ test("each state of a step has its icon, its colour and its words for a screen r
 test("a step's hover says what is on record for it and what it took", () => {
   const [first] = params<Plan>("plan").items;
   assert.ok(first);
-  assert.equal(stepRow(first, true).tooltip, "Read 問候.py\nDone\n1 file\n310 tokens · $0.0125");
+  assert.equal(stepRow(first, "works").tooltip, "Read 問候.py\nDone\n1 file\n310 tokens · $0.0125");
 });
 
 const session = (plan: Plan): Session => {

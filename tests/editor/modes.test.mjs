@@ -3,16 +3,17 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { conversationSays, edit, plan, useAgent } from "./agent.mjs";
+import { conversationSays, edit, picture, plan, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
+const TONE = `Which tone, ${"with all that was said of it before ".repeat(5)}in mind?`;
 const steps = (first, second) => plan(["Greet a", first, "Greeting a"], ["Greet b", second, "Greeting b"]);
 const ask = (question, ...options) => ({ ask_user: { question, ...(options.length > 0 ? { options } : {}) } });
 const editorTest = useAgent(
   [
     { calls: [steps("pending", "pending")] },
     { text: "This is my plan." },
-    { calls: [steps("in_progress", "pending"), edit("a.txt", "one", "hello"), ask("Which tone?", "Formal", "Casual")] },
+    { calls: [steps("in_progress", "pending"), edit("a.txt", "one", "hello"), ask(TONE, "Formal", "Casual")] },
     { calls: [steps("completed", "in_progress"), edit("b.txt", "two", "hi"), ask("Which name?")] },
     { calls: [steps("completed", "completed")] },
     { text: "Both are greeted." },
@@ -36,14 +37,21 @@ editorTest("plan first: the plan is there, nothing is done, and the person may c
   await page.closeToast("the plan has 2 steps");
 });
 
-editorTest("go does the plan; a question takes no focus, and its row opens the choice", async ({ page }) => {
+editorTest("go does the plan; a question takes no focus, is readable whole, and stays when its box is closed", async ({ page }) => {
   await page.viewTitleAction(PLAN, "Go");
-  await page.rows(PLAN, asks("Which tone?"));
+  await page.rows(PLAN, asks(TONE));
   assert.ok(!(await page.page.locator(".quick-input-widget").isVisible()));
   await page.statusItem("fairlead.status", ({ text }) => text.includes("waits for you"));
-  await page.rowAction(PLAN, "Answer: Which tone?", "Answer");
+  await page.rowAction(PLAN, `Answer: ${TONE}`, "Answer");
+  await page.fillInput("Neither", { title: "Agent: Answer", accept: false });
+  await page.press("Escape");
+  await page.rows(PLAN, asks(TONE));
+  await page.clickStatus("fairlead.status");
   const open = await page.quickInput("Agent: Answer");
-  assert.deepEqual(open.items.map(({ label }) => label), ["Formal", "Casual"]);
+  assert.deepEqual([open.value, open.message], ["Neither", TONE]);
+  await picture(page, "question");
+  await page.fillInput("", { title: "Agent: Answer", accept: false });
+  await page.until("the options", async () => (await page.quickInput()).items.map(({ label }) => label).join() === "Formal,Casual");
   await page.pick("Casual", { title: "Agent: Answer" });
 });
 
@@ -67,7 +75,7 @@ editorTest("a question to the agent is answered in the conversation, which opens
   await page.runCommand("Agent: Ask...");
   await page.fillInput("How many?", { title: "Agent: Ask" });
   await page.webview().locator("em", { hasText: "forty-two" }).waitFor({ timeout: 30_000 });
-  await conversationSays(page, ["Which tone?", "The user answered: Casual", "The user answered: Ada", "2 of 2 steps"]);
+  await conversationSays(page, [TONE, "The user answered: Casual", "The user answered: Ada", "2 of 2 steps"]);
 });
 
 editorTest("the record is copied, and the plan's history is a page", async ({ page }) => {

@@ -54,7 +54,7 @@ editorTest("plan first does nothing but plan, and the message's Go starts the wo
   });
   await page.toastButton("the plan has 2 steps", "Go");
   await page.rows(PLAN, (rows) => find(rows, "Allow: echo wait"));
-  await page.until("a bar above the rows", async () => (await bar(page).count()) > 0);
+  await page.until("no bar above the rows while it waits", async () => (await bar(page).count()) === 0);
   await page.until("the count", async () => /^0\/2/.test(await page.viewDescription(PLAN)));
 });
 

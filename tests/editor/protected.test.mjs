@@ -21,7 +21,7 @@ editorTest("the agent reads a secret only after a yes", async ({ page }) => {
   await page.showContainer("Agent");
   await runTask(page, "Set it up");
   const asked = await page.toast("Allow “.env”? The agent wants to read this file, which looks like a secret.");
-  assert.deepEqual(asked.buttons, ["Allow Once", "Allow for This Session", "Reject"]);
+  assert.deepEqual(asked.buttons, ["Cancel", "Allow Once", "Allow for This Session", "Reject"]);
   await page.rows(PLAN, has("Allow: .env"));
   await page.toastButton("Allow “.env”?", "Allow Once");
   await page.toast("Proposed.");
@@ -35,7 +35,7 @@ editorTest("accept all takes the ordinary file and asks for the protected one, w
   assert.equal(row.icon, "lock");
   await page.runCommand("Agent: Accept All");
   const asked = await page.toast(`Accept “${TASKS}”? Accepting makes this protected file. It configures the editor`);
-  assert.deepEqual(asked.buttons, ["Accept This File", "Leave Pending"]);
+  assert.deepEqual(asked.buttons, ["Cancel", "Accept This File", "Leave Pending"]);
   await page.rows(PLAN, has(`Confirm: ${TASKS}`));
   await page.until("the ordinary file", () => there(workspace, "plain.txt"));
   await page.toastButton(`Accept “${TASKS}”?`, "Leave Pending");

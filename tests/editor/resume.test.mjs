@@ -27,7 +27,8 @@ editorTest("loaded anew in the middle of a run, the window shows it as paused, w
   await page.runCommand("Agent: Focus on Sessions View");
   const rows = await page.rows(SESSIONS, described("paused", "0/2", "1 file"));
   assert.match(rows[0].name, /^Greet me, shown, paused/);
-  await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
+  const [goOn] = await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
+  assert.deepEqual([goOn.label, goOn.description], ["Go On", "The run stopped before its end."]);
   await page.rows(CHANGES, (all) => all.some(({ label }) => label === "a.txt"));
   assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");
   await picture(page, "interrupted");

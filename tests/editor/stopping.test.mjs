@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { bash, edit, plan, runTask, serverPids, useAgent } from "./agent.mjs";
+import { bash, edit, picture, plan, runTask, serverPids, useAgent } from "./agent.mjs";
 
 const command = "echo one\nsleep 300 # and much more\necho \u202eoverride";
 const turns = [{ calls: [plan(["Wait", "in_progress", "Waiting"]), edit("a.txt", "a", "b"), bash(command)] }, { text: "It was refused." }, { text: "Again." }];
@@ -15,13 +15,20 @@ const content = (workspace) => fs.readFileSync(path.join(workspace, "a.txt"), "u
 editorTest("a long command can be read whole before it is decided on, and rejected", async ({ page }) => {
   await runTask(page, "Wait for it");
   const asked = await page.toast("asks to run a command of 3 lines");
-  assert.deepEqual(asked.buttons, ["Show Whole Command…", "Reject"]);
-  await page.toastButton("asks to run a command of 3 lines", "Show Whole Command…");
+  assert.deepEqual(asked.buttons, ["Cancel", "Show Whole Command", "Reject"]);
+  await page.toastButton("asks to run a command of 3 lines", "Show Whole Command");
   const { detail, buttons } = await page.dialog();
   assert.ok(detail.includes("sleep 300 # and much more") && detail.includes("\\u{202e}override"), detail);
-  assert.deepEqual(buttons.sort(), ["Allow Once", "Allow for This Session", "Cancel", "Reject"]);
-  await page.pressDialog("Reject");
+  assert.deepEqual(buttons.sort(), ["Allow Once", "Allow for This Session", "Decide Later", "Reject"]);
+  await picture(page, "dialog");
+  await page.press("Escape");
+  await page.until("no dialog", async () => !(await page.dialog.now()));
+  await waits(page);
+  await page.clickStatus("fairlead.status");
+  await page.dialog();
+  await page.press("Enter");
   await page.toast("It was refused.");
+  assert.ok(!(await page.toasts()).some(({ message }) => message.includes("asks to run")), "its notice is gone");
 });
 
 editorTest("stop in the middle: the question goes, the row stops turning, the proposals stay", async ({ page, workspace }) => {

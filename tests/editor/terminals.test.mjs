@@ -33,6 +33,11 @@ editorTest("a command that runs can be watched, with its colours, until it is st
   await runTask(page, "Run it");
   await allow(page, "sleep 300");
   await page.rows(PLAN, (rows) => row(rows, "sleep 300")?.description === "running" && row(rows, "sleep 300").icon.includes("spin"));
+  const bar = page.page.locator(".pane", { has: page.page.locator("h3.title", { hasText: /^Plan$/ }) }).locator(".monaco-progress-container.active");
+  await page.until("a bar above the rows while it works", async () => (await bar.count()) > 0);
+  const time = async () => /^Running it · (\d+) s$/.exec(row(await page.rows(PLAN), "Run it").description)?.[1];
+  const before = await page.until("the time of the step", time);
+  await page.until("a later time", async () => Number(await time()) > Number(before));
   assert.equal(await page.page.locator(".xterm").count(), 0, "no terminal opens by itself");
   await page.clickRow(PLAN, (other) => other === row([other], "sleep 300"));
   assert.match(await shows(page, /red one/), /in the workspace itself|in the sandbox/);

