@@ -50,6 +50,13 @@ export class CommandOutput {
   }
 }
 
+/** What went wrong with a command, in a few words; nothing where it succeeded or was stopped on purpose. */
+export function failureOf({ ended, exitCode }: CommandEnded): string {
+  if (ended === "timeout") return "timed out";
+  if (ended === "failed") return "failed";
+  return ended === "exited" && exitCode !== 0 ? (exitCode === null ? "killed" : `exit code ${exitCode}`) : "";
+}
+
 const lines = (text: string): string => text.replace(/\r?\n/g, "\r\n");
 const bold = (text: string): string => `\x1b[1m${text}\x1b[0m`;
 const dim = (text: string): string => `\x1b[2m${text}\x1b[0m`;

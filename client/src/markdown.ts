@@ -50,13 +50,13 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
 }
 
 function toolMarkdown(tool: Extract<Entry, { kind: "tool" }>, relative: (uri: string) => string): string {
-  const mark = { running: "◌", ok: "✓", error: "✗" }[tool.outcome];
+  const mark = tool.failure === "" ? { running: "◌", ok: "✓", error: "✗" }[tool.outcome] : "✗";
   const place = tool.locations[0];
   const title = tool.name === "bash" ? code(firstLine(tool.title)) : inline(tool.title);
   const link = place ? `[${title}](${linkTarget(relative(place.uri), place.line)})` : title;
-  const head = `${mark} ${link}`;
+  const head = [`${mark} ${link}`, tool.failure].filter(Boolean).join(" — ");
   const body = tool.outcome === "running" ? plainOutput(tool.output) : tool.result;
-  if (tool.outcome === "error") return `${head}\n\n${fenced(shortened(body))}`;
+  if (tool.outcome === "error") return body.trim() ? `${head}\n\n${fenced(shortened(body))}` : head;
   if (tool.name === "todo") return `${head}\n\n${planLines(body)}`;
   if (tool.name === "bash") {
     const command = tool.title.includes("\n") ? `${fenced(tool.title)}\n\n` : "";

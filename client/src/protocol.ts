@@ -178,7 +178,7 @@ export interface OpenedSession {
   readonly state: SessionRow["state"];
   readonly plan: Plan;
   readonly edits: Edits;
-  readonly transcript: readonly { readonly role: "user" | "assistant" | "tool"; readonly text: string }[];
+  readonly transcript: readonly { readonly role: "user" | "assistant" | "tool"; readonly text: string; readonly failed: boolean }[];
 }
 
 /** With `plan` the agent only looks around and writes the plan, with `ask` it only looks around and answers. */

@@ -1,5 +1,6 @@
 // The last snapshot of everything the server told, by session. Views draw from it; nothing here knows VS Code.
 
+import { failureOf } from "./commandOutput";
 import { Decisions } from "./decisions";
 import type { AgentEvent, ApproveParams, AskParams, CommandStarted, Edits, Mode, OpenedSession, Plan, RunResult, SessionRow, UsageEvent } from "./protocol";
 
@@ -18,6 +19,8 @@ export type Entry =
       output: string;
       outcome: "running" | "ok" | "error";
       result: string;
+      /** How its command ended, where that was no success: `exit code 1`. */
+      failure: string;
     }
   | { kind: "note"; text: string }
   | { kind: "end"; stopReason: string; message: string; record: string };
@@ -298,14 +301,18 @@ export class Store {
           output: "",
           outcome: "running",
           result: "",
+          failure: "",
         });
         break;
       case "command":
         session.commands.push(event);
         break;
-      case "command_ended":
+      case "command_ended": {
         session.commands = session.commands.filter(({ toolCallId }) => toolCallId !== event.toolCallId);
+        const tool = findTool(session, event.toolCallId);
+        if (tool) tool.failure = failureOf(event);
         break;
+      }
       case "tool_output": {
         const tool = findTool(session, event.toolCallId);
         if (tool && tool.output.length < OUTPUT_LIMIT) tool.output += event.text;
@@ -384,14 +391,14 @@ function isFenced({ stopped, over }: Session): boolean {
   return [...stopped.keys()].some((run) => run > over);
 }
 
-function entryOf({ role, text }: OpenedSession["transcript"][number]): Entry {
+function entryOf({ role, text, failed }: OpenedSession["transcript"][number]): Entry {
   switch (role) {
     case "user":
       return { kind: "prompt", text, model: "" };
     case "assistant":
       return { kind: "text", text };
     case "tool":
-      return { kind: "tool", id: "", name: "", title: text, locations: [], output: "", outcome: "ok", result: "" };
+      return { kind: "tool", id: "", name: "", title: text, locations: [], output: "", outcome: failed ? "error" : "ok", result: "", failure: "" };
   }
 }
 

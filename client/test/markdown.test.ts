@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conversationMarkdown, fenced, safeMarkdown } from "../src/markdown";
-import type { AgentEvent } from "../src/protocol";
+import type { AgentEvent, CommandEnded, CommandStarted, Edits, Plan } from "../src/protocol";
 import { Store } from "../src/state";
 import { pythonHelp } from "../src/pythonHelp";
 import { visible } from "../src/text";
+import { params } from "./goldens";
 
 test("docs/faults.md 41: text of the model's has no HTML and no image, whatever it tries", () => {
   const attacks = [
@@ -93,4 +94,34 @@ test("what hides in a command is shown", () => {
 test("the page of help names what was tried and how to get a Python on each system", () => {
   const page = pythonHelp([{ command: "python3", problem: "is Python 3.9, too old" }]);
   for (const part of ["3.11", "python3: is Python 3.9, too old", "Debian", "macOS", "Windows", "fairlead.python"]) assert.ok(page.includes(part));
+});
+
+test("in the conversation a command that failed has a cross and how it ended, and one that was stopped on purpose has not", () => {
+  const shown = (end: Partial<CommandEnded>): string => {
+    const store = new Store();
+    const session = store.begin("s", "Task");
+    const started = params<CommandStarted>("event.command");
+    const call = { sessionId: session.id, toolCallId: started.toolCallId };
+    store.addEvent({ ...params<Extract<AgentEvent, { kind: "tool_started" }>>("event.tool_started"), ...call, name: "bash", title: "make", locations: [] });
+    store.addEvent({ ...started, ...call });
+    store.addEvent({ ...params<CommandEnded>("event.command_ended"), ...call, ...end });
+    store.addEvent({ ...params<Extract<AgentEvent, { kind: "tool_finished" }>>("event.tool_finished"), ...call, isError: false, text: "" });
+    return conversationMarkdown(session, (uri) => uri).split("\n").find((line) => line.includes("make")) ?? "";
+  };
+  assert.match(shown({ ended: "exited", exitCode: 0 }), /^✓ .*make `$/);
+  assert.match(shown({ ended: "exited", exitCode: 1 }), /^✗ .*make ` — exit code 1$/);
+  assert.match(shown({ ended: "timeout", exitCode: null }), /^✗ .*timed out$/);
+  assert.match(shown({ ended: "stopped", exitCode: null }), /^✓ .*make `$/);
+});
+
+test("a call that failed has its cross in a conversation of an earlier window too", () => {
+  const store = new Store();
+  const { plan, edits } = { plan: params<Plan>("plan"), edits: params<Edits>("edits") };
+  const transcript = [
+    { role: "tool", text: "bash make", failed: true },
+    { role: "tool", text: "read_file a", failed: false },
+  ] as const;
+  store.fill({ sessionId: plan.sessionId, state: "idle", plan, edits, transcript });
+  assert.ok(store.active);
+  assert.match(conversationMarkdown(store.active, (uri) => uri), /✗ bash make\n\n✓ read\\_file a\n$/);
 });

@@ -113,7 +113,7 @@ test("an earlier conversation can be read, and what was said to the run stands i
   const session = store.get(first);
   assert.ok(session);
   const text = conversationMarkdown(session, (uri) => uri);
-  for (const part of ["翻譯問候語 👋", "✓ read\\_file src/問候.py", "It greets in Chinese now.", "**You**, while it works\n\n> 用您好 (say it politely)"]) {
+  for (const part of ["翻譯問候語 👋", "✗ read\\_file src/問候.py", "It greets in Chinese now.", "**You**, while it works\n\n> 用您好 (say it politely)"]) {
     assert.ok(text.includes(part), `${part} in ${text}`);
   }
 });

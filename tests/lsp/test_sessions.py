@@ -111,7 +111,15 @@ async def test_a_session_is_opened_whole(workspace: Path, replay: Replay) -> Non
     is not in it."""
     (workspace / "a.txt").write_text("one\n")
     settings = replay(
-        {"text": "I begin.", "calls": [todo("Step", "in_progress"), edit("one", "ONE")]},
+        {
+            "text": "I begin.",
+            "calls": [
+                todo("Step", "in_progress"),
+                edit("one", "ONE"),
+                edit("two", "TWO"),
+                {"bash": {"command": "false"}},
+            ],
+        },
         {"text": "Done."},
         {"text": "Yes."},
     )
@@ -121,13 +129,15 @@ async def test_a_session_is_opened_whole(workspace: Path, replay: Replay) -> Non
         await client.run("And now?", sessionId=session, mode="ask")
         opened = await client.request("agent/sessions/open", {"sessionId": session})
         assert opened["transcript"] == [
-            {"role": "user", "text": "Do this."},
-            {"role": "assistant", "text": "I begin."},
-            {"role": "tool", "text": "todo"},
-            {"role": "tool", "text": "edit_file a.txt"},
-            {"role": "assistant", "text": "Done."},
-            {"role": "user", "text": "And now?"},
-            {"role": "assistant", "text": "Yes."},
+            {"role": "user", "text": "Do this.", "failed": False},
+            {"role": "assistant", "text": "I begin.", "failed": False},
+            {"role": "tool", "text": "todo", "failed": False},
+            {"role": "tool", "text": "edit_file a.txt", "failed": False},
+            {"role": "tool", "text": "edit_file a.txt", "failed": True},
+            {"role": "tool", "text": "bash false", "failed": True},
+            {"role": "assistant", "text": "Done.", "failed": False},
+            {"role": "user", "text": "And now?", "failed": False},
+            {"role": "assistant", "text": "Yes.", "failed": False},
         ]
         assert (opened["sessionId"], opened["state"]) == (session, "idle")
         assert opened["plan"] == client.last("agent/plan")

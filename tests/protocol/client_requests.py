@@ -28,7 +28,7 @@ THE_SESSIONS = (
 )
 A_TRANSCRIPT = (
     Spoken("user", "翻譯問候語 👋"),
-    Spoken("tool", "read_file src/問候.py"),
+    Spoken("tool", "read_file src/問候.py", failed=True),
     Spoken("assistant", "It greets in Chinese now."),
 )
 

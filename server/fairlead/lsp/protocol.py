@@ -97,6 +97,7 @@ class SessionsWire(TypedDict):
 class LineWire(TypedDict):
     role: Literal["user", "assistant", "tool"]
     text: str
+    failed: bool
 
 
 class EvidenceCommandWire(TypedDict):

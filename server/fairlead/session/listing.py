@@ -1,12 +1,13 @@
 """The sessions as a list, and a conversation as lines to read. Pure: values in, values out."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.agent.context import is_ours
 from fairlead.agent.messages import Block, Message
+from fairlead.plan.evidence import Record
 from fairlead.session.feedback import SAID
 from fairlead.session.journal_reading import Found
 from fairlead.session.session import Session
@@ -34,6 +35,8 @@ class Line:
 
     role: Literal["user", "assistant", "tool"]
     text: str
+    failed: bool = False
+    """Whether a tool's call ended with an error, or its command did."""
 
 
 def rows(sessions: Iterable[Session], asleep: Iterable[Row]) -> tuple[Row, ...]:
@@ -68,16 +71,18 @@ def _row(session: Session) -> Row:
     )
 
 
-def transcript(messages: Sequence[Message]) -> list[Line]:
-    """The person's words, the model's and its calls. What the host adds for the model alone is left out."""
-    return [line for message in messages for line in _lines(message)]
+def transcript(messages: Sequence[Message], record: Record) -> list[Line]:
+    """The user's words, the model's and its calls. What the host adds for the model alone is left out."""
+    commands = {run.call_id for evidence in record.by_place.values() for run in evidence.commands if run.failed}
+    errors = {block["tool_use_id"] for message in messages for block in message["content"] if block.get("is_error")}
+    return [line for message in messages for line in _lines(message, commands | errors)]
 
 
-def _lines(message: Message) -> Iterator[Line]:
+def _lines(message: Message, failed: Collection[str]) -> Iterator[Line]:
     summed = message["content"][-1].get("text", "").startswith("<summary>")
     for index, block in enumerate(message["content"]):
         if block["type"] == "tool_use":
-            yield Line("tool", _call(block))
+            yield Line("tool", _call(block), block["id"] in failed)
         elif block["type"] == "text" and message["role"] == "assistant":
             yield Line("assistant", block["text"])
         elif block["type"] == "text":
