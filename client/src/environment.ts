@@ -5,9 +5,13 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
+import { exclusively } from "./exclusive";
 
 const run = promisify(execFile);
 const INSTALL_LIMIT = 10 * 60_000;
+/** Milliseconds after which nobody needs an environment of another version; a window that is open uses the one that it started with. */
+const UNUSED = 30 * 86_400_000;
+const UNFINISHED = "unfinished-";
 /** A module of what each of the package's extras installs; an extra has the name of the provider that needs it. */
 const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "google.auth" };
 
@@ -21,14 +25,15 @@ export async function readyEnvironment(folder: string, extra?: string): Promise<
   try {
     await run(venvPython(folder), ["-c", module === undefined ? "import fairlead" : `import fairlead, ${module}`], { timeout: 20_000, windowsHide: true });
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return (error as { killed?: boolean }).killed === true; // too busy to answer in time: it is there, and may be in use
   }
 }
 
 /**
- * Makes an environment with the wheel in it, beside its place, and moves it there when it is whole: a window that is
- * closed half-way, or a second window that does the same, leaves nothing broken.
+ * Makes an environment with the wheel in it, unless another window has made it meanwhile. It is made under another name
+ * and moved to its place when it is whole, and only one window at a time makes or changes environments: one that is
+ * closed half-way leaves nothing broken, and what it leaves is removed by the next.
  */
 export async function makeEnvironment(
   folder: string,
@@ -37,20 +42,26 @@ export async function makeEnvironment(
   report: (message: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const temporary = `${folder}.${randomBytes(4).toString("hex")}`;
-  await fs.mkdir(path.dirname(folder), { recursive: true });
-  try {
-    report("creating a virtual environment");
-    await run(python, ["-m", "venv", temporary], { signal, timeout: INSTALL_LIMIT, windowsHide: true });
-    report("installing the server's packages");
-    await install(temporary, wheel, signal);
-    await replace(temporary, folder);
-  } finally {
-    await fs.rm(temporary, { recursive: true, force: true });
-  }
+  const storage = path.dirname(folder);
+  await fs.mkdir(storage, { recursive: true });
+  await alone(folder, python, report, signal, async () => {
+    if (await readyEnvironment(folder)) return;
+    await removeUnused(folder);
+    const temporary = path.join(storage, `${UNFINISHED}${randomBytes(4).toString("hex")}`);
+    try {
+      report("creating a virtual environment");
+      await run(python, ["-m", "venv", temporary], { signal, timeout: INSTALL_LIMIT, windowsHide: true });
+      report("installing the server's packages");
+      await install(temporary, wheel, signal);
+      await fs.rm(folder, { recursive: true, force: true });
+      await fs.rename(temporary, folder);
+    } finally {
+      await fs.rm(temporary, { recursive: true, force: true });
+    }
+  });
 }
 
-/** Adds an extra's packages. A server that runs in the environment finds them when it needs them. */
+/** Adds an extra's packages, where they are not there. A server that runs in the environment finds them when it needs them. */
 export async function addExtra(
   folder: string,
   wheel: string,
@@ -58,8 +69,17 @@ export async function addExtra(
   report: (message: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  report(`installing the packages for ${extra}`);
-  await install(folder, `${wheel}[${extra}]`, signal);
+  await alone(folder, venvPython(folder), report, signal, async () => {
+    if (await readyEnvironment(folder, extra)) return;
+    report(`installing the packages for ${extra}`);
+    await install(folder, `${wheel}[${extra}]`, signal);
+  });
+}
+
+/** Says that an environment is used by a window that starts now; where that cannot be written, nothing is removed either. */
+export async function markUsed(folder: string): Promise<void> {
+  const now = new Date();
+  await fs.utimes(folder, now, now).catch(() => undefined);
 }
 
 async function install(folder: string, what: string, signal: AbortSignal): Promise<void> {
@@ -67,15 +87,25 @@ async function install(folder: string, what: string, signal: AbortSignal): Promi
   await run(venvPython(folder), pip, { signal, timeout: INSTALL_LIMIT, windowsHide: true });
 }
 
-async function replace(temporary: string, folder: string): Promise<void> {
-  if (await readyEnvironment(folder)) return; // another window was quicker
-  await fs.rm(folder, { recursive: true, force: true });
-  await fs.rename(temporary, folder);
+async function alone(
+  folder: string,
+  python: string,
+  report: (message: string) => void,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  const waiting = (): void => {
+    report("waiting for another window that sets the server up");
+  };
+  await exclusively(path.join(path.dirname(folder), "servers.lock"), python, waiting, signal, work);
 }
 
-/** The environments of other versions, which nobody needs any more. */
-export async function removeOthers(folder: string): Promise<void> {
+/** Unfinished environments, and those of other versions that no window has started with for long. */
+async function removeUnused(folder: string): Promise<void> {
   const siblings = await fs.readdir(path.dirname(folder), { withFileTypes: true });
-  const old = siblings.filter((entry) => entry.isDirectory() && /^server-[\w.]+$/.test(entry.name) && entry.name !== path.basename(folder));
-  await Promise.all(old.map((entry) => fs.rm(path.join(path.dirname(folder), entry.name), { recursive: true, force: true })));
+  for (const entry of siblings.filter((each) => each.isDirectory())) {
+    const other = path.join(path.dirname(folder), entry.name);
+    const old = entry.name.startsWith("server-") && other !== folder && (await fs.stat(other)).mtimeMs < Date.now() - UNUSED;
+    if (old || entry.name.startsWith(UNFINISHED)) await fs.rm(other, { recursive: true, force: true });
+  }
 }

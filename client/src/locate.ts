@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { addExtra, makeEnvironment, readyEnvironment, removeOthers, venvPython } from "./environment";
+import { addExtra, makeEnvironment, markUsed, readyEnvironment, venvPython } from "./environment";
 import { findPython, names, OLDEST, type Attempt } from "./python";
 import { chosenCloud, chosenPython } from "./settings";
 
@@ -24,6 +24,7 @@ export async function serverPython(context: vscode.ExtensionContext, log: vscode
     if (!(await readyEnvironment(folder))) await setUp(folder, wheel, log);
     await ensureExtra(context, log);
   }
+  await markUsed(folder);
   return venvPython(folder);
 }
 
@@ -54,7 +55,6 @@ async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel
   if (!python) throw new NoPython(attempts);
   log.info(`Python ${python.version.join(".")} at ${python.executable}`);
   await withProgress("Fairlead: first start", log, (report, signal) => makeEnvironment(folder, python.executable, wheel, report, signal));
-  await removeOthers(folder);
 }
 
 async function withProgress(

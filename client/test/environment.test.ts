@@ -3,7 +3,10 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { after, test } from "node:test";
-import { addExtra, readyEnvironment, venvPython } from "../src/environment";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { addExtra, makeEnvironment, readyEnvironment, venvPython } from "../src/environment";
+import { exclusively } from "../src/exclusive";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-environment-"));
 const asked = path.join(folder, "asked");
@@ -11,13 +14,17 @@ after(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-/** An environment whose Python only writes down what it is asked, and has no module of these names. */
+/** An environment whose Python only writes down what it is asked, and has no module of these names; it holds locks like any. */
 function environment(missing: string): string {
   const python = venvPython(folder);
   fs.mkdirSync(path.dirname(python), { recursive: true });
-  fs.writeFileSync(python, `#!/bin/sh\necho "$@" >> '${asked}'\ncase "$*" in *${missing}*) exit 1;; esac\n`, { mode: 0o755 });
+  fs.writeFileSync(python, `#!/bin/sh\n${HOLDS}\necho "$@" >> '${asked}'\ncase "$*" in *${missing}*) exit 1;; esac\n`, { mode: 0o755 });
   return folder;
 }
+
+const HOLDS = 'case "$1" in -I) exec python3 "$@";; esac';
+const never = new AbortController().signal;
+const silent = (): void => undefined;
 
 const posix = { skip: process.platform === "win32" };
 
@@ -30,7 +37,45 @@ test("an environment without the packages of the chosen cloud is ready for the s
 
 test("an extra is installed from the same wheel", posix, async () => {
   const said: string[] = [];
-  await addExtra(environment("nothing"), "/x/fairlead.whl", "vertex", (message) => said.push(message), new AbortController().signal);
+  await addExtra(environment("google"), "/x/fairlead.whl", "vertex", (message) => said.push(message), new AbortController().signal);
   assert.match(fs.readFileSync(asked, "utf8"), /-m pip install .* \/x\/fairlead\.whl\[vertex\]\n$/);
   assert.deepEqual(said, ["installing the packages for vertex"]);
+});
+
+/** A Python outside of any environment: the environments that it makes take a while, and have a Python that is ready once it is installed. */
+function maker(storage: string): string {
+  const python = path.join(storage, "python3");
+  const made = `#!/bin/sh\n${HOLDS}\ncase "$*" in *pip*) echo x >> '${storage}/installed'; sleep 0.2; touch "$(dirname "$0")/whole";; esac\ntest -e "$(dirname "$0")/whole"\n`;
+  fs.writeFileSync(path.join(storage, "made"), made);
+  fs.writeFileSync(python, `#!/bin/sh\n${HOLDS}\nmkdir -p "$3/bin" && cp '${storage}/made' "$3/bin/python" && chmod +x "$3/bin/python"\n`, { mode: 0o755 });
+  return python;
+}
+
+test("fault 57: windows that set the server up at one moment make one environment, and all of them get it", posix, async () => {
+  const storage = fs.mkdtempSync(path.join(folder, "storage-"));
+  const target = path.join(storage, "server-1.2.3");
+  const said: string[] = [];
+  await Promise.all(Array.from({ length: 6 }, () => makeEnvironment(target, maker(storage), "/x.whl", (message) => said.push(message), never)));
+  assert.equal(fs.readFileSync(path.join(storage, "installed"), "utf8"), "x\n");
+  assert.equal(await readyEnvironment(target), true);
+  assert.ok(said.includes("waiting for another window that sets the server up"));
+});
+
+test("fault 57: what a closed window left unfinished is removed, an environment that another version uses is not", posix, async () => {
+  const storage = fs.mkdtempSync(path.join(folder, "storage-"));
+  for (const name of ["unfinished-1", "server-1.0.0", "server-1.1.0", "other"]) fs.mkdirSync(path.join(storage, name));
+  const long = new Date(Date.now() - 31 * 86_400_000);
+  fs.utimesSync(path.join(storage, "server-1.0.0"), long, long);
+  fs.utimesSync(path.join(storage, "other"), long, long);
+  await makeEnvironment(path.join(storage, "server-1.2.3"), maker(storage), "/x.whl", silent, never);
+  const left = fs.readdirSync(storage, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  assert.deepEqual(left.map((entry) => entry.name).sort(), ["other", "server-1.1.0", "server-1.2.3"]);
+});
+
+test("fault 57: the lock of a process that is killed is free at once", posix, async () => {
+  const file = path.join(folder, "some.lock");
+  const holder = spawn("python3", ["-c", "import fcntl, sys, time; f = open(sys.argv[1], 'a'); fcntl.flock(f, fcntl.LOCK_EX); print('in', flush=True); time.sleep(60)", file]);
+  await once(holder.stdout, "data");
+  await exclusively(file, "python3", () => holder.kill("SIGKILL"), never, () => Promise.resolve());
+  await assert.rejects(exclusively(path.join(folder, "none", "x.lock"), "python3", silent, never, () => Promise.resolve()), /cannot be locked: .*No such file/s);
 });

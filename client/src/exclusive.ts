@@ -1,0 +1,65 @@
+// One window at a time. Node has no lock that ends with its holder, however that ends; Python has.
+
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+// "waiting" where somebody else has the lock, then "held"; the lock ends with standard input, so with this process
+const HOLD = `
+import sys
+file = open(sys.argv[1], "a")
+if sys.platform == "win32":
+    import msvcrt
+    def take(wait):
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+    def take(wait):
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+wait = False
+while True:
+    try:
+        take(wait)
+        break
+    except OSError:
+        if not wait:
+            print("waiting", flush=True)
+        wait = True
+print("held", flush=True)
+sys.stdin.read()
+`;
+
+/** Does some work while no other process works under the same lock file, which stays; `waiting` is called if it has to wait. */
+export async function exclusively<T>(
+  file: string,
+  python: string,
+  waiting: () => void,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const holder = spawn(python, ["-I", "-c", HOLD, file], { signal, windowsHide: true });
+  let problem = "";
+  holder.stderr.on("data", (data: Buffer) => {
+    problem += data.toString();
+  });
+  const ended = new Promise<Error>((resolve) => {
+    holder.on("error", resolve);
+    holder.on("close", () => {
+      resolve(new Error(`${file} cannot be locked: ${problem.trim()}`));
+    });
+  });
+  const held = (async () => {
+    for await (const line of createInterface({ input: holder.stdout })) {
+      if (line === "held") return undefined;
+      waiting();
+    }
+    return ended;
+  })();
+  const failed = await held;
+  if (failed !== undefined) throw failed;
+  try {
+    return await work();
+  } finally {
+    holder.stdin.end();
+    await ended;
+  }
+}
