@@ -11,11 +11,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 from fairlead.shell.layer import Entry, Launch, Layer, View
-from fairlead.shell.sandbox.probe import Capability, probe
+from fairlead.shell.sandbox.probe import probe
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -98,7 +99,7 @@ async def measure() -> None:
                 print(f"  no sandbox here: {found.reason}")
                 return
             programs = {"unshare": "", **({"bubblewrap": found.bubblewrap} if found.bubblewrap else {})}
-            layers = {n: await Capability(root, found.place, program).layer() for n, program in programs.items()}
+            layers = {n: await replace(found, bubblewrap=program).layer() for n, program in programs.items()}
             for command in ("true", "echo changed > f0/1.txt"):
                 times = await compare(root, layers, command)
                 bare = times.pop("bare")[0]

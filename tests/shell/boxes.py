@@ -5,7 +5,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,7 +89,7 @@ async def find(workspace: Path, place: Path, backend: str) -> Capability:
     if found.place is None:
         pytest.skip(found.reason)
     if backend == "unshare":
-        return Capability(found.root, found.place)
+        return replace(found, bubblewrap="")
     assert found.bubblewrap, "bubblewrap is installed but was not chosen"
     return found
 

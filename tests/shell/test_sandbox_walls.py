@@ -76,6 +76,32 @@ async def test_the_persons_secrets_are_not_there(box: Boxes) -> None:
     assert (await box.run("cat /etc/shadow")).code != 0
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_fault_61_what_only_root_may_read(workspace: Path, tmp_path: Path, backend: str) -> None:
+    """Root's command reads its workspace and what everybody may read, and no file that only root may read."""
+    if os.geteuid() != 0 or not is_there(backend):
+        pytest.skip("this is about root's commands")
+    if not (await probe(workspace, tmp_path / "state")).by_permission:
+        pytest.skip("this system does not let root leave out files by permission")
+    with tempfile.TemporaryDirectory(prefix="fairlead-root-", dir=Path(__file__).parents[2]) as folder:
+        beside = Path(folder)
+        beside.chmod(0o755)
+        write(beside, dict.fromkeys(("a/b/c/d/e/f/key", "a/b/c/group", "closed/x", "own/w/.env"), "HUNTER"))
+        write(beside, {"a/b/c/d/e/f/all": "ALL", "own/beside": "", "own/w/private": "MINE", "own/w/in/x": "MINE"})
+        modes = {"a/b/c/d/e/f/key": 0o600, "a/b/c/group": 0o640, "closed": 0o700, "own": 0o700}
+        for name, mode in {**modes, "own/w/private": 0o600, "own/w/in": 0o700}.items():
+            (beside / name).chmod(mode)
+        os.symlink(beside / "a/b/c/d/e/f/key", beside / "own/w/link")
+        for command in (["init", "-q"], ["add", "-A"]):
+            subprocess.run(["git", "-C", str(beside / "own"), *command], check=True)
+        async with boxes(beside / "own/w", tmp_path / "state", backend) as box:
+            ran = await box.run(f"grep -rh HUNTER {folder} . link /proc/1/root{folder}; true", View(hidden=[".env"]))
+            assert "HUNTER" not in ran.output
+            ran = await box.run(f"cat {folder}/a/b/c/d/e/f/all private in/x && echo x > new && id -u")
+            assert (ran.output, ran.left) == ("ALLMINEMINE0\n", {"new": b"x\n"})
+            assert " D" not in await box.output("git status --short")
+
+
 def _path_in_home() -> list[str]:
     return [folder for folder in os.environ["PATH"].split(":") if folder.startswith(f"{Path.home()}/")]
 

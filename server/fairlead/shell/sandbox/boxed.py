@@ -30,6 +30,7 @@ GRACE = 1.0
 _PATIENCE, _AGAIN = 2.0, 0.1
 _KILLED = 128 + kernel.SIGKILL
 _OVERLAY = "userxattr,volatile,index=off,xino=off,lowerdir={},upperdir={},workdir={}"
+_MACHINE_OVERLAY = "index=off,xino=off,redirect_dir=nofollow,metacopy=off,lowerdir=/proc/self/fd/{}:/proc/self/fd/{}"
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {
     "fd": "/proc/self/fd",
@@ -68,12 +69,13 @@ def loopback() -> None:
 
 def _launch(order: "Order") -> int:
     kernel.hold_signals()
-    kernel.die_with_parent()
-    if os.getppid() != order["server"]:
-        return FAILED
     if os.geteuid() != order["uid"]:
         kernel.become(order["uid"], order["gid"])
-        kernel.die_with_parent()  # a change of the account forgets it
+    if order["machine"]:
+        _machine(order)
+    kernel.die_with_parent()  # a change of the account, for files too, would forget it
+    if os.getppid() != order["server"]:
+        return FAILED
     _new_namespaces(order)
     proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # the init puts another one in its place
     wait, go = os.pipe()
@@ -214,6 +216,43 @@ def _was_started(told: int) -> bool:
         return False
 
 
+def _machine(order: "Order") -> None:
+    """Root's view of the machine, without what only root may read.
+
+    It is made of layers that read with the rights of their maker, and their maker is nobody: so the kernel itself
+    decides, by permission, whoever asks. What cannot be shown so is left out.
+    """
+    os.setgroups([])
+    kernel.unshare(kernel.CLONE_NEWNS)
+    kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.mount("nothing", order["scratch"], "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755")
+    nothing = os.open(order["scratch"], os.O_PATH | os.O_DIRECTORY)  # an overlay takes two layers at least
+    for point in order["mounts"]:
+        try:
+            _show(point, order["machine"] + point, nothing)
+        except OSError:
+            if point == "/":
+                raise
+    os.close(nothing)
+    kernel.unmount(order["scratch"])
+
+
+def _show(point: str, target: str, nothing: int) -> None:
+    if not os.path.isdir(point):
+        if os.stat(point).st_mode & 0o004:
+            kernel.attach(kernel.clone_tree(point), target)
+        return
+    opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in (point, target)]
+    kernel.without_rights()
+    try:
+        options = _MACHINE_OVERLAY.format(opened[0], nothing)
+        kernel.mount("overlay", f"/proc/self/fd/{opened[1]}", "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    finally:
+        kernel.with_rights()
+        for descriptor in opened:
+            os.close(descriptor)
+
+
 def _overlay(layer: "Layered") -> None:
     folders = (*layer["lower"], layer["upper"], layer["work"])
     opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in folders]
@@ -247,6 +286,11 @@ def _view(order: "Order") -> None:
     scratch = order["scratch"]
     binds = [(f"{scratch}/dev", "/dev", True), *_binds(order)]
     trees = [(kernel.clone_tree(source), source, target, writable) for source, target, writable in binds]
+    if order["machine"]:
+        for name in ("/proc", "/sys"):
+            kernel.attach(kernel.clone_tree(name), f"{order['machine']}{name}")
+        os.chroot(order["machine"])
+        os.chdir("/")
     kernel.all_read_only()
     kernel.writable_again("/proc")
     for name in _MACHINE:
@@ -316,7 +360,9 @@ def _bubblewrap(order: "Order", tell: int) -> list[str]:
         os.write(calls, order["calls"])
         os.lseek(calls, 0, os.SEEK_SET)
         arguments += ["--seccomp", str(calls)]
-    arguments += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    arguments += ["--ro-bind", order["machine"] or "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    if order["machine"]:
+        arguments += ["--ro-bind", "/sys", "/sys"]
     for name in _MACHINE:
         arguments += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
     for source, target, writable in _binds(order):

@@ -4,6 +4,7 @@ Raises OSError where the kernel refuses. Part of the launcher's process, so it i
 """
 
 import ctypes
+import errno
 import os
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
@@ -21,6 +22,7 @@ _CAPABILITY_VERSION_3 = 0x20080522
 SIGKILL, SIGTERM, SIGCHLD = 9, 15, 17
 _SIGPIPE, _SIGXFSZ, _SIG_DFL, _SIG_BLOCK, _SIG_UNBLOCK, _EINTR = 13, 25, 0, 0, 1, 4
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _SECCOMP_INSTRUCTION = 22, 2, 8
+_NOBODY, _MNT_DETACH = 65534, 2
 _AF_INET, _SOCK_DGRAM, _SIOCSIFFLAGS, _IFF_UP = 2, 2, 0x8914, 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -42,6 +44,19 @@ def _syscall(what: str, *arguments: object) -> int:
 def version() -> tuple[int, ...]:
     """Of the kernel, its first two numbers."""
     return tuple(int(part) for part in os.uname().release.replace("-", ".").split(".")[:2])
+
+
+def without_rights() -> None:
+    """For files this process is nobody from now on, without root's rights to them; `with_rights` takes it back."""
+    _libc.setfsgid(_NOBODY)
+    _libc.setfsuid(_NOBODY)  # takes the capabilities to pass over permissions too
+    if (_libc.setfsuid(-1), _libc.setfsgid(-1)) != (_NOBODY, _NOBODY):  # they tell of no error
+        raise OSError(errno.EPERM, "give up root's rights to files")
+
+
+def with_rights() -> None:
+    _libc.setfsuid(0)
+    _libc.setfsgid(0)
 
 
 def unshare(flags: int) -> None:
@@ -122,6 +137,10 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 
     result = _libc.mount(text(source), text(target), text(kind), ctypes.c_ulong(flags), text(options))
     _checked(result, f"mount {kind or ''} {target}")
+
+
+def unmount(target: str) -> None:
+    _checked(_libc.umount2(os.fsencode(target), _MNT_DETACH), f"unmount {target}")
 
 
 def clone_tree(path: str) -> int:

@@ -33,7 +33,8 @@ class Order(TypedDict):
     (where to, path) in these. `join` are descriptors of the namespaces that the box is made in: a user namespace and
     its network (`loopback.py`); none where the command has the machine's network. `calls` is the filter of the
     kernel's calls (`calls.py`), or nothing. `processes` (threads too) and `memory` are limits of the box, `file_size`
-    of each file; sizes are in bytes.
+    of each file; sizes are in bytes. `machine` is an empty folder for a view of the machine without what only root may
+    read, `mounts` what is mounted there, the outermost first; for an ordinary user, both are empty.
     """
 
     server: int
@@ -42,6 +43,8 @@ class Order(TypedDict):
     gid: int
     join: list[int]
     layers: list[Layered]
+    machine: str
+    mounts: list[str]
     scratch: str
     scratch_size: int
     scratch_folders: list[tuple[str, int]]

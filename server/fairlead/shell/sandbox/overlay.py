@@ -41,12 +41,21 @@ class SandboxLayer:
     """A session's layer over `root`.
 
     `place` is a folder for the layers of all sessions, on a file system that can hold one; `bubblewrap` the program's
-    path, or "" (both as `probe` found them). `hidden` are folders and files of ours that no command shall read.
+    path, or "" (both as `probe` found them). `hidden` are folders and files of ours that no command shall read. For
+    root `by_permission` says that the kernel leaves out what only root may read.
     """
 
     where: Where = "sandboxed"
 
-    def __init__(self, root: Path, place: Path, bubblewrap: str = "", hidden: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        place: Path,
+        bubblewrap: str = "",
+        hidden: Sequence[Path] = (),
+        *,
+        by_permission: bool = False,
+    ) -> None:
         """Raises OSError where the folder cannot be made."""
         self._root, self._bubblewrap = root.resolve(), bubblewrap
         self._named = Path(os.path.abspath(root))
@@ -68,6 +77,7 @@ class SandboxLayer:
         self._back: list[Path] | None = None
         self._index: tuple[Mark, bytes | None] = None, None
         self._closed: list[Path] = []
+        self._by_permission = by_permission
 
     async def open(
         self,
@@ -130,8 +140,11 @@ class SandboxLayer:
         if outside is not None:
             made = self._make(f"{folder.name}/repository"), self._make(f"{folder.name}/repository-work")
             layers.append(_layered(str(outside), [str(outside)], *made))
-            self._hide_others(made[0], outside)
-        blanks = places.blanks()
+        inside = [Path(layer["target"]) for layer in layers] if self._by_permission else []
+        blanks = places.blanks(inside)
+        if outside is not None:
+            self._hide_others(Path(layers[1]["upper"]), outside, blanks)
+        machine = str(self._make(f"{folder.name}/machine")) if self._by_permission else ""
         scratch = self._make(f"{folder.name}/scratch")
         return Order(
             server=os.getpid(),
@@ -140,6 +153,8 @@ class SandboxLayer:
             gid=self._owner.gid,
             join=[] if network else self._joined(),
             layers=layers,
+            machine=machine,
+            mounts=places.mounts({blank.path for blank in blanks}) if machine else [],
             scratch=str(scratch),
             scratch_size=limits.memory // 2,
             scratch_folders=[*((blank.name, blank.mode) for blank in blanks), ("dev", 0o755)],
@@ -155,10 +170,10 @@ class SandboxLayer:
             env=places.command_environment(os.environ, network=network) | repository.environment(self._root),
         )
 
-    def _hide_others(self, upper: Path, outside: Path) -> None:
+    def _hide_others(self, upper: Path, outside: Path, blanks: list[places.Blank]) -> None:
         """Into the layer of a repository: an index in which nothing misses the files that a box does not show."""
         above = enclosing(self._root)
-        if above is None or places.seen(above, {blank.path for blank in places.blanks()}, ()):
+        if above is None or places.seen(above, {blank.path for blank in blanks}, ()):
             return
         index = git_folder(above / ".git") / "index"
         if not index.is_relative_to(outside):
@@ -188,7 +203,7 @@ class SandboxLayer:
         """In this order: the box's own folders, the tools in them, the layers, what is closed, what is hidden."""
         if self._back is None:
             self._back = places.tools(self._root, os.environ)
-            closed = places.closed_to_others() if self._owner.uid == 0 else []
+            closed = places.closed_to_others() if self._owner.uid == 0 and not self._by_permission else []
             self._closed = [path for path in closed if not self._root.is_relative_to(path)]
         back = [*self._back, *(places.resolver() if network else [])]
         own, box = [Path(layer["target"]) for layer in layers], Path(scratch).parent
@@ -203,13 +218,17 @@ class SandboxLayer:
         folders, shown = {blank.path for blank in blanks}, {*back, *own}
         repositories = [*git, *(self._root / name for name in view.repositories)]
         settings = gitconfig.with_secrets(repositories, places.home(), lambda path: self._text(path, view))
-        binds += self._rewritten(box, (each for each in settings if places.seen(each[0], folders, shown)))
+        binds += self._rewritten(box, (each for each in settings if self._is_seen(each[0], folders, shown)))
         masked = [*self._hidden, *self._closed, *places.sockets()]
-        masked = [path for path in masked if places.seen(path, folders, shown)]
+        masked = [path for path in masked if self._is_seen(path, folders, shown)]
         masked += self._inside(view.hidden, view)
         shut = set(masked)
         outermost = [path for path in masked if shut.isdisjoint(path.parents)]  # in these there is nothing else
         return [*binds, *((self._nothing(path), str(path), False) for path in outermost)]
+
+    def _is_seen(self, path: Path, blank: set[Path], back: set[Path]) -> bool:
+        seen = places.seen(path, blank, back)
+        return seen and (not self._by_permission or places.is_reachable(path, back))
 
     def _text(self, path: Path, view: View) -> str:
         """What a file says for a command, be it proposed or on the disk."""

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,7 @@ _PASSED = (
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "PKG_CONFIG_PATH"),
     *("LD_LIBRARY_PATH", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "CMAKE_PREFIX_PATH"),
 )
+_OWN = ("/proc", "/sys", "/dev")  # each box has its own, or sees the kernel's
 _SET = {
     "TERM": "dumb",
     "TMPDIR": "/tmp",
@@ -66,11 +67,18 @@ def home() -> Path:
     return Path(os.path.expanduser("~")).resolve()
 
 
-def blanks() -> list[Blank]:
-    """The folders that a box has for itself, outer ones before what is in them."""
+def blanks(inside: Iterable[Path] = ()) -> list[Blank]:
+    """The folders that a box has for itself, outer ones before what is in them.
+
+    Among them those that are closed to others and have one of `inside` in them, which could not be reached else.
+    """
     wanted = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/run": 0o755, "/dev/shm": 0o1777, "/home": 0o755, "/root": 0o700}
     found = {Path(path).resolve(): mode for path, mode in wanted.items() if os.path.isdir(path)}
     found.setdefault(home(), 0o700)
+    for path in inside:
+        closed = next((folder for folder in reversed(path.parents) if not is_open(folder)), path)
+        if closed != path and found.keys().isdisjoint((closed, *closed.parents)):
+            found[closed] = 0o755
     return [Blank(path, f"blank-{n}", found[path]) for n, path in enumerate(sorted(found))]
 
 
@@ -162,6 +170,37 @@ def resolver() -> list[Path]:
 
 def shell() -> str | None:
     return shutil.which("bash", path="/usr/local/bin:/usr/bin:/bin") or shutil.which("bash")
+
+
+def is_open(folder: Path) -> bool:
+    """Whether everybody may pass through a folder."""
+    try:
+        return bool(folder.stat().st_mode & 0o001)
+    except OSError:
+        return False
+
+
+def is_reachable(path: Path, shown: Collection[Path]) -> bool:
+    """Whether everybody may pass through the folders above, up to one that is shown of itself."""
+    for folder in path.parents:
+        if folder in shown:
+            return True
+        if not is_open(folder):
+            return False
+    return True
+
+
+def mounts(blank: Collection[Path]) -> list[str]:
+    """Where something is mounted that a box shows, outer ones before what is in them."""
+    own = {*blank, *map(Path, _OWN)}
+    points = {*mount_points(), Path("/")}
+    return [str(point) for point in sorted(points) if own.isdisjoint((point, *point.parents))]
+
+
+def mount_points() -> Iterator[Path]:
+    for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
+        escaped = line.split(b" ")[4]
+        yield Path(os.fsdecode(re.sub(rb"\\(\d{3})", lambda found: bytes([int(found[1], 8)]), escaped)))
 
 
 def seen(path: Path, blank: Collection[Path], back: Collection[Path]) -> bool:

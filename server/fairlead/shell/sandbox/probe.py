@@ -5,7 +5,6 @@ The way in: `probe`, then `Capability.layer` for each session. Can be imported o
 
 import asyncio
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -31,7 +30,7 @@ class Capability:
     """What was found: where layers of `root` can be held, and with which bubblewrap ("": without).
 
     Without a place there is no sandbox; `reason` says to people why, and what they can do, and `may_pass` whether a
-    later try may find one.
+    later try may find one. `by_permission`: for root's commands the kernel itself refuses what only root may read.
     """
 
     root: Path
@@ -39,6 +38,7 @@ class Capability:
     bubblewrap: str = ""
     reason: str = ""
     may_pass: bool = False
+    by_permission: bool = False
 
     async def layer(self, hidden: Sequence[Path] = ()) -> "SandboxLayer":
         """A session's layer; `hidden` are folders and files of ours that no command shall read.
@@ -51,7 +51,8 @@ class Capability:
         from fairlead.shell.sandbox.overlay import SandboxLayer  # noqa: PLC0415  not to be had on every system
 
         try:
-            return await asyncio.to_thread(SandboxLayer, self.root, self.place, self.bubblewrap, hidden)
+            found = self.root, self.place, self.bubblewrap, hidden
+            return await asyncio.to_thread(SandboxLayer, *found, by_permission=self.by_permission)
         except OSError as error:
             raise ToolError(f"The sandbox's folder cannot be made: {error}.") from error
 
@@ -66,15 +67,28 @@ async def probe(root: Path, state: Path) -> Capability:
     if unfit:
         return Capability(root, None, reason=unfit)
     failed: list[str] = []
+    programs = [*filter(_is_trusted, BUBBLEWRAP), ""]
+    views = _views(real)
+    ways = [(program, view) for view in views for program in programs]
     for place in _places(real, state):
-        for bubblewrap in [*filter(_is_trusted, BUBBLEWRAP), ""]:
-            found = Capability(root, place, bubblewrap)
+        for bubblewrap, by_permission in ways:
+            if by_permission != views[0] and reasons.may_pass(failed):
+                continue  # a full disk, say, is no cause for less
+            found = Capability(root, place, bubblewrap, by_permission=by_permission)
             error = await _try(found)
             if not error:
                 return found
             failed.append(error)
     reason = await asyncio.to_thread(reasons.explained, failed, real)
     return Capability(root, None, reason=reason, may_pass=reasons.may_pass(failed))
+
+
+def _views(root: Path) -> list[bool]:
+    """Whether what only root may read is left out by permission: for root's commands, where the system lets us."""
+    try:
+        return [True, False] if os.geteuid() == root.stat().st_uid == 0 else [False]
+    except OSError:
+        return [False]
 
 
 async def _try(found: Capability) -> str:
@@ -131,16 +145,10 @@ def _unfit(root: Path) -> str:
         return "The workspace is, or contains, the home folder, which commands must not see. Open a folder in it."
     if any(root.is_relative_to(system) for system in ("/proc", "/sys", "/dev")) and not root.is_relative_to("/dev/shm"):
         return "The workspace is one of the system's own folders."
-    inside = [point for point in _mount_points() if point != root and point.is_relative_to(root)]
+    inside = [point for point in places.mount_points() if point != root and point.is_relative_to(root)]
     if inside:
         return f"Something is mounted inside the workspace ({inside[0]}), which cannot be layered. Unmount it."
     return ""
-
-
-def _mount_points() -> Iterator[Path]:
-    for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
-        escaped = line.split(b" ")[4]
-        yield Path(os.fsdecode(re.sub(rb"\\(\d{3})", lambda found: bytes([int(found[1], 8)]), escaped)))
 
 
 def _places(root: Path, state: Path) -> Iterator[Path]:
