@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
-from pygls.uris import to_fs_path
 
 from fairlead.agent.errors import ToolError
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.editor import ClientAbilities
 from fairlead.lsp.knowledge import EditorKnowledge
-from fairlead.lsp.params import Params, read_context, read_mode, read_ops, read_target
+from fairlead.lsp.params import (
+    Params,
+    read_context,
+    read_mode,
+    read_ops,
+    read_storage,
+    read_target,
+    read_workspace,
+)
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer, Credentials
 from fairlead.lsp.session_features import (
@@ -45,17 +52,19 @@ Handler = Callable[[AgentServer, Params], Awaitable[Any]]
 def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     options = params.initialization_options
     given: dict[str, Any] = options if isinstance(options, dict) else {}
+    uris = [folder.uri for folder in params.workspace_folders or []] or [params.root_uri or ""]
     try:
-        root = _root(params)
-        server.host.root = Root(root) if root is not None else None
-    except ValueError as error:
-        raise rpc_error(INVALID_PARAMS, f"The workspace's address is no path: {error}") from error
+        root, elsewhere = read_workspace([uri for uri in uris if uri], params.root_path)
+    except WrongRequest as error:
+        raise rpc_error(INVALID_PARAMS, str(error)) from error
+    folder, no_storage = read_storage(given.get("storageDir"))
+    for told in filter(None, (elsewhere, no_storage)):
+        server.warn(told)
+    server.host.root = Root(root) if root is not None else None
     server.host.trusted = given.get("trusted") is not False
     server.editor.abilities = ClientAbilities(params.capabilities)
     server.host.code = EditorKnowledge(server.protocol, server.documents) if server.editor.abilities.editor else None
     server.host.wakes = given.get("restore") is not False
-    storage = given.get("storageDir")
-    folder = Path(storage) if isinstance(storage, str) and storage else None
     server.host.journals = Journals(folder / "sessions" if folder is not None else None, server.warn, server.tell)
     server.host.layers = Layers(folder)
     server.lenses.refreshable = server.editor.abilities.lens_refresh
@@ -63,13 +72,6 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     server.documents.encoding = str(
         getattr(server.workspace.position_encoding, "value", server.workspace.position_encoding)
     )
-
-
-def _root(params: types.InitializeParams) -> Path | None:
-    folders = params.workspace_folders or []
-    uri = folders[0].uri if folders else params.root_uri
-    path = to_fs_path(uri) if uri else params.root_path
-    return Path(path) if path else None
 
 
 async def initialized(server: AgentServer, _: Any) -> None:

@@ -1,6 +1,8 @@
 """Reads the params of requests: what is wrong is said by name, and every request gets its answer."""
 
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -80,7 +82,7 @@ class Params:
         uri = self.text(name)
         path = file_path(uri)
         if path is None:
-            raise WrongRequest(f"{self._where}.{name} must be a file URI, not {uri!r}")
+            raise WrongRequest(f"{self._where}.{name} must be the URI of a file on this machine, not {uri[:200]!r}")
         return path
 
     def _typed(self, name: str, kind: type, what: str) -> Any:
@@ -91,12 +93,74 @@ class Params:
 
 
 def file_path(uri: str) -> Path | None:
-    """The path of a `file:` URI, None for others."""
-    scheme, _, rest = uri.partition(":")
-    if scheme.lower() != "file":
+    """The path of a `file:` URI, None for others and for one that can be no file's."""
+    if not _is_local(uri):
         return None
-    path = to_fs_path("file:" + re.sub(r"^//localhost(?=/)", "//", rest, flags=re.IGNORECASE))
-    return Path(path) if path else None
+    try:
+        found = to_fs_path("file:" + re.sub(r"^//localhost(?=/)", "//", uri.partition(":")[2], flags=re.IGNORECASE))
+    except ValueError:  # brackets that are no address
+        return None
+    path = Path(found or "")
+    return None if _malformed(path) else path
+
+
+def _is_local(uri: str) -> bool:
+    return uri.partition(":")[0].lower() == "file"
+
+
+def _malformed(path: Path) -> str:
+    """Why no file can have a path, on whichever disk; "" where one can."""
+    if not path.is_absolute():
+        return "it is not an absolute path"
+    if "\0" in str(path):
+        return "it holds a NUL character"
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return "it holds characters that are no valid Unicode"
+    return ""
+
+
+def _unusable(path: Path) -> str:
+    """Why no folder can be at a path; "" where one can."""
+    why = _malformed(path)
+    if not why:
+        try:
+            path.is_dir()
+        except OSError as error:  # such as a name that is too long; a missing folder is none
+            why = error.strerror or str(error)
+    return why
+
+
+def read_storage(given: Any) -> tuple[Path | None, str]:
+    """The client's storage folder, and what is wrong with it, for the user."""
+    if given is None or given == "":
+        return None, ""
+    why = _unusable(Path(given)) if isinstance(given, str) else "it is not a string"
+    if not why:
+        return Path(given), ""
+    shown = repr(given)[:200]
+    return None, f"The storage folder {shown} cannot be used: {why}. Sessions are not saved. Choose another storageDir."
+
+
+def read_workspace(uris: Sequence[str], path: str | None) -> tuple[Path | None, str]:
+    """The first folder that is on this machine, else `path`; and what the user should know where there is none.
+
+    Raises:
+        WrongRequest: no folder can have its address.
+    """
+    local = next(filter(_is_local, uris), None)
+    if uris and local is None:
+        where = f"The workspace is not a folder on this machine ({uris[0][:200]!r})"
+        return None, f"{where}, so the agent cannot work in it. Open a local folder."
+    if local is None and not path:
+        return None, ""
+    found = file_path(local) if local is not None else Path(path or "")
+    why = "it is not the path of a folder" if found is None else _unusable(found)
+    if found is None or why:
+        shown = (local or path or "")[:200]
+        raise WrongRequest(f"The workspace folder {shown!r} cannot be used: {why}. Open another folder.")
+    return found, ""
 
 
 def read_target(params: Params) -> Target:
@@ -180,7 +244,7 @@ def content_uri(uri: str) -> ContentUri | None:
     session_id, slash, path = rest.partition("/")
     if scheme not in (protocol.BASE_SCHEME, protocol.PROPOSED_SCHEME) or not slash:
         return None
-    fs_path = to_fs_path(f"file:///{path}")
+    found = file_path(f"file:///{path}")
     # an editor may encode the "=" too
     name, _, item_id = unquote(query).partition("=")
-    return ContentUri(scheme, session_id, Path(fs_path), item_id if name == "item" else None) if fs_path else None
+    return ContentUri(scheme, session_id, found, item_id if name == "item" else None) if found else None

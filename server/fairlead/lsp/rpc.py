@@ -56,7 +56,12 @@ class AgentProtocol(LanguageServerProtocol):
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """As pygls has it, and what is ours announced (docs/protocol.md, Initialize)."""
-        result = yield from super().lsp_initialize(params)
+        try:
+            result = yield from super().lsp_initialize(params)
+        except ValueError as error:  # pygls makes a workspace of its own of the root's address
+            shown = str(params.root_uri)[:200]
+            message = f"The workspace folder {shown!r} cannot be used: {error}. Open another folder."
+            raise rpc_error(INVALID_PARAMS, message) from error
         self._initialized = True
         result.capabilities.experimental = {"agent": {"version": wire.VERSION}}
         return result

@@ -125,7 +125,7 @@ class AgentServer(LanguageServer):
             auth_token=auth_token or None,
             cloud=cloud,
         )
-        return ModelChoice(endpoint, Path(settings.replay).expanduser() if settings.replay else None)
+        return ModelChoice(endpoint, Path(os.path.expanduser(settings.replay)) if settings.replay else None)
 
     def warm_up(self) -> None:
         """Imports what the first task needs, in the background."""

@@ -86,12 +86,18 @@ def read_recording(path: Path) -> Recording:
         ModelError: the file is missing or has a mistake; kind `replay`, with the line and the reason.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would never end
+            raise OSError("it is not a file")
         data = path.read_bytes()
         text = data.decode("utf-8")
     except OSError as error:
         raise ModelError("replay", f"The replay file {path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise ModelError("replay", f"The replay file {path} is not UTF-8 text.") from error
+    except ValueError as error:
+        raise ModelError(
+            "replay", f"The replay file {str(path)!r} cannot be read: no file can have this path."
+        ) from error
     try:
         _check_shape(text)
         return _recording(yaml.compose(text, Loader=_Loader))

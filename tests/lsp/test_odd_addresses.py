@@ -1,0 +1,126 @@
+"""docs/faults.md 66: addresses that no file can have, in every place that takes one: the answer says what is wrong."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client, WireError
+from support.fake_api import FakeApi, Text, Turn
+
+Connect = Callable[..., Client]
+NAMES = {"a NUL": "a%00b", "half a character": "a%ED%A0%80b", "a long name": "x" * 300, "a long path": "x/" * 5000}
+ODD_PATHS: dict[str, str] = {
+    "a NUL": "/tmp/a\0b",
+    "half a character": "/tmp/a\ud800b",
+    "a long name": "/tmp/" + "x" * 300,
+    "a long path": "/tmp" + "/x" * 5000,
+    "a relative path": "some/where",
+    "nobody's home": "~nobody-of-that-name/x",
+}
+ODD_URIS: dict[str, str] = {
+    **{what: f"file:///tmp/{name}" for what, name in NAMES.items()},
+    "half a character, raw": "file:///tmp/a\ud800b",
+    "a NUL, raw": "file:///tmp/a\0b",
+    "another machine's": "vscode-vfs://github/microsoft/vscode",
+    "no address": "//",
+    "half an address": "file:",
+    "a relative path": "file:some/where",
+    "brackets": "file://[/x",
+}
+SETTLED = (-32602, -32803)
+
+
+async def begin(client: Client, **changed: Any) -> WireError | None:
+    """Initializes with other params; the error, if that is the answer."""
+    await client.start()
+    params = client.initialize_params()
+    options = {**params["initializationOptions"], **changed.pop("options", {})}
+    try:
+        await client.request("initialize", {**params, **changed, "initializationOptions": options})
+    except WireError as error:
+        return error
+    client.notify("initialized", {})
+    return None
+
+
+async def code(client: Client, method: str, params: Any) -> int | None:
+    """The code of the error that a request is answered with, None for a result."""
+    try:
+        await client.request(method, params)
+    except WireError as error:
+        return error.code
+    return None
+
+
+async def end(client: Client) -> None:
+    await client.__aexit__(None)
+
+
+@pytest.mark.parametrize("odd", [*ODD_PATHS.values(), 5, ["/tmp"]], ids=[*ODD_PATHS, "a number", "a list"])
+async def test_fault_66_an_odd_storage_folder(connect: Connect, odd: Any) -> None:
+    """docs/faults.md 66: the user is told what is wrong with it, and the server works without."""
+    with FakeApi([Turn((Text("Done."),))]) as api:
+        client = connect(api)
+        assert await begin(client, options={"storageDir": odd}) is None
+        assert (await client.run())["message"] == "Done."
+        told = " ".join(one["message"] for one in client.all("window/showMessage"))
+        assert "storage folder" in told and "not saved" in told
+        await end(client)
+
+
+@pytest.mark.parametrize("uri", ODD_URIS.values(), ids=ODD_URIS)
+@pytest.mark.parametrize("place", ["rootUri", "workspaceFolders"])
+async def test_fault_66_an_odd_workspace(connect: Connect, uri: str, place: str) -> None:
+    """docs/faults.md 66: refused with the reason, or the server works and each task is refused with it."""
+    given = {"rootUri": uri, "workspaceFolders": None}
+    if place == "workspaceFolders":
+        given = {"rootUri": None, "workspaceFolders": [{"uri": uri, "name": "odd"}]}
+    with FakeApi() as api:
+        client = connect(api)
+        error = await begin(client, **given) or await client.error("agent/runTask", {"prompt": "x"})
+        assert error.code in SETTLED, error.message
+        assert "folder" in error.message
+        client.process.kill()
+
+
+@pytest.mark.parametrize("uri", ODD_URIS.values(), ids=ODD_URIS)
+async def test_fault_66_an_odd_address_in_any_message(
+    connect: Connect, uri: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """docs/faults.md 66: documents, context, targets, contents and settings: answered or refused with the reason, and
+    the server still works."""
+    position = {"line": 0, "character": 0}
+    document = {"uri": uri, "languageId": "x", "version": 1, "text": "x"}
+    with FakeApi([Turn((Text("Done."),))] * 3) as api:
+        async with connect(api) as client:
+            session = (await client.request("agent/sessions/create", {}))["sessionId"]
+            client.notify("textDocument/didOpen", {"textDocument": document})
+            change = {"range": {"start": position, "end": position}, "text": "y"}
+            changed = {"uri": uri, "version": 2}
+            client.notify("textDocument/didChange", {"textDocument": changed, "contentChanges": [change]})
+            client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+            requests: list[tuple[str, Any]] = [
+                ("agent/runTask", {"prompt": "x", "sessionId": session, "context": [{"uri": uri}]}),
+                ("agent/edits/accept", {"sessionId": session, "target": {"uri": uri}}),
+                ("agent/edits/reject", {"sessionId": session, "target": {"uri": uri}}),
+                ("agent/edits/amend", {"sessionId": session, "uri": uri, "text": "x"}),
+                ("workspace/textDocumentContent", {"uri": uri}),
+                ("workspace/textDocumentContent", {"uri": f"fairlead-proposed://{session}/{uri.rpartition(':')[2]}"}),
+                ("textDocument/codeLens", {"textDocument": {"uri": uri}}),
+            ]
+            for method, params in requests:
+                assert await code(client, method, params) in (None, *SETTLED), method
+            client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+            assert (await client.run(sessionId=session))["message"] == "Done."
+        assert api.refusals == []
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("path", ODD_PATHS.values(), ids=ODD_PATHS)
+async def test_fault_66_an_odd_recording(workspace: Path, path: str) -> None:
+    """docs/faults.md 66: the run says what is wrong with it."""
+    async with Client(workspace, settings={"replay": path}) as client:
+        result = await client.run()
+        assert (result["stopReason"], result["error"]["kind"]) == ("error", "replay"), result["message"]
