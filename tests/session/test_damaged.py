@@ -125,7 +125,8 @@ async def shown(folder: Path, workspace: Path, *, wakes: bool) -> tuple[set[str]
         except RequestRefused as error:
             told.append(str(error))
             continue
-        json.dumps(convert.transcript(transcript(session.history.messages))).encode()
+        lines = transcript(session.history.messages, session.recorder.record)
+        json.dumps(convert.transcript(lines)).encode()
         json.dumps([record_page(session.snapshot(), root), history_page(session.title, session.plan.history)]).encode()
         opened.add(row.id)
     await sessions.close()
