@@ -28,6 +28,10 @@ T = TypeVar("T")
 class Editor:
     """Writes each edit to the disk, as an editor does to closed files."""
 
+    @property
+    def checks_edits(self) -> bool:
+        return True
+
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         for edit in sorted(edits, key=lambda edit: edit.new is not None):
             now = content_of(edit.path.read_bytes(), "").text if edit.path.exists() else None

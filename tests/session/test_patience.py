@@ -14,6 +14,10 @@ class Slow:
         self.time = 0.0
         self.answers: list[asyncio.Future[None]] = []
 
+    @property
+    def checks_edits(self) -> bool:
+        return True
+
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(True)
 

@@ -5,10 +5,12 @@ as another program does that comes between the server's last look and the editor
 """
 
 import json
+import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import IO
 
 ORDER = Path("before-edit.json")
 
@@ -33,8 +35,8 @@ def main() -> int:
     return server.wait()
 
 
-def pass_on(stdin) -> None:
-    while data := sys.stdin.buffer.read1():
+def pass_on(stdin: IO[bytes]) -> None:
+    while data := os.read(0, 65536):
         stdin.write(data)
         stdin.flush()
     stdin.close()
