@@ -123,6 +123,6 @@ def test_fault_63_a_stop_waits_for_no_thread(tmp_path: Path) -> None:
     opens or closes, a long comparison) may hang: the stop is answered meanwhile, and the next task is taken and done.
     """
     names = asyncio.run(waited_for(tmp_path / "whole"))
-    assert {"fairlead.models.anthropic.load_sdk", "fairlead.workspace.secrets._secret_links"} <= {*names}
+    assert "fairlead.models.anthropic.load_sdk" in names
     for number, held in enumerate(names):
         asyncio.run(stopped_at(tmp_path / str(number), held))
