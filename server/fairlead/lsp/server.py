@@ -30,6 +30,7 @@ from fairlead.models.anthropic import load_sdk
 from fairlead.models.choose import ModelChoice
 from fairlead.models.clouds import Cloud
 from fairlead.models.endpoint import Endpoint
+from fairlead.models.prices import price_list
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.host import Host
 from fairlead.session.listing import Row
@@ -159,6 +160,7 @@ class AgentServer(LanguageServer):
 
 
 def _import_all() -> None:
+    price_list()
     load_sdk()
     # what is imported stays; collecting it again and again is the worst stall there is
     gc.freeze()

@@ -48,13 +48,16 @@ class Capability:
         """
         if self.place is None:
             raise ToolError(f"Commands cannot be boxed here: {self.reason}")
-        from fairlead.shell.sandbox.overlay import SandboxLayer  # noqa: PLC0415  not to be had on every system
-
         try:
-            found = self.root, self.place, self.bubblewrap, hidden
-            return await asyncio.to_thread(SandboxLayer, *found, by_permission=self.by_permission)
+            return await asyncio.to_thread(self._layer, self.place, hidden)
         except OSError as error:
             raise ToolError(f"The sandbox's folder cannot be made: {error}.") from error
+
+    def _layer(self, place: Path, hidden: Sequence[Path]) -> "SandboxLayer":
+        """For a thread: the first time it imports a lot."""
+        from fairlead.shell.sandbox.overlay import SandboxLayer  # noqa: PLC0415  not to be had on every system
+
+        return SandboxLayer(self.root, place, self.bubblewrap, hidden, by_permission=self.by_permission)
 
 
 async def probe(root: Path, state: Path) -> Capability:
