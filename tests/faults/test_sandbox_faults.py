@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -412,3 +414,24 @@ async def test_fault_59_a_token_in_settings_of_git(box: Boxes, workspace: Path) 
         ran = await box.run("grep -rh HUNTER . ; git config --list; git status --short", view)
         assert (ran.code, "HUNTER" in ran.output) == (0, False), f"{name}: {ran.output}"
         assert on_disk(workspace) == before
+
+
+async def test_fault_52_a_socket_that_goes_while_a_box_is_made(box: Boxes, workspace: Path) -> None:
+    """docs/faults.md 52: a program's socket that comes and goes at every moment keeps no command from being run."""
+    over = threading.Event()
+
+    def come_and_go(path: str) -> None:
+        while not over.is_set():
+            with socket.socket(socket.AF_UNIX) as door:
+                door.bind(path)
+                os.unlink(path)
+
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parents[2]) as folder:
+        doors = [asyncio.to_thread(come_and_go, f"{folder}/{n}") for n in range(2)]
+        coming = asyncio.gather(*doors)
+        try:
+            for _ in range(20):
+                assert (await box.run("echo ran")).output.endswith("ran\n")
+        finally:
+            over.set()
+            await coming

@@ -150,7 +150,13 @@ def _init(order: "Order", wait: int) -> int:
     watch = limits.Watch(order, _scratch(order))
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     limits.bound_pids(order)
-    if not order["bubblewrap"]:
+    if order["bubblewrap"]:
+        for source, target, _ in _outside(order):  # bubblewrap gives up where one has no place any more
+            if os.path.lexists(target):
+                tree = kernel.clone_tree(source)
+                kernel.restrict(tree, writable=False)
+                _attach(tree, target)
+    else:
         limits.write("/proc/sys/user/max_user_namespaces", "0")
         _view(order)
     told, tell = os.pipe()
@@ -280,6 +286,25 @@ def _binds(order: "Order") -> "list[tuple[str, str, bool]]":
     return [bind for bind in order["binds"] if os.path.lexists(bind[1])]
 
 
+def _outside(order: "Order") -> "list[tuple[str, str, bool]]":
+    """Binds that hide what is in no layer and in no folder of the box's own, so that belongs to others and may go.
+
+    Those over our own folder are not among them: it holds the sources of all others.
+    """
+    own = [layer["target"] for layer in order["layers"]]
+    own += [target for source, target, _ in order["binds"] if source.startswith(f"{order['scratch']}/")]
+    binds = [bind for bind in order["binds"] if not (bind[2] or order["scratch"].startswith(f"{bind[1]}/"))]
+    return [bind for bind in binds if not any(f"{bind[1]}/".startswith(f"{folder}/") for folder in own)]
+
+
+def _attach(tree: int, target: str) -> None:
+    """Puts a tree in its place; where that has gone since it was looked for, there is nothing to hide."""
+    try:
+        kernel.attach(tree, target)
+    except FileNotFoundError:
+        os.close(tree)
+
+
 def _view(order: "Order") -> None:
     """The same as bubblewrap makes: everything read-only, on it the order's binds, an own /dev, and a closed /proc."""
     devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
@@ -298,10 +323,12 @@ def _view(order: "Order") -> None:
             tree = kernel.clone_tree(f"/proc/{name}")
             kernel.restrict(tree, writable=False)
             kernel.attach(tree, f"/proc/{name}")
-    for tree, _, target, writable in trees:
+    outside = _outside(order)
+    for tree, source, target, writable in trees:
         kernel.restrict(tree, writable=writable)
-        _mount_point(tree, target)
-        kernel.attach(tree, target)
+        if (source, target, writable) not in outside:
+            _mount_point(tree, target)
+        _attach(tree, target)
         if target == "/dev":
             _dev(devices)
     for leads, path in order["links"]:
@@ -365,7 +392,8 @@ def _bubblewrap(order: "Order", tell: int) -> list[str]:
         arguments += ["--ro-bind", "/sys", "/sys"]
     for name in _MACHINE:
         arguments += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
-    for source, target, writable in _binds(order):
+    outside = _outside(order)
+    for source, target, writable in [bind for bind in _binds(order) if bind not in outside]:
         arguments += ["--bind" if writable else "--ro-bind", source, target]
     for leads, path in order["links"]:
         arguments += ["--symlink", leads, path]
