@@ -102,7 +102,8 @@ export interface Hunk {
   readonly newLines: number;
   readonly itemId: string | null;
   readonly state: "pending" | "conflict";
-  readonly conflict: { readonly base: string; readonly current: string; readonly proposed: string } | null;
+  /** `current` is null where the person deleted the file. */
+  readonly conflict: { readonly base: string; readonly current: string | null; readonly proposed: string } | null;
 }
 
 /** A plan item whose changes of a file another one changed again; null: that was beside the plan. */

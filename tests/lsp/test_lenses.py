@@ -185,3 +185,19 @@ async def test_an_outcome_that_is_no_success_is_shown(workspace: Path, replay: R
         arguments = {"command": "fairlead.server.reject", "arguments": [params]}
         await client.request("workspace/executeCommand", arguments)
         assert "no such change" in client.last("window/showMessage")["message"]
+
+
+async def test_a_lens_shows_the_change_where_the_client_can(workspace: Path, replay: Replay) -> None:
+    """A client that announces `diffs` gets a third lens in the user's files, and none in the proposed text."""
+    file = workspace / "a.txt"
+    file.write_text(LINES)
+    settings = replay({"calls": [edit(file.name, "line 5\n", "line 5\nmore\n")]}, {"text": "."})
+    answers: dict[str, Any] = {"workspace/codeLens/refresh": lambda _: None}
+    able = {**PLAIN, "experimental": {"agent": {"diffs": True}}}
+    async with Client(workspace, settings=settings, capabilities=able, answers=answers) as client:
+        session = await run(client)
+        accept, _, show = await lenses(client, file.as_uri())
+        assert (show["command"]["title"], show["command"]["command"]) == ("Show", "fairlead.showChange")
+        target = accept["command"]["arguments"][0]["target"]
+        assert show["command"]["arguments"] == [{"sessionId": session, "target": target}]
+        assert len(await lenses(client, proposed(session, file))) == 2

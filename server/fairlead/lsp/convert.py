@@ -142,7 +142,11 @@ def _hunk(proposal: Proposal, hunk: Hunk) -> wire.HunkWire:
         "state": "pending" if conflict is None else "conflict",
         "conflict": None
         if conflict is None
-        else {"base": conflict.base, "current": conflict.current, "proposed": conflict.proposed},
+        else {
+            "base": conflict.base,
+            "current": None if proposal.current is None else conflict.current,
+            "proposed": conflict.proposed,
+        },
     }
 
 

@@ -54,6 +54,7 @@ class ClientAbilities:
         self.approvals = isinstance(agent, dict) and agent.get("approvals") is True
         self.editor = isinstance(agent, dict) and agent.get("editor") is True
         self.checks_edits = isinstance(agent, dict) and agent.get("checksEdits") is True
+        self.diffs = isinstance(agent, dict) and agent.get("diffs") is True
 
 
 class LspEditor:

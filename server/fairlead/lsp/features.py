@@ -68,6 +68,7 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     server.host.journals = Journals(folder / "sessions" if folder is not None else None, server.warn, server.tell)
     server.host.layers = Layers(folder)
     server.lenses.refreshable = server.editor.abilities.lens_refresh
+    server.lenses.with_diffs = server.editor.abilities.diffs
     server.use_settings(given.get("settings"))
     server.documents.encoding = str(
         getattr(server.workspace.position_encoding, "value", server.workspace.position_encoding)

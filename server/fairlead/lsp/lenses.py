@@ -33,6 +33,8 @@ class Lenses:
         self._refreshing: asyncio.Task[None] | None = None
         self._again = False
         self.refreshable = False
+        self.with_diffs = False
+        """The client has a command that shows a change as a diff."""
 
     def of(self, uri: str) -> list[Lens]:
         """The lenses of a document, top to bottom; none for what has no proposal."""
@@ -47,7 +49,8 @@ class Lenses:
         path = file_path(uri)
         if path is None:
             return []
-        return [lens for session in self._sessions for lens in _lenses(session, path, in_file=True)]
+        lenses = [lens for session in self._sessions for lens in _lenses(session, path, in_file=True)]
+        return [lens for lens in lenses if self.with_diffs or lens["command"]["command"] != wire.CLIENT_SHOW]
 
     def refresh(self) -> None:
         """The proposals changed. One request is under way at a time."""
@@ -82,6 +85,8 @@ def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
     uri = Path(proposal.path).as_uri()
     if proposal.whole:
         yield from _pair(session, 0, {"uri": uri}, proposal.in_conflict, lead, _whole(session, proposal))
+        if in_file:
+            yield _show(session, 0, {"uri": uri})
         return
     text = (proposal.current if in_file else proposal.proposed) or ""
     last = max(0, len(split_lines(text)) - (0 if text.endswith(("\n", "\r")) else 1))
@@ -90,6 +95,8 @@ def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
         what = f"Accept +{len(hunk.new)} −{len(hunk.old)}" if in_file else "Accept"
         target = {"uri": uri, "hunk": hunk.id}
         yield from _pair(session, min(start, last), target, hunk.id in proposal.conflicts, lead, what)
+        if in_file:
+            yield _show(session, min(start, last), target)
 
 
 def _whole(session: Session, proposal: Proposal) -> str:
@@ -111,6 +118,11 @@ def _pair(
     yield _lens(line, f"{lead}Accept Proposed (Replace Mine)" if conflict else lead + accept, wire.COMMAND_ACCEPT,
                 over_mine if conflict else params)  # fmt: skip
     yield _lens(line, "Keep Mine" if conflict else "Reject", wire.COMMAND_REJECT, params)
+
+
+def _show(session: Session, line: int, target: dict[str, str]) -> Lens:
+    """The person's text does not say what is proposed; the diff does."""
+    return _lens(line, "Show", wire.CLIENT_SHOW, {"sessionId": session.id, "target": target})
 
 
 def _lens(line: int, title: str, command: str, params: dict[str, Any]) -> Lens:

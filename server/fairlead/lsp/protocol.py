@@ -45,6 +45,9 @@ COMMAND_PLAN = "fairlead.server.plan"
 COMMAND_EDITS = "fairlead.server.edits"
 COMMAND_SESSIONS = "fairlead.server.sessions"
 
+CLIENT_SHOW = "fairlead.showChange"
+"""A command of the client's: shows a change as a diff."""
+
 BASE_SCHEME = "fairlead-base"
 PROPOSED_SCHEME = "fairlead-proposed"
 
@@ -159,7 +162,7 @@ class SteerResult(TypedDict):
 
 class ConflictWire(TypedDict):
     base: str
-    current: str
+    current: str | None
     proposed: str
 
 

@@ -20,10 +20,8 @@ from fairlead.workspace.editor import FileEdit
 
 APPLY_ATTEMPTS = 3
 
-CONFLICT = (
-    "You changed these lines since the edit was proposed. Reject it to keep yours, or accept it over yours; "
-    "what you wrote stays until then."
-)
+CONFLICT = "You changed these lines after the edit was proposed. Keep yours, or replace them with the proposal."
+DELETED = "You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal over that."
 MOVED_AWAY = "The path leads elsewhere now, through a symbolic link."
 NEWER = "The agent changed its proposal at the same moment. Look at it again."
 GONE = "Nothing is proposed for this file (any more)."
@@ -110,16 +108,17 @@ def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
 def _planned(
     session: Session, choice: Choice, proposal: Proposal, over_mine: bool, decided: list[Decided]
 ) -> list[_Planned]:
+    conflict = DELETED if proposal.current is None else CONFLICT
     regions = cs.acceptable(proposal, choice.hunk_ids, over_mine)
     if choice.hunk_ids is None:
         if proposal.in_conflict and not over_mine:
-            decided += choice.decided("conflict", CONFLICT)
+            decided += choice.decided("conflict", conflict)
             return []
     else:
         taken = proposal.ids_in(regions) & choice.hunk_ids
         conflicts = choice.hunk_ids & proposal.conflicts.keys() - taken
         gone = choice.hunk_ids - taken - conflicts
-        decided += choice.decided("conflict", CONFLICT, conflicts)
+        decided += choice.decided("conflict", conflict, conflicts)
         decided += choice.decided("failed", "There is no such change (any more).", gone)
         if not taken:
             return []
