@@ -18,8 +18,10 @@ export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Pr
     if (reason !== undefined) return refused(reason);
   }
   const clean = cleanOnes(changes);
+  const tabs = new Set(allTabs().map(textUri));
   if (!(await vscode.workspace.applyEdit(workspaceEdit(changes)))) return refused("VS Code did not apply the edit, or only a part of it.");
   if (saveAfter) await save(clean);
+  await closeAgain(clean, tabs);
   return { applied: true };
 }
 
@@ -95,6 +97,19 @@ async function save(uris: readonly vscode.Uri[]): Promise<void> {
   const changed = uris.flatMap((uri) => openDocument(uri) ?? []).filter(({ isDirty }) => isDirty);
   await Promise.all(changed.map((document) => document.save()));
 }
+
+/** Closes what VS Code opened in the background meanwhile, because the machine was too busy to save in time. */
+async function closeAgain(uris: readonly vscode.Uri[], before: ReadonlySet<string | undefined>): Promise<void> {
+  const saved = new Set(uris.map(String));
+  const opened = allTabs().filter((tab) => {
+    const uri = textUri(tab);
+    return uri !== undefined && saved.has(uri) && !before.has(uri) && !tab.isDirty && !tab.isActive;
+  });
+  if (opened.length > 0) await vscode.window.tabGroups.close(opened, true);
+}
+
+const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+const textUri = ({ input }: vscode.Tab): string | undefined => (input instanceof vscode.TabInputText ? input.uri.toString() : undefined);
 
 function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 import type { Diffs } from "./diffs";
-import { hunkAt, neighbour, ofStep, places, whole, wholeLine, type Cursor } from "./places";
-import { scheme, type FileEdits, type Target } from "./protocol";
+import { following, hunkAt, isAbout, neighbour, ofStep, places, whole, wholeLine, samePlace, type Cursor } from "./places";
+import { scheme, type DecideParams, type FileEdits, type Target } from "./protocol";
 import type { Decision, Review } from "./review";
 import { fileAt, sideAt, type Side } from "./sides";
 import type { Store } from "./state";
@@ -23,11 +23,8 @@ export class ReviewCursor {
   /** Decides on the file whose diff is in front; where the diff shows one plan step, on what that step did to it. */
   async decideFile(decision: Decision): Promise<void> {
     const shown = this.shown();
-    if (!shown) {
-      tellNone();
-      return;
-    }
-    for (const target of shownTargets(shown)) await this.review.decide(decision, { sessionId: shown.side.sessionId, target });
+    if (shown) await this.decideAndGoOn(shown, shownTargets(shown), (params) => this.review.decide(decision, params));
+    else tellNone();
   }
 
   /** Decides on the change that the cursor stands in. */
@@ -38,8 +35,15 @@ export class ReviewCursor {
       return;
     }
     const target = hunkTarget(shown);
-    if (target) await this.review.decide(decision, { sessionId: shown.side.sessionId, target });
-    else vscode.window.setStatusBarMessage("The cursor stands in no proposed change; nothing was done.", 5000);
+    if (target) await this.decideAndGoOn(shown, [target], (params) => this.review.decide(decision, params));
+    else vscode.window.setStatusBarMessage("No proposed change at the cursor.", 5000);
+  }
+
+  /** Decides as a CodeLens says. Where other changes of the file are left the lines stay under the pointer. */
+  async decideByLens(decision: Decision, params: DecideParams): Promise<void> {
+    const shown = this.shown();
+    if (shown) await this.decideAndGoOn(shown, [params.target], () => this.review.decide(decision, params), () => !fileAt(this.store, shown.side));
+    else await this.review.decide(decision, params);
   }
 
   /** Decides on all that the multi-file diff in front shows. */
@@ -52,15 +56,34 @@ export class ReviewCursor {
   /** Rejects the file whose diff is in front, and says why. */
   async rejectFileWithReason(): Promise<void> {
     const shown = this.shown();
-    if (shown) await this.review.rejectWithReason(shown.side.sessionId, { uri: shown.file.uri });
+    if (shown) await this.decideAndGoOn(shown, [{ uri: shown.file.uri }], ({ sessionId, target }) => this.review.rejectWithReason(sessionId, target));
     else tellNone();
   }
 
-  /** Goes to the next proposed change or to the one before, through all files. */
+  /** Goes to the next proposed change or to the one before, through all files; in a multi-file diff, through those in it. */
   async go(direction: "next" | "previous"): Promise<void> {
     const place = neighbour(places(this.store.reviewable), this.cursor(), direction);
-    if (place) await this.diffs.open(place.sessionId, place.file, place.hunk);
-    else void vscode.window.showInformationMessage("There is nothing to review.");
+    if (!place) void vscode.window.showInformationMessage("There is nothing to review.");
+    else if (!(await this.diffs.goTogether(direction, place.file))) await this.diffs.open(place.sessionId, place.file, place.hunk);
+  }
+
+  /** Makes a decision in the diff in front, which stays open until the change that follows is shown. */
+  private async decideAndGoOn({ side }: Shown, targets: readonly Target[], decide: (params: DecideParams) => Promise<unknown>, isEnough = (): boolean => true): Promise<void> {
+    const { sessionId, item } = side;
+    const before = places(this.store.reviewable);
+    const text = proposedText(side);
+    const version = text?.version;
+    await this.diffs.keepingFront(async (inFront) => {
+      for (const target of targets) await decide({ sessionId, target });
+      const now = places(this.store.reviewable);
+      // where one step is reviewed its changes come first
+      const ofItem = now.filter((place) => item !== undefined && isAbout(sessionId, { item }, place));
+      const next = following(before, ofItem.length > 0 ? ofItem : now, (place) => targets.some((target) => isAbout(sessionId, target, place)));
+      if (!next || !inFront() || !isEnough()) return;
+      // a text that was not drawn anew yet has its lines where they were; VS Code moves the cursor along with them
+      const drawn = text?.version === version ? before.find((place) => samePlace(place, next)) : undefined;
+      await this.diffs.goOn(drawn ?? next);
+    });
   }
 
   private cursor(): Cursor | undefined {
@@ -94,6 +117,13 @@ function hunkTarget({ side: { item }, file }: Shown): Target | undefined {
   const side = editor.document.uri.scheme === scheme.base ? "base" : "proposed";
   const hunk = hunkAt(item === undefined ? file : ofStep(file, item), side, editor.selection.active.line + 1);
   return hunk && { uri: file.uri, hunk: hunk.id };
+}
+
+function proposedText(side: Side): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find(({ uri }) => {
+    const other = uri.scheme === scheme.proposed ? sideAt(uri) : undefined;
+    return other?.sessionId === side.sessionId && other.path === side.path && other.item === side.item;
+  });
 }
 
 function tellNone(): void {

@@ -86,15 +86,16 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const path = relative(file.uri);
     const risk = file.risk && RISKS[file.risk];
     const conflict = file.state === "conflict";
+    const deleted = file.hunks.some((hunk) => hunk.conflict?.current === null);
     const what = file.risk === "deletion" ? "" : kind(file, relative);
     const size = file.binary ? "binary" : counts(file.additions, file.deletions);
-    const marks = [risk?.mark, file.protected ? "protected" : "", conflict ? "conflict" : "", what, permissions(file), size];
+    const marks = [risk?.mark, file.protected ? "protected" : "", conflict ? (deleted ? "you deleted it" : "conflict") : "", what, permissions(file), size];
     const lines = [
       [path, kind(file, relative)].filter(Boolean).join(", "),
       file.binary ? "Not text: decided as a whole." : `${plural(file.hunks.length, "change")}, ${size}`,
       risk?.why,
       file.protected ? PROTECTED : "",
-      conflict ? "You and the agent changed the same lines. Open it to see both." : "",
+      conflict ? (deleted ? "You deleted this file after the edit was proposed." : "You and the agent changed the same lines. Open it to see both.") : "",
     ];
     return {
       kind: "file",
@@ -136,7 +137,7 @@ function hunkRows(sessionId: string, file: FileEdits): EditRow[] {
     const conflict = hunk.state === "conflict";
     const lines = [
       `${hunkLabel(hunk)}: ${plural(hunk.newLines, "line")} instead of ${hunk.oldLines}`,
-      conflict ? "You changed these lines too. Open it to see both." : "",
+      hunk.conflict && hunk.conflict.current !== null ? "You changed these lines too. Open it to see both." : "",
     ];
     return {
       kind: "hunk",
@@ -157,6 +158,20 @@ function hunkLabel(hunk: Hunk): string {
 
 const counts = (added: number, removed: number): string => `+${added} −${removed}`;
 const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
+
+/** What the view's title says of the review: how many of the files that were proposed are left. */
+export class Progress {
+  private readonly seen = new Set<string>();
+
+  /** A review begins with the first proposal and ends with the last decision. */
+  told(sessions: readonly Session[]): string {
+    const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
+    if (left.length === 0) this.seen.clear();
+    for (const file of left) this.seen.add(file);
+    if (left.length === 0) return "";
+    return left.length < this.seen.size ? `${left.length} of ${plural(this.seen.size, "file")} left` : plural(left.length, "file");
+  }
+}
 
 /** How many files wait for a decision. */
 export function pendingFiles(sessions: readonly Session[]): number {

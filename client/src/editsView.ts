@@ -1,8 +1,8 @@
 // The Proposed Changes view: files and their hunks, with accept and reject beside each.
 
 import * as vscode from "vscode";
-import { allRows, editRows, pendingFiles, RISKS, rowAbove, rowBeside, rowId, type EditRow } from "./editRows";
-import { whole } from "./places";
+import { allRows, editRows, pendingFiles, Progress, RISKS, rowAbove, rowBeside, rowId, type EditRow } from "./editRows";
+import { allInConflict, whole } from "./places";
 import type { FileEdits, Hunk } from "./protocol";
 import type { Store } from "./state";
 import { DrawnTree } from "./tree";
@@ -11,6 +11,8 @@ const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yel
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
 export class EditsView extends DrawnTree<EditRow> {
+  private readonly progress = new Progress();
+
   constructor(private readonly store: Store) {
     super("fairlead.edits", store, (change) => change === "edits" || change === "sessions");
   }
@@ -88,6 +90,7 @@ export class EditsView extends DrawnTree<EditRow> {
 
   protected decorate(): void {
     const files = pendingFiles(this.store.sessions);
+    this.view.description = this.progress.told(this.store.sessions);
     this.view.badge = files > 0 ? { value: files, tooltip: files === 1 ? "1 file to review" : `${files} files to review` } : undefined;
     const can = (label: "undoLabel" | "redoLabel"): boolean => this.store.revisable(label).length > 0;
     void vscode.commands.executeCommand("setContext", "fairlead.hasProposals", files > 0);
@@ -98,7 +101,7 @@ export class EditsView extends DrawnTree<EditRow> {
 
 /** By this the menus in package.json tell rows apart: on a conflict one side is chosen. */
 function contextValue(row: EditRow): string {
-  const conflict = row.kind === "hunk" ? row.hunk.state === "conflict" : row.kind === "file" && whole(row.file) && row.file.state === "conflict";
+  const conflict = row.kind === "hunk" ? row.hunk.state === "conflict" : row.kind === "file" && allInConflict(row.file);
   return conflict ? `${row.kind} conflict` : row.kind;
 }
 

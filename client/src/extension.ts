@@ -98,6 +98,7 @@ export function activate(context: vscode.ExtensionContext): void {
     },
   };
   const rowCommands: Commands = {
+    showChange: (params: DecideParams) => diffs.openTarget(params),
     stopSession: ({ sessionId }: SessionNode) => runs.stop(sessionId),
     showSession: ({ sessionId }: SessionNode) => {
       sessions.show(sessionId);
@@ -137,8 +138,8 @@ export function activate(context: vscode.ExtensionContext): void {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
   // so that the outcome is told, and what was typed in the diff goes along
-  agent.ownCommands.set(serverCommand.accept, (params) => review.decide("accept", params as DecideParams));
-  agent.ownCommands.set(serverCommand.reject, (params) => review.decide("reject", params as DecideParams));
+  agent.ownCommands.set(serverCommand.accept, (params) => cursor.decideByLens("accept", params as DecideParams));
+  agent.ownCommands.set(serverCommand.reject, (params) => cursor.decideByLens("reject", params as DecideParams));
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
   void bringBack(context.storageUri, agent);
   const views = [edits, new PlanView(store, planEdits), new SessionsView(store), new Status(store), new Decorations(store)];

@@ -1,7 +1,7 @@
 // Where the proposed changes are, in the order of the tree: for going from one to the next, and from a line to its change.
 // Pure.
 
-import type { FileEdits, Hunk } from "./protocol";
+import type { FileEdits, Hunk, Target } from "./protocol";
 import type { Session } from "./state";
 
 export interface Place {
@@ -23,6 +23,10 @@ export interface Cursor {
 /** Whether a file is created, deleted or renamed, and so decided on as a whole. */
 export const whole = (file: FileEdits): boolean => file.kind !== "modify" || file.binary || file.mode !== null;
 
+/** Whether nothing of a file can be accepted without choosing a side. */
+export const allInConflict = (file: FileEdits): boolean =>
+  file.state === "conflict" && (whole(file) || file.hunks.every(({ state }) => state === "conflict"));
+
 export function places(sessions: readonly Session[]): Place[] {
   return sessions.flatMap(({ id, edits }) =>
     (edits?.files ?? []).flatMap((file): Place[] => {
@@ -42,6 +46,33 @@ export function neighbour(all: readonly Place[], cursor: Cursor | undefined, dir
   if (direction === "next") return here.find(({ line }) => line > cursor.line) ?? all[all.indexOf(last) + 1] ?? all[0];
   return here.findLast(({ line }) => line < cursor.line) ?? all[all.indexOf(first) - 1] ?? all.at(-1);
 }
+
+/**
+ * Where to go on after a decision: the first place after the decided ones that is still there, through all files and around.
+ * Undefined where one of the decided places is still there, or nothing is.
+ */
+export function following(before: readonly Place[], now: readonly Place[], decided: (place: Place) => boolean): Place | undefined {
+  const left = (place: Place): Place | undefined => now.find((other) => samePlace(other, place));
+  if (before.some((place) => decided(place) && left(place))) return undefined;
+  const end = before.findLastIndex(decided) + 1;
+  for (const place of [...before.slice(end), ...before.slice(0, end)]) {
+    const same = left(place);
+    if (same) return same;
+  }
+  return now[0];
+}
+
+/** Whether a target takes in a place. */
+export function isAbout(sessionId: string, target: Target, place: Place): boolean {
+  if (place.sessionId !== sessionId) return false;
+  if ("item" in target) return place.hunk ? place.hunk.itemId === target.item : place.file.itemIds.includes(target.item);
+  if ("all" in target) return true;
+  return target.uri === place.file.uri && (!("hunk" in target) || !place.hunk || target.hunk === place.hunk.id);
+}
+
+/** Whether two places are of the same change, wherever it is now. */
+export const samePlace = (one: Place, other: Place): boolean =>
+  one.sessionId === other.sessionId && one.file.uri === other.file.uri && one.hunk?.id === other.hunk?.id;
 
 /** The change that a line of one side belongs to. */
 export function hunkAt(file: FileEdits, side: "base" | "proposed", line: number): Hunk | undefined {

@@ -111,7 +111,7 @@ export function nodesBelow(session: Session, node: PlanNode, relative: (uri: str
   const item = node.kind === "item" ? node.item.id : undefined;
   const { files, commands } = evidenceOf(node);
   const fileNode = (uri: string): PlanNode => {
-    const edits = session.edits?.files.find((file) => file.uri === uri);
+    const edits = session.edits?.files.find((file) => file.uri === uri || file.newUri === uri);
     const toReview = item !== undefined && (edits?.itemIds.includes(item) ?? false);
     const again = item !== undefined && edits ? changedAgain(session, edits, item) : [];
     return { kind: "file", sessionId: session.id, uri, item, row: fileRow(node.row.id, uri, relative(uri), toReview, again) };

@@ -6,6 +6,7 @@ import type { EditRow } from "./editRows";
 import { relative } from "./editsView";
 import { method, type DecideParams, type Edits, type FileEdits, type Hunk, type Outcome, type ReviewResult, type Target } from "./protocol";
 import { nothingNew } from "./seen";
+import { failures } from "./text";
 import { NotStarted, type AgentServer } from "./server";
 import { amendedDocuments, fileOf } from "./sides";
 import type { Store } from "./state";
@@ -25,6 +26,9 @@ const STALE = -32801;
 
 export class Review {
   private revising = Promise.resolve();
+  /** What is being decided, and what was decided in this window. */
+  private readonly deciding = new Set<string>();
+  private readonly decided = new Set<string>();
 
   constructor(
     private readonly store: Store,
@@ -70,8 +74,25 @@ export class Review {
     await this.decide("reject", { sessionId, target, ...(given === "" ? {} : { reason: given }) });
   }
 
-  /** Tells the server the decision, and the person what came of it. */
+  /**
+   * Tells the server the decision, and the person what came of it. A second click on the same button does nothing: a CodeLens
+   * is drawn for half a second after its change was decided.
+   */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
+    const what = JSON.stringify([params.sessionId, params.target]);
+    const asked = `${decision} ${what}`;
+    if (this.deciding.has(asked) || (this.decided.has(what) && !this.isThere(params))) return undefined;
+    this.deciding.add(asked);
+    try {
+      const result = await this.decideOnce(decision, params, part);
+      if (hasOutcome(result, "applied") || hasOutcome(result, "rejected")) this.decided.add(what);
+      return result;
+    } finally {
+      this.deciding.delete(asked);
+    }
+  }
+
+  private async decideOnce(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const { sessionId, target } = params;
     const name = decision === "accept" ? method.accept : method.reject;
     const amended = decision === "accept" ? await this.saveAmended(sessionId, target) : "clean";
@@ -163,6 +184,13 @@ export class Review {
     return hunkOf(this.store, sessionId, target)?.state === "pending";
   }
 
+  /** Whether there is still something to decide. */
+  private isThere({ sessionId, target }: DecideParams): boolean {
+    if (!("uri" in target)) return true;
+    if ("hunk" in target) return hunkOf(this.store, sessionId, target) !== undefined;
+    return fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) !== undefined;
+  }
+
   /** What the person changed in a diff and did not save yet is part of what they accept. */
   private async saveAmended(sessionId: string, target: Target): Promise<"clean" | "saved" | "stop"> {
     const session = this.store.get(sessionId);
@@ -208,6 +236,5 @@ const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]
 function report(result: ReviewResult): void {
   const bad = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");
   if (bad.length === 0) return;
-  const lines = new Set(bad.map(({ uri, message }) => `${relative(uri)}: ${message}`));
-  void vscode.window.showWarningMessage([...lines].join(" "));
+  void vscode.window.showWarningMessage(failures(bad.map(({ uri, message }) => ({ name: relative(uri), message }))));
 }

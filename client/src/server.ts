@@ -237,7 +237,8 @@ class AgentAbilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     // the proposed side can be edited, which takes a provider of our own (proposedFiles.ts)
     delete capabilities.workspace?.textDocumentContent;
-    capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent: { approvals: true, questions: true, sessions: true, editor: true, checksEdits: true } };
+    const agent = { approvals: true, questions: true, sessions: true, editor: true, checksEdits: true, diffs: true };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent };
   }
 
   initialize(): void {

@@ -42,6 +42,11 @@ export function fileOf(session: Session | undefined, path: string): FileEdits | 
   return session?.edits?.files.find((file) => vscode.Uri.parse(file.uri).path === path);
 }
 
+/** As `fileOf`, also by the name that a file is to have. */
+export function fileOrRenamed(session: Session | undefined, path: string): FileEdits | undefined {
+  return fileOf(session, path) ?? session?.edits?.files.find(({ newUri }) => newUri !== null && vscode.Uri.parse(newUri).path === path);
+}
+
 /** Documents of proposed texts in which the person has changed something and not saved it. */
 export function amendedDocuments(sessionId: string): vscode.TextDocument[] {
   return vscode.workspace.textDocuments.filter(

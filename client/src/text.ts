@@ -27,6 +27,18 @@ export function uniformLineEnds(text: string): boolean {
   return kinds.size <= 1 && !kinds.has("\r");
 }
 
+/** What went wrong with which files, each reason once. */
+export function failures(failed: readonly { readonly name: string; readonly message: string }[]): string {
+  const byMessage = new Map<string, Set<string>>();
+  for (const { name, message } of failed) byMessage.set(message, (byMessage.get(message) ?? new Set()).add(name));
+  return [...byMessage].map(([message, names]) => `${some([...names])}: ${message}`).join(" ");
+}
+
+function some(names: readonly string[], limit = 3): string {
+  const shown = names.length > limit ? [...names.slice(0, limit - 1), `${names.length - limit + 1} other files`] : names;
+  return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1) ?? ""}`;
+}
+
 /** Markdown's marks inside a line, a code span first because nothing in it is a mark. */
 const MARKS = /(`+)(.+?)\1(?!`)|!?\[([^\]]*)\]\([^)\s]*(?:\s"[^"]*")?\)|(?<!\*)(\*{1,3}|~~)(?=[^\s*])(.+?)(?<=[^\s*])\4(?!\*)|(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\6(?!\w)|\\([!-/:-@[-`{-~])/g;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hunkAt, neighbour, ofStep, places, wholeLine } from "../src/places";
-import type { Edits, FileEdits, Hunk } from "../src/protocol";
+import { following, hunkAt, isAbout, neighbour, ofStep, places, wholeLine } from "../src/places";
+import type { Edits, FileEdits, Hunk, Target } from "../src/protocol";
 import { Store, type Session } from "../src/state";
 import { plainText, uniformLineEnds } from "../src/text";
 
@@ -58,6 +58,20 @@ test("from elsewhere the first place is next and the last one before", () => {
   assert.equal(spoken(neighbour(all, undefined, "next")), "gone 1");
   assert.equal(from("unknown", 4, "previous"), "new 1");
   assert.equal(neighbour([], undefined, "next"), undefined);
+});
+
+test("after a decision the review goes on at the next change that is left, around, and stays where something is undecided", () => {
+  const [gone, one, fresh] = [file("gone", "delete", hunk("a", 0, 0)), file("one", "modify", hunk("b", 3), hunk("c", 9)), file("new", "create")];
+  const uri = (name: string): string => `file:///project/${name}`;
+  const after = (target: Target, ...left: FileEdits[]): string => spoken(following(all, places(session(...left)), (place) => isAbout("s", target, place)));
+  const second = file("one", "modify", hunk("c", 10));
+  assert.equal(after({ uri: uri("one"), hunk: "b" }, gone, second, fresh), "one 10", "the next change of the file, where it is now");
+  assert.equal(after({ uri: uri("one"), hunk: "c" }, gone, file("one", "modify", hunk("b", 3)), fresh), "new 1");
+  assert.equal(after({ uri: uri("one") }, gone, fresh), "new 1");
+  assert.equal(after({ uri: uri("new") }, gone, one), "gone 1", "from the last file to the first");
+  assert.equal(after({ uri: uri("one") }, gone, second, fresh), " ", "a conflict was left");
+  assert.equal(after({ all: true }), " ");
+  assert.equal(following(all, all, (place) => isAbout("another", { all: true }, place))?.file.uri, uri("gone"));
 });
 
 test("a line belongs to the hunk around it, on either side; a gap belongs to the lines beside it", () => {

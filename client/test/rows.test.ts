@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allRows, editRows, newName, pendingFiles, rowAbove, rowBeside, type EditRow } from "../src/editRows";
+import { allRows, editRows, newName, pendingFiles, Progress, rowAbove, rowBeside, type EditRow } from "../src/editRows";
 import { duration, fullness, paid, short } from "../src/figures";
 import { fingerprint } from "../src/fingerprint";
+import { allInConflict } from "../src/places";
 import { nodesBelow, planNodes, type PlanNode } from "../src/planNodes";
 import { planCount, stepRow, type Activity } from "../src/planRows";
 import type { Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
@@ -205,4 +206,27 @@ test("rows are the same until something of them is another, however many know of
   store.begin("a", "Task a");
   store.setEdits({ ...edits, sessionId: "a", files: [{ ...file, hunks: Array.from({ length: 2000 }, () => ({ ...file.hunks[0] }) as Hunk) }] });
   assert.ok(drawn([...store.reviewable]).length < 5 * JSON.stringify(store.active?.edits).length);
+});
+
+test("a file that the person deleted says so, once, and is decided with the words of its hunks", () => {
+  const [session] = sessions("s1");
+  const file = session?.edits?.files.find(({ kind, hunks }) => kind === "modify" && hunks.length > 0);
+  assert.ok(session?.edits && file);
+  const conflict = { base: "a", current: null, proposed: "b" };
+  const gone = { ...file, state: "conflict" as const, hunks: file.hunks.map((hunk) => ({ ...hunk, state: "conflict" as const, conflict })) };
+  const rows = allRows([{ ...session, edits: { ...session.edits, files: [gone] } }], relative);
+  const told = rows.flatMap((row) => (row.kind === "session" ? [] : row.tooltip.split("\n"))).filter((line) => line.startsWith("You "));
+  assert.deepEqual(told, ["You deleted this file after the edit was proposed."]);
+  assert.ok(allInConflict(gone));
+  assert.ok(!allInConflict({ ...gone, hunks: [...gone.hunks, { ...gone.hunks[0], id: "x", state: "pending", conflict: null } as Hunk] }));
+});
+
+test("the view's title counts what is left of a review, until all of it is decided", () => {
+  const progress = new Progress();
+  const [session] = sessions("s1");
+  assert.ok(session?.edits);
+  const { edits } = session;
+  const told = (count: number): string => progress.told([{ ...session, edits: { ...edits, files: edits.files.slice(0, count) } }]);
+  const all = edits.files.length;
+  assert.deepEqual([told(all), told(all - 1), told(all), told(0), told(1)], [`${all} files`, `${all - 1} of ${all} files left`, `${all} files`, "", "1 file"]);
 });

@@ -81,6 +81,13 @@ editorTest("one plan step is reviewed by itself, and its texts cannot be edited"
   assert.ok(!(await page.tab("Step: Tidy up (4 files)")).dirty);
 });
 
+editorTest("a renamed file's row below its step opens its diff", async ({ page }) => {
+  await page.toggleRow("Plan", "Tidy up");
+  const [row] = (await page.rows("Plan", (rows) => rows.some(({ label }) => label === "new.txt"))).filter(({ label }) => label === "new.txt");
+  await page.clickRow("Plan", row.label);
+  await page.tab("old.txt → new.txt (renamed, proposed), this step");
+});
+
 editorTest("a deletion is accepted and taken back", async ({ page, workspace }) => {
   await page.openFile("gone.txt");
   await page.clickRow(VIEW, "gone.txt");

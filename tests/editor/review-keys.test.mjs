@@ -59,12 +59,23 @@ editorTest("a CodeLens beside the change accepts it or rejects it, in the diff",
   assert.equal(disk(workspace, "lens.txt"), changed("one"));
 });
 
-editorTest("a CodeLens in the multi-file diff does the same", async ({ page, workspace }) => {
+editorTest("a CodeLens in the multi-file diff does the same, and a decided file leaves it", async ({ page, workspace }) => {
   await page.viewTitleAction(VIEW, "Review All Changes");
   await page.diffLines("modified", { file: "multi.txt", wanted: shows("TWO") });
   await page.clickLens("Accept", { file: "multi.txt" });
   await page.until("the change on disk", () => disk(workspace, "multi.txt") === changed("two"));
   await page.rows(VIEW, lacks("multi.txt"));
+  await page.tab("Proposed: Change the files (6 files)");
+  assert.equal((await page.tabs()).filter(({ label }) => label.startsWith("Proposed: ")).length, 1);
+  assert.equal(await page.viewDescription(VIEW), "6 of 7 files left");
+});
+
+editorTest("a CodeLens in the file itself shows the proposed text", async ({ page }) => {
+  await page.openFile("lens.txt");
+  await page.clickLens("Show");
+  await page.tab("lens.txt (proposed)");
+  await page.diffLines("modified", { wanted: shows("SEVEN") });
+  await line(page, 7);
 });
 
 editorTest("the keys decide on the change at the cursor and on the file, in the diff", async ({ page, workspace }) => {
@@ -72,22 +83,33 @@ editorTest("the keys decide on the change at the cursor and on the file, in the 
   await page.clickDiffLine("THREE");
   await page.press("Alt+y");
   await page.until("the change on disk", () => disk(workspace, "keys.txt") === changed("three"));
-  await page.clickDiffLine("SIX");
+  await line(page, 6);
   await page.press("Alt+n");
   await page.rows(VIEW, lacks("Line 6"));
+  await line(page, 9);
   await page.clickDiffLine("one");
   await page.press("Alt+y");
-  await page.until("the word that nothing was done", async () => (await page.screen()).includes("The cursor stands in no proposed change"));
+  await page.until("the word that nothing was done", async () => (await page.screen()).includes("No proposed change at the cursor."));
   await page.press("Shift+Alt+y");
   await page.until("the file on disk", () => disk(workspace, "keys.txt") === changed("three", "nine"));
-  await page.rows(VIEW, lacks("keys.txt"));
+  await page.tab("rest.txt (proposed)");
+  await line(page, 5);
+  await page.press("Alt+j");
+  await page.tab("tree.txt (proposed)");
 });
 
-editorTest("the keys decide in the multi-file diff too", async ({ page }) => {
-  await page.clickTab("Proposed: Change the files (7 files)");
+editorTest("the keys decide in the multi-file diff too, and stay in it", async ({ page }) => {
+  await page.clickTab("Proposed: Change the files (6 files)");
   await page.clickDiffLine("FIVE", { file: "rest.txt" });
   await page.press("Shift+Alt+n");
   await page.rows(VIEW, lacks("rest.txt"));
+  await page.tab("Proposed: Change the files (4 files)");
+  await line(page, 8);
+  await page.press("Alt+j");
+  await line(page, 10);
+  await page.press("Alt+k");
+  await line(page, 8);
+  await page.tab("Proposed: Change the files (4 files)");
 });
 
 editorTest("the keys go from change to change through all files, and around", async ({ page }) => {
@@ -153,4 +175,36 @@ editorTest("all changes of 25 files are accepted at once and taken back, and no 
   }
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === MANY[0]));
   assert.equal(await open(), tabs);
+});
+
+editorTest("a review goes on from file to file without the mouse, and ends in the editor that was open before", async ({ page, workspace }) => {
+  const accepted = (index) => page.until(`${MANY[index]} on disk`, () => disk(workspace, MANY[index]) === changed("two"));
+  await page.openFile("rest.txt");
+  await page.runCommand("Agent: Focus on Proposed Changes View");
+  await page.press("Alt+j");
+  for (const [index, key] of ["Alt+y", "Shift+Alt+y", "Alt+y"].entries()) {
+    await page.tab(`${MANY[index]} (proposed)`);
+    await page.editorFocus();
+    await line(page, 2);
+    await page.press(key);
+    await accepted(index);
+  }
+  await page.tab(`${MANY[3]} (proposed)`);
+  await page.runCommand("Agent: Review All Changes");
+  await page.tab("Proposed: Change the files (22 files)");
+  for (const index of [3, 4]) {
+    await page.diffLines("modified", { file: MANY[index], wanted: shows("TWO") });
+    await page.editorFocus();
+    await line(page, 2);
+    await page.press("Alt+y");
+    await accepted(index);
+    await page.tab(`Proposed: Change the files (${24 - index} files)`);
+  }
+  assert.equal(await page.viewDescription(VIEW), "20 of 25 files left");
+  await page.runCommand("Agent: Accept All");
+  await page.until("all on disk", () => MANY.every((file) => disk(workspace, file) === changed("two")));
+  await page.tab("rest.txt");
+  await page.editorFocus();
+  await page.insertText("typed ");
+  await page.editorLines((lines) => lines.some((text) => text.includes("typed ")));
 });

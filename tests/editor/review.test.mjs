@@ -138,10 +138,14 @@ editorTest("a conflict is decided for the proposed side", async ({ page }) => {
   await page.clickLine("six");
   await page.insertText("-mine");
   await page.rows(VIEW, (all) => all.some((row) => row.label === "Line 6" && row.icon === "warning"));
-  await page.rowAction(VIEW, "theirs.txt", "Accept");
-  await page.toast("theirs.txt");
+  await page.clickRow(VIEW, "Line 6");
+  await page.tab("theirs.txt (yours ↔ proposed)");
+  await page.titleAction("Accept This File");
+  await page.toast("theirs.txt: You changed these lines");
+  await page.openFile("theirs.txt");
   await page.editorLines(shows("six-mine"));
-  await page.rowAction(VIEW, "Line 6", "Accept Proposed");
+  assert.deepEqual(await page.rowActions(VIEW, "theirs.txt"), await page.rowActions(VIEW, "Line 6"));
+  await page.rowAction(VIEW, "theirs.txt", "Accept Proposed");
   await page.rows(VIEW, lacks("theirs.txt"));
   await page.editorLines(shows("SIX"));
 });

@@ -18,7 +18,7 @@ export function editorVerbs({ page, until, act }) {
   const entry = (file) =>
     group
       .locator(".multiDiffEntry")
-      .filter({ has: page.locator(".file-path .label-name", { hasText: exactly(file) }) })
+      .filter({ has: page.locator(".file-path .label-name", { hasText: exactly(file) }), visible: true })
       .first();
   const diff = (side, file) =>
     (file ? entry(file) : group.locator(".monaco-diff-editor").first()).locator(`.editor.${side}`);
@@ -96,6 +96,9 @@ export function editorVerbs({ page, until, act }) {
     /** Puts the cursor at the end of a line in one side of the diff; the line is told by a part of its text. */
     clickDiffLine: (text, { side = "modified", file } = {}) =>
       act(`the line "${text}" in the ${side} side`, () => clickLineIn(diff(side, file), text)),
+
+    /** Waits until the keyboard's focus is in a text of the active editor. */
+    editorFocus: () => until("the focus in the editor", async () => (await group.locator(".monaco-editor.focused").count()) > 0),
 
     /** The CodeLens titles in the active editor, in their order. */
     lenses: (wanted = (titles) => titles.length > 0) =>
