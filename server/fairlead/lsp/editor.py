@@ -140,14 +140,15 @@ class LspEditor:
         changes: list[dict[str, Any]] = []
         for edit in sorted(edits, key=lambda edit: edit.new is not None):
             uri = self._documents.uri(edit.path)
+            if edit.old is None:
+                changes.append({"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}})
+            text_edits = [] if edit.new is None else convert.text_edits(edit, self._documents.encoding)
+            # without edits it still says the version, which a delete or a rename cannot
+            if text_edits or edit.version is not None:
+                changes.append({"textDocument": {"uri": uri, "version": edit.version}, "edits": text_edits})
             if edit.new is None:
                 changes.append({"kind": "delete", "uri": uri})
                 continue
-            if edit.old is None:
-                changes.append({"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}})
-            text_edits = convert.text_edits(edit, self._documents.encoding)
-            if text_edits:
-                changes.append({"textDocument": {"uri": uri, "version": edit.version}, "edits": text_edits})
             if edit.new_path is not None:
                 changes.append({"kind": "rename", "oldUri": uri, "newUri": edit.new_path.as_uri()})
         return {"documentChanges": changes}
