@@ -38,14 +38,14 @@ export class Runs {
 
   /** A new task in a new session; asks for it where none is given. */
   async runTask(given?: string): Promise<void> {
-    if (!folderIsThere()) return;
+    if (!canRunHere()) return;
     const prompt = given ?? (await this.prompts.ask("Agent: Run Task"));
     if (prompt !== undefined) await this.run(undefined, prompt);
   }
 
   /** A plan for a new task, and nothing else yet. */
   async planFirst(): Promise<void> {
-    if (!folderIsThere()) return;
+    if (!canRunHere()) return;
     const prompt = await this.prompts.ask("Agent: Plan First");
     if (prompt !== undefined) await this.run(undefined, prompt, "plan");
   }
@@ -66,7 +66,7 @@ export class Runs {
 
   /** A question, in the active session where there is one: the agent looks around and answers, and changes nothing. */
   async askAgent(): Promise<void> {
-    if (!folderIsThere()) return;
+    if (!canRunHere()) return;
     const session = this.store.active;
     if (session && isBusy(session)) return;
     const prompt = await this.prompts.ask("Agent: Ask");
@@ -80,7 +80,7 @@ export class Runs {
       await this.runTask();
       return;
     }
-    if (isBusy(session)) return;
+    if (isBusy(session) || !canRunHere()) return;
     const prompt = await this.prompts.ask(`${title} “${session.title}”`);
     if (prompt !== undefined) await this.run(session.id, prompt);
   }
@@ -105,6 +105,7 @@ export class Runs {
   }
 
   private async run(sessionId: string | undefined, prompt: string, mode: Mode = "agent"): Promise<void> {
+    if (!canRunHere()) return;
     const isTyped = prompt !== GO && prompt !== ON;
     if (isTyped) await this.prompts.remember(prompt);
     try {
@@ -253,10 +254,19 @@ function selection(): object[] {
   return [{ uri: editor.document.uri.toString(), range }];
 }
 
-function folderIsThere(): boolean {
-  if (vscode.workspace.workspaceFolders?.length) return true;
-  void vscode.window.showErrorMessage("No folder is open. Open the folder that the agent should work in.", "Open Folder").then(async (chosen) => {
-    if (chosen) await vscode.commands.executeCommand("vscode.openFolder");
-  });
-  return false;
+/** Whether a task can run here. If not, says what is missing, with a button that leads there. */
+function canRunHere(): boolean {
+  if (!vscode.workspace.workspaceFolders?.length) {
+    void offer("No folder is open. Open the folder that the agent should work in.", "Open Folder", "vscode.openFolder");
+    return false;
+  }
+  if (!vscode.workspace.isTrusted) {
+    void offer("The agent runs only in a workspace that you trust.", "Manage Trust", "workbench.trust.manage");
+    return false;
+  }
+  return true;
+}
+
+async function offer(message: string, button: string, command: string): Promise<void> {
+  if (await vscode.window.showErrorMessage(message, button)) await vscode.commands.executeCommand(command);
 }

@@ -54,11 +54,12 @@ test("no folder open: the message says so and offers to open one", async () => {
   });
 });
 
-test("an untrusted workspace gets no run; trusting it is enough", async () => {
+test("an untrusted workspace gets no run and leads to where it is trusted, which is enough", async () => {
   const settings = { "fairlead.replay": recording({ text: "It works now." }) };
   await inEditor({ name: "untrusted", workspace: { a: "" }, settings, trust: "restricted" }, async ({ page }) => {
-    await runTask(page, "Anything");
-    await page.toast("This workspace is not trusted");
+    await page.runCommand("Agent: Run Task");
+    assert.deepEqual((await page.toast("only in a workspace that you trust")).buttons, ["Manage Trust"]);
+    await page.toastButton("only in a workspace that you trust", "Manage Trust");
     await page.trustWorkspace();
     await runTask(page, "Anything");
     await page.toast("It works now.");

@@ -171,9 +171,8 @@ export function workbenchVerbs({ page, until, act }) {
         dialogBox.locator(".dialog-buttons .monaco-button", { hasText: exactly(button) }).click(),
       ),
 
-    /** Trusts the workspace of a window in restricted mode, as a person does in the page for it. */
+    /** Trusts the workspace of a window in restricted mode, in the page for it, which is open. */
     trustWorkspace: async () => {
-      await runCommand("Workspaces: Manage Workspace Trust");
       await act('the button "Trust"', () =>
         page.locator(".workspace-trust-editor .monaco-button", { hasText: exactly("Trust") }).click(),
       );
