@@ -26,7 +26,7 @@ await main(async () => {
     const editor = await openAgent({ ...look, name: "pictures", theme, workspace: path.join(example, "workspace"), settings });
     const { page } = editor;
     await page.openFile("hello.py");
-    await page.showContainer("Agent");
+    await page.showContainer("Fairlead");
     await runTask(page, TASK);
     await page.until("a plan half done", async () => /^[23]\//.test(await page.viewDescription("Plan")), 60_000);
     await take(page, "plan");
@@ -47,7 +47,7 @@ await main(async () => {
     const script = recording({ text: "", calls: [plan(["Read the tests", "completed"], ["Get the formatter", "in_progress", "Getting the formatter"]), command] }, { text: "Done." });
     const asking = await openAgent({ ...look, name: "pictures", theme, workspace: path.join(example, "workspace"), settings: { ...PICTURE_SETTINGS, "fairlead.replay": script } });
     await asking.page.openFile("hello.py");
-    await asking.page.showContainer("Agent");
+    await asking.page.showContainer("Fairlead");
     await runTask(asking.page, "Format hello.py");
     await asking.page.toast("pip install ruff");
     await asking.page.rows("Plan", (all) => all.length > 2);

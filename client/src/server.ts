@@ -126,6 +126,8 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private async start(): Promise<LanguageClient> {
+    // there is something to restart from now on
+    void vscode.commands.executeCommand("setContext", "fairlead.serverWanted", true);
     try {
       const python = await serverPython(this.context, this.log);
       const client = this.client(python);

@@ -69,7 +69,7 @@ test("an untrusted workspace gets no run and leads to where it is trusted, which
 test("a folder that vanished: the task is refused with the reason", async () => {
   const settings = { "fairlead.replay": recording({ text: "Never said." }) };
   await inEditor({ name: "vanished", workspace: { a: "" }, settings }, async ({ page, workspace }) => {
-    await page.showContainer("Agent");
+    await page.showContainer("Fairlead");
     await page.welcome("Plan");
     // VS Code has a dialog of its own for a folder that is gone while it starts, so the task is typed before
     await page.runCommand("Agent: Run Task");
@@ -86,7 +86,7 @@ test("two windows on one folder: each has its own run and its own proposals", as
     const other = await openPage(code.url, { name: "two-windows-other", logs: code.logs });
     await runTask(page, "In the first window");
     await page.toast("Proposed.");
-    await other.showContainer("Agent");
+    await other.showContainer("Fairlead");
     assert.match(await other.welcome("Plan"), /Give the agent a task/);
     await runTask(other, "In the second window");
     await other.toast("Proposed.");

@@ -23,7 +23,7 @@ editorTest("a run at the end of its budget pauses, says so, and shows what it to
 editorTest("the pause has a row that outlives its message, and the same run goes on from there with a fresh budget", async ({ page }) => {
   await page.toastButton("the budget is 30,000", "Cancel");
   await page.until("no message", async () => (await page.toasts()).length === 0);
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   const [row] = await page.rows("Plan", paused);
   assert.match(row.description, /the budget is 30,000 \(setting budget\.tokens\)/);
   await page.rowAction("Plan", "Go On", "Go On");

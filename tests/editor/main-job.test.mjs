@@ -34,8 +34,10 @@ const editorTest = useAgent(
 const disk = (workspace) => fs.readFileSync(path.join(workspace, "hello.py"), "utf8");
 const labels = (rows) => rows.map((row) => row.label);
 
-editorTest("before the first task the view says what to do", async ({ page }) => {
-  await page.showContainer("Agent");
+editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
+  const offered = await page.commands("Agent");
+  assert.deepEqual(offered, ["Agent: Run Task", "Agent: Run Task (Plan First)...", "Agent: Send Question...", "Agent: Set API Key", "Agent: Show How Commands Run", "Agent: Show Log"]);
+  await page.showContainer("Fairlead");
   assert.match(await page.welcome("Plan"), /Give the agent a task[^]*Run Task/);
   assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
 });
@@ -73,7 +75,7 @@ editorTest("the proposed changes are listed by file and hunk, with a badge", asy
   assert.deepEqual(labels(rows), ["hello.py", "Line 1", "Line 5", "Lines 9–10", "note ü.md"]);
   assert.equal(rows[0].description, "+4 −3");
   assert.match(rows[4].description, /docs · new/);
-  await page.until("the badge", async () => (await page.viewBadge("Agent"))?.text === "2");
+  await page.until("the badge", async () => (await page.viewBadge("Fairlead"))?.text === "2");
 });
 
 editorTest("a click opens the diff at the hunk, with both sides", async ({ page }) => {
@@ -111,7 +113,7 @@ editorTest("the rest is accepted: bytes on disk, a new file in a new folder, not
   await page.until("the rest on disk", () => disk(workspace) === expected && fs.existsSync(path.join(workspace, "docs/note ü.md")));
   assert.equal(fs.readFileSync(path.join(workspace, "docs/note ü.md"), "utf8"), "# Note\n");
   assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
-  await page.until("no badge", async () => (await page.viewBadge("Agent")) === undefined);
+  await page.until("no badge", async () => (await page.viewBadge("Fairlead")) === undefined);
   await page.until("the settled diff closed", async () => !(await page.tabs()).some((tab) => tab.label.startsWith("hello.py (")));
   await page.until("nothing unsaved", async () => (await page.tabs()).every((tab) => !tab.dirty));
 });

@@ -28,8 +28,8 @@ const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "u
 const asks = (question) => (rows) => rows.some(({ label }) => label === `Answer: ${question}`);
 
 editorTest("plan first: the plan is there, nothing is done, and the person may change it", async ({ page, workspace }) => {
-  await page.showContainer("Agent");
-  await page.runCommand("Agent: Plan First...");
+  await page.showContainer("Fairlead");
+  await page.runCommand("Agent: Run Task (Plan First)...");
   await page.fillInput("Greet everyone", { title: "Agent: Plan First" });
   const told = await page.toast("the plan has 2 steps");
   assert.deepEqual(told.buttons, ["Go", "Show Plan"]);
@@ -72,7 +72,7 @@ editorTest("what was accepted of a step is undone, and the other step stays", as
 });
 
 editorTest("a question to the agent is answered in the conversation, which opens and has the answers and the record", async ({ page }) => {
-  await page.runCommand("Agent: Ask...");
+  await page.runCommand("Agent: Send Question...");
   await page.fillInput("How many?", { title: "Agent: Ask" });
   await page.webview().locator("em", { hasText: "forty-two" }).waitFor({ timeout: 30_000 });
   await conversationSays(page, [TONE, "The user answered: Casual", "The user answered: Ada", "2 of 2 steps"]);

@@ -35,7 +35,7 @@ editorTest("the first task sets the server up by itself, and runs in an environm
   context.diagnostic(`figure: from the command to the end of the first task, set-up included: ${((Date.now() - began) / 1000).toFixed(1)} s`);
   const [pid] = serverPids(code);
   assert.match(fs.readFileSync(`/proc/${pid}/cmdline`, "utf8"), new RegExp(`globalStorage/fairlead\\.fairlead/server-${version.replaceAll(".", "\\.")}/`));
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await page.runCommand("Agent: Accept All");
   await page.until("the change on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "new\n");
 });

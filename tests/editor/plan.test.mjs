@@ -28,7 +28,7 @@ const allow = (page, command) => page.rowAction(PLAN, (row) => row.label === `Al
 const has = (label) => (rows) => find(rows, label) !== undefined;
 
 editorTest("without a plan the rows are what the agent was seen doing, as inferred", async ({ page }) => {
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await runTask(page, "Change it");
   const rows = await page.rows(PLAN, (all) => all.some(({ description }) => description === "inferred"));
   const inferred = rows.filter(({ icon }) => icon === "eye");

@@ -18,7 +18,7 @@ const there = (workspace, name) => fs.existsSync(path.join(workspace, name));
 const has = (label) => (rows) => rows.some((row) => row.label === label);
 
 editorTest("the agent reads a secret only after a yes", async ({ page }) => {
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await runTask(page, "Set it up");
   const asked = await page.toast("Allow “.env”? The agent wants to read this file, which looks like a secret.");
   assert.deepEqual(asked.buttons, ["Cancel", "Allow Once", "Allow for This Session", "Reject"]);

@@ -19,12 +19,12 @@ const editorTest = useAgent(
 const described = (...parts) => (rows) => rows.length === 1 && parts.every((part) => rows[0].description.includes(part));
 
 editorTest("loaded anew in the middle of a run, the window shows it as paused, with plan and proposals", async ({ page, workspace }) => {
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await runTask(page, "Greet me");
   await page.rows(PLAN, (rows) => rows.some(({ label }) => label === "Answer: Shall I go on?"));
   await page.reload();
-  await page.showContainer("Agent");
-  await page.runCommand("Agent: Focus on Sessions View");
+  await page.showContainer("Fairlead");
+  await page.runCommand("Fairlead: Focus on Sessions View");
   const rows = await page.rows(SESSIONS, described("paused", "0/2", "1 file"));
   assert.match(rows[0].name, /^Greet me, shown, paused/);
   const [goOn] = await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
@@ -48,8 +48,8 @@ editorTest("with everything decided it is still listed in the next window, with 
   await page.rowAction(CHANGES, "a.txt", "Accept");
   await page.until("the text on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "hello\n");
   await page.reload();
-  await page.showContainer("Agent");
-  await page.runCommand("Agent: Focus on Sessions View");
+  await page.showContainer("Fairlead");
+  await page.runCommand("Fairlead: Focus on Sessions View");
   await page.rows(SESSIONS, described("0/2"));
   await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
   await page.runCommand("Agent: Show Conversation");

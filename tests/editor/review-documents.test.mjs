@@ -19,7 +19,7 @@ async function withProposals({ name, files, changes, settings, calls = [] }, bod
   const editor = await openAgent({ name, workspace: files, settings: { "fairlead.replay": replay, ...settings } });
   const { page, workspace } = editor;
   try {
-    await page.showContainer("Agent");
+    await page.showContainer("Fairlead");
     await runTask(page, "Change the files");
     await page.rows(VIEW);
     await body({ ...editor, disk: (file) => fs.readFileSync(path.join(workspace, file), "utf8") });

@@ -43,7 +43,7 @@ const lacks = (label) => (rows) => rows.length > 0 && !rows.some((row) => row.la
 const byLabel = (rows) => Object.fromEntries(rows.map((row) => [row.label, row]));
 
 editorTest("risky files come first and are marked, and each kind of change says what it is", async ({ page }) => {
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await runTask(page, "Tidy up and build");
   await page.toast("Proposed.");
   const rows = await page.rows(VIEW, (all) => all.length >= 9);
@@ -66,7 +66,7 @@ editorTest("files with proposed changes are marked in the Explorer and on tabs",
   await page.showContainer("Explorer");
   const rows = await page.rows("workspace", (all) => all.some(({ label, badge }) => label === "gone.txt" && badge === "P"));
   assert.notEqual(byLabel(rows)[".github"].badge, "", "a folder tells of what is in it");
-  await page.runCommand("Agent: Focus on Proposed Changes View");
+  await page.runCommand("Fairlead: Focus on Proposed Changes View");
 });
 
 editorTest("one plan step is reviewed by itself, and its texts cannot be edited", async ({ page }) => {

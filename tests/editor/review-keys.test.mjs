@@ -44,7 +44,7 @@ const shows = (...lines) => (seen) => lines.every((line) => seen.includes(line))
 const line = async (page, number) => page.statusItem("status.editor.selection", ({ text }) => text.includes(`Ln ${number},`));
 
 editorTest("a CodeLens beside the change accepts it or rejects it, in the diff", async ({ page, workspace }) => {
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await runTask(page, "Change the files");
   await page.toast("Proposed.");
   await page.clickRow(VIEW, "Line 1");
@@ -139,7 +139,7 @@ editorTest("the keys go from change to change through all files, and around", as
 editorTest("the keys decide on the focused row of the list", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "tree.txt");
   await page.tab("tree.txt (proposed)");
-  await page.runCommand("Agent: Focus on Proposed Changes View");
+  await page.runCommand("Fairlead: Focus on Proposed Changes View");
   const go = async (key, label) => {
     await page.rows(VIEW, (rows) => rows.some(({ focused }) => focused));
     await page.press(key);

@@ -25,7 +25,7 @@ const nothing = (rows) => rows.length === 0;
 const until = (page, workspace, ...lines) => page.until(lines.join() || "no change", () => changed(workspace).join() === lines.join());
 
 editorTest("what two tasks propose is accepted at once, and that both propose the same is no reason to warn", async ({ page, workspace }) => {
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await runTask(page, "First task");
   await page.toast("Agent: Done once.");
   await page.rowAction(VIEW, "Line 3", "Reject");

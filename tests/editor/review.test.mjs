@@ -41,7 +41,7 @@ const lacks = (label) => (rows) => rows.length > 0 && !rows.some((row) => row.la
 const shows = (...lines) => (seen) => lines.every((line) => seen.includes(line));
 
 editorTest("what is typed elsewhere in a file and its proposal are merged, and both are there after the accept", async ({ page, workspace }) => {
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await runTask(page, "Change the files");
   await page.toast("Proposed.");
   await page.openFile("merge.txt");

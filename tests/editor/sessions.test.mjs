@@ -23,10 +23,10 @@ const find = (rows, label) => rows.find((row) => row.label === label);
 const described = (label, ...parts) => (rows) => parts.every((part) => find(rows, label)?.description.includes(part));
 
 editorTest("the view is there, closed, and lists a task once there is one", async ({ page }) => {
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await runTask(page, "The first task");
   await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
-  await page.runCommand("Agent: Focus on Sessions View");
+  await page.runCommand("Fairlead: Focus on Sessions View");
   const rows = await page.rows(SESSIONS, described("The first task", "waits for you", "0/2", "1 file", "just now"));
   assert.equal(rows.length, 1);
   assert.match(rows[0].name, /^The first task, shown, waits for you/);
@@ -107,7 +107,7 @@ editorTest("deleting asks where something would be lost, and leaves files and th
 
 editorTest("after a reload of the window the other session is there with its conversation", async ({ page }) => {
   await page.reload();
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   const rows = await page.rows(SESSIONS, described("The first task", "0/2", "1 file"));
   assert.match(rows[0].name, /^The first task, shown/);
   await page.runCommand("Agent: Show Conversation");

@@ -29,7 +29,7 @@ const shows = (page, text) =>
   });
 
 editorTest("a command that runs can be watched, with its colours, until it is stopped", async ({ page }) => {
-  await page.showContainer("Agent");
+  await page.showContainer("Fairlead");
   await runTask(page, "Run it");
   await allow(page, "sleep 300");
   await page.rows(PLAN, (rows) => row(rows, "sleep 300")?.description === "running" && row(rows, "sleep 300").icon.includes("spin"));
