@@ -50,7 +50,7 @@ ONE_HOG = "b = []\nwhile 1: b.append(b'x' * (64 << 20))"
 MANY_HOGS = """import os, time
 for _ in range(50):
     if os.fork() == 0:
-        b = b'x' * (1 << 30)
+        b = [b'x' * (16 << 20) for _ in range(64)]
         time.sleep(60)"""
 FILES = """import os
 for n in range(300_000):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FAILED = 125
 # for what is asked to end, in seconds
 GRACE = 1.0
+# how often the launcher looks whether its server is there; one was seen to live on without (docs/faults.md 28)
+_LOOK = 1.0
 # for an init to end the rest; one that takes longer is ended with them, again and again at this distance
 _PATIENCE, _AGAIN = 2.0, 0.1
 _KILLED = 128 + kernel.SIGKILL
@@ -90,23 +92,23 @@ def _launch(order: "Order") -> int:
     os.close(wait)
     os.write(order["status"], b"init %d\n" % init)
     os.write(go, b"g")
-    code = _exit_code(_ended(init, proc))
+    code = _exit_code(_ended(init, proc, order["server"]))
     os.write(order["status"], b"done\n")
     return code
 
 
-def _ended(init: int, proc: int) -> int:
+def _ended(init: int, proc: int, server: int) -> int:
     """Waits for the init, and hands a SIGTERM on to it; returns its status."""
     until = None
     while True:
-        arrived = kernel.next_signal(None if until is None else max(0.0, until - time.monotonic()))
+        arrived = kernel.next_signal(_LOOK if until is None else max(0.0, until - time.monotonic()))
         ended, status = os.waitpid(init, os.WNOHANG)
         if ended:
             return status
         if arrived == kernel.SIGTERM:
             os.kill(init, kernel.SIGTERM)
             until = time.monotonic() + _PATIENCE + (GRACE if until is None else 0.0)
-        elif arrived is None:
+        elif arrived is None and (until is not None or os.getppid() != server):
             limits.end_below(init, proc)
             until = time.monotonic() + _AGAIN
 
@@ -191,6 +193,7 @@ def _command_ended(command: int, ours: set[int], watch: limits.Watch) -> int:
                 return _exit_code(status)
         reason = watch.look()
         if reason:
+            limits.end_all()  # first, so that nothing is written after the reason
             _say(f"\nEnded: {reason}.\n")
             break
     return _KILLED
