@@ -30,6 +30,8 @@ GRACE = 1.0
 _LOOK = 1.0
 # for an init to end the rest; one that takes longer is ended with them, again and again at this distance
 _PATIENCE, _AGAIN = 2.0, 0.1
+# how many that ended are taken in before the next look: a fork loop may end them as fast as they are taken in
+_AT_ONCE = 100
 _KILLED = 128 + kernel.SIGKILL
 _OVERLAY = "userxattr,volatile,index=off,xino=off,lowerdir={},upperdir={},workdir={}"
 _MACHINE_OVERLAY = "index=off,xino=off,redirect_dir=nofollow,metacopy=off,lowerdir=/proc/self/fd/{}:/proc/self/fd/{}"
@@ -78,6 +80,7 @@ def _launch(order: "Order") -> int:
     kernel.die_with_parent()  # a change of the account, for files too, would forget it
     if os.getppid() != order["server"]:
         return FAILED
+    limits.raise_session()
     _new_namespaces(order)
     proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # the init puts another one in its place
     wait, go = os.pipe()
@@ -142,7 +145,7 @@ def _map_account(uid: int, gid: int) -> None:
 def _init(order: "Order", wait: int) -> int:
     """The first process of the pid namespace; returns the command's exit code."""
     kernel.die_with_parent()
-    os.setsid()  # a signal to the launcher's group is the launcher's to hand on
+    os.setpgid(0, 0)  # a signal to the launcher's group is the launcher's to hand on
     if os.read(wait, 1) != b"g":  # the launcher died before the line above held
         return FAILED
     os.close(wait)
@@ -186,16 +189,17 @@ def _command_ended(command: int, ours: set[int], watch: limits.Watch) -> int:
                 break
             until = time.monotonic() + GRACE
             _tell_to_end(ours)
-        ended = -1
-        while ended:
-            ended, status = os.waitpid(-1, os.WNOHANG)  # orphans too: this is their parent now
-            if ended == command:
-                return _exit_code(status)
         reason = watch.look()
         if reason:
             limits.end_all()  # first, so that nothing is written after the reason
             _say(f"\nEnded: {reason}.\n")
             break
+        for _ in range(_AT_ONCE):
+            ended, status = os.waitpid(-1, os.WNOHANG)  # orphans too: this is their parent now
+            if ended == command:
+                return _exit_code(status)
+            if not ended:
+                break
     return _KILLED
 
 

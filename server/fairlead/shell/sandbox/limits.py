@@ -38,6 +38,14 @@ def lower_priority() -> None:
         pass
 
 
+def raise_session() -> None:
+    """By the launcher, for it and the init, which must get to work among hundreds of busy sessions; only root may."""
+    try:  # noqa: SIM105  the import takes longer than all of this
+        write("/proc/self/autogroup", str(-2 * NICE))
+    except OSError:
+        pass
+
+
 def bound_pids(order: "Order") -> None:
     """For root, which RLIMIT_NPROC does not hold; a namespace has a number of its own since Linux 6.14."""
     if order["uid"] == 0 and kernel.version() >= (6, 14):
