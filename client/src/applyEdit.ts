@@ -17,8 +17,9 @@ export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Pr
     const reason = obstacle(change);
     if (reason !== undefined) return refused(reason);
   }
-  const clean = cleanOnes(changes);
-  const tabs = new Set(allTabs().map(textUri));
+  const renamed = newNames(changes);
+  const clean = cleanOnes(changes, renamed);
+  const tabs = new Set(allTabs().map(textUri).map((uri = "") => renamed.get(uri) ?? uri));
   if (!(await vscode.workspace.applyEdit(workspaceEdit(changes)))) return refused("VS Code did not apply the edit, or only a part of it.");
   if (saveAfter) await save(clean);
   await closeAgain(clean, tabs);
@@ -82,13 +83,18 @@ function addresses(change: Change): vscode.Uri[] {
   return (change.kind === "rename" ? [change.oldUri, change.newUri] : [change.uri]).map((uri) => vscode.Uri.parse(uri));
 }
 
+/** The addresses of renamed files, as VS Code writes them: the new one by the old one. */
+function newNames(changes: readonly Change[]): Map<string, string> {
+  const normal = (uri: string) => vscode.Uri.parse(uri).toString();
+  return new Map(changes.flatMap((change) => ("kind" in change && change.kind === "rename" ? [[normal(change.oldUri), normal(change.newUri)]] : [])));
+}
+
 /** The files with changed text that have nothing unsaved in them now, by the names that they will have. */
-function cleanOnes(changes: readonly Change[]): vscode.Uri[] {
-  const renamed = new Map(changes.flatMap((change) => ("kind" in change && change.kind === "rename" ? [[change.oldUri, change.newUri]] : [])));
+function cleanOnes(changes: readonly Change[], renamed: ReadonlyMap<string, string>): vscode.Uri[] {
   return changes.flatMap((change) => {
     if ("kind" in change) return [];
-    const { uri } = change.textDocument;
-    return openDocument(vscode.Uri.parse(uri))?.isDirty === true ? [] : [vscode.Uri.parse(renamed.get(uri) ?? uri)];
+    const uri = vscode.Uri.parse(change.textDocument.uri);
+    return openDocument(uri)?.isDirty === true ? [] : [vscode.Uri.parse(renamed.get(uri.toString()) ?? uri.toString())];
   });
 }
 
@@ -99,7 +105,7 @@ async function save(uris: readonly vscode.Uri[]): Promise<void> {
 }
 
 /** Closes what VS Code opened in the background meanwhile, because the machine was too busy to save in time. */
-async function closeAgain(uris: readonly vscode.Uri[], before: ReadonlySet<string | undefined>): Promise<void> {
+async function closeAgain(uris: readonly vscode.Uri[], before: ReadonlySet<string>): Promise<void> {
   const saved = new Set(uris.map(String));
   const opened = allTabs().filter((tab) => {
     const uri = textUri(tab);
