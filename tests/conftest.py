@@ -1,6 +1,8 @@
 """What all tests share: an empty workspace, and a fake Messages API with a server process that talks to it."""
 
 import json
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,22 @@ from support.fake_api import FakeApi
 from support.server_process import ForkedServer
 
 KEY = "test-key"
+HOME = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
 
 # what an example takes depends on the machine and on what else runs there; what it finds does not
 settings.register_profile("fairlead", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fairlead")
+for variable in [name for name in os.environ if name.startswith("XDG_")]:
+    del os.environ[variable]  # all of them then lie below the home folder
 ForkedServer.use()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder of the test's own, for itself and for each process that it starts: never the user's."""
+    folder = tempfile.mkdtemp(prefix="home-", dir=tmp_path_factory.getbasetemp())
+    os.environ.update(dict.fromkeys(HOME, folder))
+    return Path(folder)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import select
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,6 @@ DEADLINE = 30.0
 COMMAND = [sys.executable, "-m", "fairlead"]
 # the terminal becomes the controlling one of the command, so that Ctrl-C and Ctrl-Z are what they are for people
 IN_TERMINAL = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"
-STATE = tempfile.TemporaryDirectory(prefix="fairlead-state-")  # where tasks are kept, instead of the person's own place
 NOT_INHERITED = ("ANTHROPIC_", "FAIRLEAD_", "NO_COLOR", "FORCE_COLOR", "TTY_", "COLUMNS", "LINES", "TERM", "COLORTERM")
 
 
@@ -39,8 +37,7 @@ class Ended:
 def environment(**more: str) -> dict[str, str]:
     """The environment of a command: no key, no address of a model, no task of a person's, nothing of how to draw."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
-    state = {"XDG_STATE_HOME": STATE.name, "WIN_PD_OVERRIDE_LOCAL_APPDATA": STATE.name}
-    return {**kept, **state, "PYTHONIOENCODING": "utf-8", **more}
+    return {**kept, "PYTHONIOENCODING": "utf-8", **more}
 
 
 def run_plain(*arguments: object, cwd: Path | None = None, **env: str) -> Ended:

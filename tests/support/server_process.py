@@ -10,8 +10,9 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from multiprocessing import reduction
+from multiprocessing import forkserver, reduction
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 from fairlead.__main__ import main
@@ -21,13 +22,6 @@ SERVE = [sys.executable, "-m", "fairlead", "serve"]
 ANEW = [sys.executable, "-u", "-m", "fairlead", "serve"]
 LIMIT = 1 << 26
 CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
-READY = [
-    "fairlead.lsp.serve",
-    "fairlead.models.replay",
-    "fairlead.shell.sandbox.overlay",
-    "anthropic",
-    "anyio._backends._asyncio",
-]
 
 
 class ServerProcess(Protocol):
@@ -93,11 +87,23 @@ class ForkedServer:
     def use(cls) -> None:
         """From here on servers are forked. Not for scripts: the fork server would import the script once more."""
         cls.used = CAN_FORK
-        if CAN_FORK:
-            multiprocessing.set_forkserver_preload(READY)
+
+    @staticmethod
+    def _ensure_running() -> None:
+        """Starts the fork server if there is none, with the path on which it finds what it shall preload."""
+        multiprocessing.set_forkserver_preload(["support.preload"])
+        kept = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
+        try:
+            forkserver.ensure_running()
+        finally:
+            del os.environ["PYTHONPATH"]
+            if kept is not None:
+                os.environ["PYTHONPATH"] = kept
 
     @classmethod
     async def start(cls, env: Mapping[str, str], stderr: int) -> "ForkedServer":
+        cls._ensure_running()
         loop = asyncio.get_running_loop()
         (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
         try:
