@@ -18,13 +18,17 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.client import Client
 
 BYTES = 1_000_000_000
-COMMAND = f"yes | head -c {BYTES}"
+SMALLEST = 10_000_000
 
 
-def bare() -> float:
+def command(size: int) -> str:
+    return f"yes | head -c {size}"
+
+
+def bare(size: int) -> float:
     """Seconds to read it all and keep nothing."""
     start = time.perf_counter()
-    process = subprocess.Popen(["bash", "-c", COMMAND], stdout=subprocess.PIPE)
+    process = subprocess.Popen(["bash", "-c", command(size)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     while process.stdout.read(65536):
         pass
@@ -32,13 +36,16 @@ def bare() -> float:
     return time.perf_counter() - start
 
 
-async def through_the_server() -> tuple[float, float, float, int, int]:
+async def through_the_server(size: int) -> tuple[float, float, float, int, int]:
     """Seconds, the server's memory before and at most (MB), and what reached the person and the model (bytes)."""
-    folder = Path(tempfile.mkdtemp(prefix="fairlead-flood-"))
+    with tempfile.TemporaryDirectory(prefix="fairlead-flood-") as folder:
+        return await _measured(Path(folder), size)
+
+
+async def _measured(folder: Path, size: int) -> tuple[float, float, float, int, int]:
     script = folder / "flood.replay.yaml"
-    script.write_text(
-        f'replay: 1\nturns:\n  - calls: [{{bash: {{command: "{COMMAND}", unsandboxed: true}}}}]\n  - text: Done.\n'
-    )
+    call = f'{{bash: {{command: "{command(size)}", unsandboxed: true}}}}'
+    script.write_text(f"replay: 1\nturns:\n  - calls: [{call}]\n  - text: Done.\n")
     answers = {"agent/approve": lambda _: {"option": "allow_once"}}
     async with Client(folder, settings={"replay": str(script), "approvals": "ask"}, answers=answers) as client:
         server = psutil.Process(client.process.pid)
@@ -53,10 +60,11 @@ async def through_the_server() -> tuple[float, float, float, int, int]:
         return ended["seconds"], before, peak, len(client.text("tool_output")), len(result["text"])
 
 
-def main() -> None:
-    seconds, before, peak, shown, told = asyncio.run(through_the_server())
-    print("a command that writes 1 GB")
-    print(f"  read by a bare loop, in s        {bare():8.2f}")
+def main(smallest: bool = False) -> None:
+    size = SMALLEST if smallest else BYTES
+    seconds, before, peak, shown, told = asyncio.run(through_the_server(size))
+    print(f"a command that writes {size:,} bytes")
+    print(f"  read by a bare loop, in s        {bare(size):8.2f}")
     print(f"  through the server, in s         {seconds:8.2f}")
     print(f"  the server's memory, in MB       {before:8.1f} before, {peak:.1f} at most")
     print(f"  reaches the person, in bytes     {shown:8,}")

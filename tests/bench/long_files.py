@@ -7,7 +7,7 @@ should be about ten.
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
@@ -19,6 +19,7 @@ PATH = "/ws/long.py"
 CHANGES = 100
 LENGTHS = (5_000, 50_000, 500_000)
 TIMES = 5
+SMALLEST = (1_000, 2_000), 1
 
 
 def text_of(length: int) -> str:
@@ -41,22 +42,22 @@ def the(changes: Changeset) -> Proposal:
     return Proposal(proposal.path, proposal.base, proposal.current, proposal.proposed, proposal.origins)
 
 
-def timed(work: Callable[[], object]) -> float:
+def timed(work: Callable[[], object], times: int) -> float:
     found: list[float] = []
-    for _ in range(TIMES):
+    for _ in range(times):
         start = time.process_time()
         work()
         found.append((time.process_time() - start) * 1000)
     return statistics.median(found)
 
 
-def figures(length: int, count: int) -> dict[str, float]:
+def figures(length: int, count: int, times: int) -> dict[str, float]:
     changes = proposed(length, count)
     old = the(changes)
     text = old.proposed or ""
     new = replace_once(text, f"changed = {2 + (length // count) * 50}\n", "changed = 0\nagain = 1\n")
     typed = (old.current or "").replace("    return None\n", "    return None  # typed\n", 1)
-    some = old.hunks[count // 2].id
+    some = old.hunks[len(old.hunks) // 2].id  # of very many, those that lie near each other are one
 
     def accept_one() -> Proposal:
         fresh = the(changes)
@@ -64,32 +65,34 @@ def figures(length: int, count: int) -> dict[str, float]:
 
     accepted = accept_one()
     step = FileStep(old, accepted, in_file=True)
-    return {
-        "match the old text of an edit": timed(lambda: replace_once(text, "changed = 2\n", "changed = 0\n")),
-        "propose one more edit": timed(lambda: cs.propose(changes, PATH, None, new, "2", "call 2")),
-        "derive the hunks": timed(lambda: the(changes).hunks),
-        "rebase on a typed line": timed(lambda: the(changes).rebased(typed).hunks),
-        "accept one hunk": timed(accept_one),
-        "accept all": timed(lambda: cs.accepted(old, cs.acceptable(old, None, over_mine=False))),
-        "reject one hunk": timed(lambda: cs.rejected(the(changes), [some])),
-        "undo an accept": timed(lambda: taken_back(step, accepted, accepted.current, "long.py")),
+    works: dict[str, Callable[[], object]] = {
+        "match the old text of an edit": lambda: replace_once(text, "changed = 2\n", "changed = 0\n"),
+        "propose one more edit": lambda: cs.propose(changes, PATH, None, new, "2", "call 2"),
+        "derive the hunks": lambda: the(changes).hunks,
+        "rebase on a typed line": lambda: the(changes).rebased(typed).hunks,
+        "accept one hunk": accept_one,
+        "accept all": lambda: cs.accepted(old, cs.acceptable(old, None, over_mine=False)),
+        "reject one hunk": lambda: cs.rejected(the(changes), [some]),
+        "undo an accept": lambda: taken_back(step, accepted, accepted.current, "long.py"),
     }
+    return {name: timed(work, times) for name, work in works.items()}
 
 
-def table(count: Callable[[int], int]) -> None:
-    print(f"  {'lines':<32}" + "".join(f"{length:>11,}" for length in LENGTHS) + "   last ratio")
-    all_figures = [figures(length, count(length)) for length in LENGTHS]
+def table(count: Callable[[int], int], lengths: Sequence[int], times: int) -> None:
+    print(f"  {'lines':<32}" + "".join(f"{length:>11,}" for length in lengths) + "   last ratio")
+    all_figures = [figures(length, count(length), times) for length in lengths]
     for name in all_figures[0]:
         values = [figures[name] for figures in all_figures]
         ratio = values[-1] / max(values[-2], 0.01)
         print(f"  {name:<32}" + "".join(f"{value:11.1f}" for value in values) + f"{ratio:13.1f}")
 
 
-def main() -> None:
-    print(f"a file with {CHANGES} proposed changes, in ms (median of {TIMES})")
-    table(lambda _: CHANGES)
-    print(f"a file with a proposed change in every ten lines, in ms (median of {TIMES})")
-    table(lambda length: length // 10)
+def main(smallest: bool = False) -> None:
+    lengths, times = SMALLEST if smallest else (LENGTHS, TIMES)
+    print(f"a file with {CHANGES} proposed changes, in ms (median of {times})")
+    table(lambda _: CHANGES, lengths, times)
+    print(f"a file with a proposed change in every ten lines, in ms (median of {times})")
+    table(lambda length: length // 10, lengths, times)
 
 
 if __name__ == "__main__":

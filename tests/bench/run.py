@@ -1,11 +1,14 @@
 """`npm run bench`: the gap per round, start-up and memory of the server, beside a plain SDK loop and a bare server;
-then what proposals in long files cost (long_files.py), what a flood of output does (flood.py), and what the sandbox
-costs per command (sandbox.py).
+then what proposals in long files cost (long_files.py), what a flood of output does (flood.py), what the sandbox
+costs per command (sandbox.py), and one long run (soak.py).
+
+With `--smallest` each of them runs once and as small as it can be. The tests do that, so that none breaks unnoticed.
 
 Everything runs on this machine: a Messages API server in a process of its own, and the server over LSP as an editor
 starts it. Figures are medians; they depend on the machine, so only the ratios of one run say something.
 """
 
+import argparse
 import asyncio
 import json
 import statistics
@@ -13,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -22,13 +27,15 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import flood
 import long_files
 import sandbox
+import soak
 
 from fairlead.plan import TodoManager
 from fairlead.tools.todo import SPEC
 from support.client import Client
 
 HERE = Path(__file__).parent
-STARTS = 7
+STARTS, ROUNDS = 7, 200
+SMALLEST_STARTS, SMALLEST_ROUNDS = 1, 3
 
 
 def start_messages_server(rounds: int) -> tuple[subprocess.Popen[str], str]:
@@ -43,11 +50,12 @@ def gaps_of(process: subprocess.Popen[str]) -> list[float]:
     return [gap * 1000 for gap in json.loads(out)]
 
 
-def workspace() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="fairlead-bench-"))
-    for n in range(2):
-        (folder / f"f{n}.txt").write_text("A line of text that is forty bytes long.\n" * 50)
-    return folder
+@contextmanager
+def workspace() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as name:
+        for n in range(2):
+            Path(name, f"f{n}.txt").write_text("A line of text that is forty bytes long.\n" * 50)
+        yield Path(name)
 
 
 async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
@@ -55,18 +63,19 @@ async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
     process, url = start_messages_server(rounds)
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
     settings = {"loop": {"maxRounds": rounds + 5, "maxIdleRounds": rounds + 5}}
-    storage = Path(tempfile.mkdtemp(prefix="fairlead-bench-"))  # what survives a kill is part of a round
-    async with Client(workspace(), env=env, settings=settings, storage=storage) as client:
-        await client.request("agent/sessions/create", {})
-        server = psutil.Process(client.process.pid)
-        await warm(server)
-        start = time.perf_counter()
-        running = asyncio.ensure_future(client.run(deadline=300))
-        await client.event("usage")
-        first = (time.perf_counter() - start) * 1000
-        result = await running
-        assert result["stopReason"] == "end_turn", result
-        memory = server.memory_info().rss / 1e6
+    # what survives a kill is part of a round
+    with workspace() as root, tempfile.TemporaryDirectory(prefix="fairlead-bench-") as storage:
+        async with Client(root, env=env, settings=settings, storage=Path(storage)) as client:
+            await client.request("agent/sessions/create", {})
+            server = psutil.Process(client.process.pid)
+            await warm(server)
+            start = time.perf_counter()
+            running = asyncio.ensure_future(client.run(deadline=300))
+            await client.event("usage")
+            first = (time.perf_counter() - start) * 1000
+            result = await running
+            assert result["stopReason"] == "end_turn", result
+            memory = server.memory_info().rss / 1e6
     return gaps_of(process), memory, first
 
 
@@ -81,14 +90,15 @@ async def warm(server: psutil.Process) -> None:
 
 def sdk_run(rounds: int) -> tuple[list[float], float]:
     process, url = start_messages_server(rounds)
-    loop = subprocess.Popen([sys.executable, str(HERE / "sdk_loop.py"), url, str(workspace())])
     peak = 0.0
-    while loop.poll() is None:
-        try:
-            peak = max(peak, psutil.Process(loop.pid).memory_info().rss / 1e6)
-        except psutil.Error:
-            break
-        time.sleep(0.02)
+    with workspace() as root:
+        loop = subprocess.Popen([sys.executable, str(HERE / "sdk_loop.py"), url, str(root)])
+        while loop.poll() is None:
+            try:
+                peak = max(peak, psutil.Process(loop.pid).memory_info().rss / 1e6)
+            except psutil.Error:
+                break
+            time.sleep(0.02)
     return gaps_of(process), peak
 
 
@@ -133,9 +143,15 @@ def plan_cost() -> None:
 
 
 def main() -> None:
-    print("gap between an answer and the next request, in ms (median of the first 50 rounds, of the last 20 of 200)")
-    ours, memory, first = asyncio.run(fairlead_run(200))
-    plain, plain_memory = sdk_run(200)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--smallest", action="store_true", help="run each once, as small as it can be")
+    smallest = parser.parse_args().smallest
+    starts, rounds = (SMALLEST_STARTS, SMALLEST_ROUNDS) if smallest else (STARTS, ROUNDS)
+    print(
+        f"gap between an answer and the next request, in ms (median of the first 50 of {rounds} rounds, of the last 20)"
+    )
+    ours, memory, first = asyncio.run(fairlead_run(rounds))
+    plain, plain_memory = sdk_run(rounds)
     print(f"  fairlead server, everything on   {median(ours[:50])} {median(ours[-20:])}")
     print(f"  plain loop on the SDK's helper   {median(plain[:50])} {median(plain[-20:])}")
     print("spawn to initialize answered, in ms (median)")
@@ -143,15 +159,14 @@ def main() -> None:
         "fairlead serve": [sys.executable, "-m", "fairlead", "serve"],
         "bare pygls server": [sys.executable, str(HERE / "bare_server.py")],
     }.items():
-        print(f"  {name:<33}{median([start_up(command) for _ in range(STARTS)])}")
+        print(f"  {name:<33}{median([start_up(command) for _ in range(starts)])}")
     print(f"task to the first answer when warm, in ms{first:20.2f}")
-    print("memory after 200 rounds, in MB (resident)")
+    print(f"memory after {rounds} rounds, in MB (resident)")
     print(f"  fairlead server                  {memory:8.1f}")
     print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
     plan_cost()
-    long_files.main()
-    flood.main()
-    sandbox.main()
+    for part in (long_files, flood, sandbox, soak):
+        part.main(smallest)
 
 
 if __name__ == "__main__":

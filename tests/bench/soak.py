@@ -23,6 +23,7 @@ from support.fake_api import Call, FakeApi, Text, Turn
 
 FILES = 20
 WINDOW = 60_000
+ROUNDS, SMALLEST = 500, 12
 SAMPLE = 50  # rounds at the start and at the end
 REVIEW_EVERY = 10
 
@@ -94,5 +95,11 @@ async def accept(client: Client) -> None:
         await client.request("agent/edits/accept", {"sessionId": edits["sessionId"], "target": {"all": True}})
 
 
+def main(smallest: bool = False) -> None:
+    rounds = SMALLEST if smallest else ROUNDS
+    print(f"one run of {rounds} rounds, with reviews")
+    asyncio.run(soak(rounds))
+
+
 if __name__ == "__main__":
-    asyncio.run(soak(int(sys.argv[1]) if len(sys.argv) > 1 else 500))
+    asyncio.run(soak(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS))
