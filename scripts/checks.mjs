@@ -6,7 +6,7 @@ import { exists, nodeProgram, pythonEnvironment, venvProgram } from "./process.m
 /**
  * The checks, each with
  *   name     as in `--only`
- *   needs    "python", "node": which set-up it stands on
+ *   needs    "python", "node", "vscode": which set-up it stands on
  *   absent   why it cannot run yet, if so
  *   alone    true where it measures time or uses all cores: it runs after the others
  *   count    of its output: the tests passed and failed; without it the check counts as one test
@@ -14,7 +14,10 @@ import { exists, nodeProgram, pythonEnvironment, venvProgram } from "./process.m
  *   passing  a pattern of the lines that say what went well, left out where something failed
  *   failure  a pattern of the lines that name what failed, told again at the end
  */
-export function checks({ pytest = [] } = {}) {
+export function checks({ pytest = [], env = process.env } = {}) {
+  const python = (program, ...args) => ({ command: venvProgram(program), args, env: pythonEnvironment({ PYTHONIOENCODING: "utf-8" }, env) });
+  const node = (file, ...args) => ({ command: process.execPath, args: [nodeProgram(file), ...args], env });
+  const script = (file) => ({ command: process.execPath, args: [file], env });
   const noClient = exists("client", "src") ? undefined : "no client/src yet";
   // one more than there are cores, because a test waits for its server half of its time
   const workers = String(availableParallelism() + 1);
@@ -44,9 +47,10 @@ export function checks({ pytest = [] } = {}) {
       failure: /^(FAILED|ERROR) /,
       ...python("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", ...pytest),
     },
+    { name: "bench", needs: ["python"], alone: true, ...python("python", "tests/bench/run.py", "--smallest") },
     {
       name: "editor",
-      needs: ["python", "node"],
+      needs: ["python", "node", "vscode"],
       absent: exists("tests", "editor", "run.mjs") ? undefined : "no tests/editor/run.mjs yet",
       alone: true,
       count: countWords,
@@ -56,18 +60,6 @@ export function checks({ pytest = [] } = {}) {
       ...script("tests/editor/run.mjs"),
     },
   ];
-}
-
-function python(program, ...args) {
-  return { command: venvProgram(program), args, env: pythonEnvironment({ PYTHONIOENCODING: "utf-8" }) };
-}
-
-function node(file, ...args) {
-  return { command: process.execPath, args: [nodeProgram(file), ...args], env: process.env };
-}
-
-function script(file) {
-  return { command: process.execPath, args: [file], env: process.env };
 }
 
 function countTap(output) {

@@ -29,8 +29,8 @@ export function isMain(url) {
 }
 
 /** An environment in which a Python finds only its own packages. */
-export function pythonEnvironment(more = {}) {
-  const env = { ...process.env, ...more };
+export function pythonEnvironment(more = {}, base = process.env) {
+  const env = { ...base, ...more };
   for (const name of ["PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__"]) delete env[name];
   return env;
 }

@@ -5,6 +5,7 @@
 
 import { parseArgs } from "node:util";
 import { checks } from "./checks.mjs";
+import { isolate } from "./isolation.mjs";
 import { run } from "./process.mjs";
 import { during, say, seconds } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
@@ -17,11 +18,17 @@ await main(async () => {
     say(all.map((check) => check.name).join("\n"));
     return 0;
   }
-  const chosen = choose(all, options);
-  await setUp(chosen.filter((check) => check.absent === undefined));
+  await setUp(choose(all, options).filter((check) => check.absent === undefined));
 
   const start = performance.now();
-  const results = await runAll(chosen);
+  const isolation = isolate();
+  const chosen = choose(checks({ pytest: splitArguments(options.pytest), env: isolation.env }), options);
+  const results = [];
+  try {
+    await runAll(chosen, results);
+  } finally {
+    results.push(leftovers(isolation.end()));
+  }
   report(results, start);
   return results.some((result) => result.state === "FAILED") ? 1 : 0;
 });
@@ -64,18 +71,29 @@ async function setUp(chosen) {
     needed.has("python") ? ensurePython({ extras: ["dev"] }) : undefined,
     needed.has("node") ? ensureNode() : undefined,
   );
+  // Where it cannot be installed, the check itself says why.
+  if (needed.has("vscode")) await installEditor().catch(() => {});
+}
+
+async function installEditor() {
+  const { startBrowser } = await import("../tests/editor/host/browser.mjs");
+  await (await startBrowser({ log: say })).stop();
 }
 
 // Two at a time, because most of them use one core; those that measure time come one by one at the end.
-async function runAll(chosen) {
-  const results = [];
+async function runAll(chosen, results) {
   const together = chosen.filter((check) => !check.alone);
   const worker = async () => {
     for (let check = together.shift(); check !== undefined; check = together.shift()) results.push(await runOne(check));
   };
   await Promise.all([worker(), worker()]);
   for (const check of chosen.filter((each) => each.alone)) results.push(await runOne(check));
-  return results;
+}
+
+// Not even a run that passes may leave anything behind in the user's folders.
+function leftovers(left) {
+  const state = left.length > 0 ? "FAILED" : "ok";
+  return { name: "leftovers", state, passed: left.length > 0 ? 0 : 1, failed: left.length, failures: left };
 }
 
 async function runOne(check) {

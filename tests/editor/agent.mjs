@@ -7,15 +7,17 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { openEditor, useEditor } from "./host/editor.mjs";
+import { temporaryFile } from "./host/temporary.mjs";
+import { openShared } from "./shared.mjs";
+
+export { serverPids } from "./host/processes.mjs";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Writes the model's turns as a recording (docs/replay.md) and returns its path. */
 export function recording(...turns) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-script-"));
-  const file = path.join(folder, "script.replay.yaml");
+  const file = temporaryFile("script.replay.yaml");
   fs.writeFileSync(file, JSON.stringify({ replay: 1, turns }));
-  process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
   return file;
 }
 
@@ -33,12 +35,20 @@ export function relayed() {
   return { extension, writeBeforeEdit: (files) => fs.writeFileSync(path.join(extension, "before-edit.json"), JSON.stringify(files)) };
 }
 
-/** The tests of a file share one VS Code with the extension of this checkout, whose model plays the turns. */
-export function useAgent(turns, { settings, ...options } = {}) {
-  return useEditor(withExtension({ settings: { "fairlead.replay": recording(...turns), ...settings }, ...options }));
+/**
+ * The tests of a file share one VS Code with the extension of this checkout, whose model plays the turns. With `own` it
+ * is a new one; else the one that the files before had, which is quicker.
+ */
+export function useAgent(turns, { settings, own = false, ...options } = {}) {
+  const wanted = { name: "window", ...options, settings: { "fairlead.replay": recording(...turns), ...settings } };
+  return useEditor(() => (own ? openAgent(wanted) : shareAgent(wanted)));
 }
 
+/** A new VS Code with the extension of this checkout. */
 export const openAgent = (options) => openEditor(withExtension(options));
+
+/** As `openAgent`, in the window that earlier tests had. */
+export const shareAgent = (options) => openShared(withExtension(options));
 
 // A key of the person who runs the tests is never used.
 const withExtension = (options) => ({ extensions: [ROOT], env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined }, ...options });
@@ -97,16 +107,4 @@ export function conversationSays(page, parts) {
 export async function picture(page, name) {
   const folder = process.env.FAIRLEAD_EDITOR_PICTURES;
   if (folder) await page.screenshot(path.join(folder, `${name}.png`));
-}
-
-/** The process ids of the agent's servers that belong to one VS Code (Linux: told by its home folder). */
-export function serverPids(code) {
-  return fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      const command = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-      return command.includes("fairlead") && command.includes("serve") && fs.readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`HOME=${code.home}`);
-    } catch {
-      return false;
-    }
-  });
 }

@@ -2,11 +2,9 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { after, test } from "node:test";
 import { bash, edit, modelServer, openAgent, picture, recording, runTask, serverPids } from "./agent.mjs";
-import { closeBrowser, openPage } from "./host/page.mjs";
-
-after(closeBrowser);
+import { openPage } from "./host/page.mjs";
+import { test } from "./host/registry.mjs";
 
 async function inEditor(options, body) {
   const editor = await openAgent(options);

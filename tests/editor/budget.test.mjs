@@ -8,8 +8,8 @@ const turns = [
   { calls: [plan(["Count", "completed"])], usage: { input: 1000 } },
   { text: "Counted." },
 ];
-const editorTest = useAgent(turns, { settings: { "fairlead.budget.tokens": 30_000 }, workspace: { "a.txt": "a\n" } });
 const paused = (rows) => rows[0]?.label === "Go On";
+const editorTest = useAgent(turns, { settings: { "fairlead.budget.tokens": 30_000 }, workspace: { "a.txt": "a\n" }, own: true });
 const status = (page) => page.statusItem("fairlead.status");
 
 editorTest("a run at the end of its budget pauses, says so, and shows what it took", async ({ page }) => {

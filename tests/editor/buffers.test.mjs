@@ -29,6 +29,7 @@ const editorTest = useAgent(
     },
     viewport: { width: 1280, height: 1100 },
     extensions: [extension],
+    own: true,
   },
 );
 const read = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");

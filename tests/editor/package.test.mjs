@@ -5,8 +5,8 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { edit, recording, ROOT, runTask, serverPids } from "./agent.mjs";
-import { test } from "node:test";
 import { openEditor, useEditor } from "./host/editor.mjs";
+import { test } from "./host/registry.mjs";
 
 const FIRST_START = 180_000;
 const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, "package.json"), "utf8"));
@@ -14,13 +14,13 @@ const vsix = path.join(ROOT, ".build", `fairlead-${version}.vsix`);
 execFileSync(process.execPath, [path.join(ROOT, "scripts/package.mjs")], { stdio: "pipe" });
 
 const turns = [{ calls: [edit("a.txt", "old", "new")] }, { text: "The first task is done." }];
-const editorTest = useEditor({
+const editorTest = useEditor(() => openEditor({
   name: "package",
   extensions: [vsix],
   workspace: { "a.txt": "old\n", "fairlead.py": "raise SystemExit('a module of the workspace was run')\n" },
   settings: { "fairlead.replay": recording(...turns) },
   env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined },
-});
+}));
 
 editorTest("the package is small and holds nothing that it does not need", async (_, context) => {
   const { size } = fs.statSync(vsix);

@@ -14,7 +14,7 @@ const editorTest = useAgent(
     { calls: [plan(["Greet", "in_progress", "Greeting"], ["Say goodbye"]), edit("a.txt", "one", "hello"), ask("Shall I go on?")] },
     { text: "All of it is done." },
   ],
-  { workspace: { "a.txt": "one\n" }, viewport: { width: 1280, height: 1200 } },
+  { workspace: { "a.txt": "one\n" }, viewport: { width: 1280, height: 1200 }, own: true },
 );
 const described = (...parts) => (rows) => rows.length === 1 && parts.every((part) => rows[0].description.includes(part));
 

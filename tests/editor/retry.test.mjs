@@ -10,7 +10,7 @@ const url = await modelServer({
   usage: { input_tokens: 150_000, output_tokens: 1000 },
   refusal: () => busy && { status: 529, headers: { "retry-after": "50" }, error: { type: "overloaded_error", message: "Overloaded" } },
 });
-const editorTest = useAgent([], { settings: { "fairlead.replay": "", "fairlead.baseUrl": url }, workspace: { "a.txt": "a\n" } });
+const editorTest = useAgent([], { settings: { "fairlead.replay": "", "fairlead.baseUrl": url }, workspace: { "a.txt": "a\n" }, own: true });
 
 editorTest("the status bar counts down", async ({ page }) => {
   await runTask(page, "Say something");

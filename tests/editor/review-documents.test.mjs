@@ -4,19 +4,17 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { after, test } from "node:test";
-import { bash, edit, openAgent, recording, runTask, serverPids } from "./agent.mjs";
-import { closeBrowser } from "./host/page.mjs";
+import { bash, edit, openAgent, recording, runTask, serverPids, shareAgent } from "./agent.mjs";
+import { test } from "./host/registry.mjs";
 
 const VIEW = "Proposed Changes";
 const shows = (...lines) => (seen) => lines.every((line) => seen.includes(line));
 
-after(closeBrowser);
-
 /** A VS Code in which one task has proposed `changes` to `files` and its last command, if it has one, still runs. */
 async function withProposals({ name, files, changes, settings, calls = [] }, body) {
   const replay = recording({ calls: [...changes, ...calls] }, { text: "Proposed." });
-  const editor = await openAgent({ name, workspace: files, settings: { "fairlead.replay": replay, ...settings } });
+  const open = settings ? openAgent : shareAgent;
+  const editor = await open({ name, workspace: files, settings: { "fairlead.replay": replay, ...settings } });
   const { page, workspace } = editor;
   try {
     await page.showContainer("Fairlead");

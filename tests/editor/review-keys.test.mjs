@@ -180,7 +180,7 @@ editorTest("all changes of 25 files are accepted at once and taken back, and no 
 editorTest("a review goes on from file to file without the mouse, and ends in the editor that was open before", async ({ page, workspace }) => {
   const accepted = (index) => page.until(`${MANY[index]} on disk`, () => disk(workspace, MANY[index]) === changed("two"));
   await page.openFile("rest.txt");
-  await page.runCommand("Agent: Focus on Proposed Changes View");
+  await page.runCommand("Fairlead: Focus on Proposed Changes View");
   await page.press("Alt+j");
   for (const [index, key] of ["Alt+y", "Shift+Alt+y", "Alt+y"].entries()) {
     await page.tab(`${MANY[index]} (proposed)`);

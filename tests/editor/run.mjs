@@ -9,8 +9,13 @@ import { startBrowser } from "./host/browser.mjs";
 import { ensureHost } from "./host/install.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
+const LANE = path.join(HERE, "lane.mjs");
+// Lanes take files from both ends of the list. So those that share a window with the one setting are at the front, those
+// that share one without it at the back, and those with windows of their own between them.
+const ASKING = ["main-job", "plan-run", "plan", "stopping", "terminals"];
+const OWN = ["bad-input", "package", "sessions", "resume", "retry", "budget", "buffers"];
 const { values, positionals } = parseArgs({
-  options: { grep: { type: "string" }, concurrency: { type: "string" } },
+  options: { grep: { type: "string", default: "" }, concurrency: { type: "string" } },
   allowPositionals: true,
 });
 
@@ -19,75 +24,64 @@ const files = positionals.length
   : fs
       .readdirSync(HERE)
       .filter((file) => file.endsWith(".test.mjs"))
-      .sort()
+      .sort((one, other) => Math.sign(rank(one) - rank(other)) || one.localeCompare(other))
       .map((file) => path.join(HERE, file));
 const log = (line) => process.stdout.write(`${line}\n`);
 const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(1)} s`;
-const results = new Map();
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
 
 if (files.length === 0) {
   log("There is no tests/editor/*.test.mjs.");
   process.exit();
 }
 fs.rmSync(path.join(HERE, ".artifacts"), { recursive: true, force: true });
-const { vscodeVersion, browser } = await prepare();
-process.env.FAIRLEAD_BROWSER_ENDPOINT = browser.endpoint;
-log(`VS Code ${vscodeVersion} in ${browser.name}`);
+log(`VS Code ${(await prepare()).vscodeVersion}`);
 const began = Date.now();
+process.env.FAIRLEAD_EDITOR_QUEUE = queue();
+process.env.FAIRLEAD_EDITOR_GREP = values.grep;
+const lanes = Math.min(files.length, Number(values.concurrency ?? Math.min(4, os.availableParallelism())));
+await Promise.all(Array.from({ length: lanes }, play));
+fs.rmSync(process.env.FAIRLEAD_EDITOR_QUEUE, { recursive: true });
 
-// What failed in a window is tried once more in a new one that has the machine to itself, and told: a busy machine may
-// lose a click or a hover, but what is broken fails again.
-await play(files, Number(values.concurrency ?? Math.min(4, os.availableParallelism())));
-const again = files.filter((file) => results.get(file)?.failed);
-if (again.length && !values.grep) {
-  log(`  again ${again.map((file) => path.basename(file)).join(", ")}`);
-  await play(again, 1);
-}
-
-await browser.stop();
-const all = [...results.values()];
-const counts = Object.fromEntries(["passed", "failed", "skipped"].map((kind) => [kind, all.reduce((sum, one) => sum + one[kind], 0)]));
-const failures = all.flatMap((one) => one.failures);
 if (failures.length) log(`\n${failures.join("\n\n")}`);
 log(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds(Date.now() - began)}`);
 if (counts.passed + counts.failed === 0) log("No test was run.");
 process.exitCode = counts.failed || counts.passed === 0 ? 1 : 0;
 
+function rank(file) {
+  const order = [...ASKING, ...OWN].indexOf(file.replace(".test.mjs", ""));
+  return order < 0 ? Infinity : order;
+}
+
 async function prepare() {
   try {
-    return { ...(await ensureHost({ log })), browser: await startBrowser({ log }) };
+    const host = await ensureHost({ log });
+    await (await startBrowser({ log })).stop();
+    return host;
   } catch (error) {
-    // What is missing on this machine is told to a person; where it was noticed is not.
+    // The user needs to know what is missing on this machine, not where it was noticed.
     log(`${error.message}\n\n0 passed, 1 failed`);
     return process.exit(1);
   }
 }
 
-/** Plays files, so many at once, and puts what came of each in place of what is known of it. */
-async function play(these, lanes) {
-  const waiting = [...these];
-  const lane = async () => {
-    for (let file = waiting.shift(); file; file = waiting.shift()) results.set(file, await playFile(file));
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
+/** A folder with an entry for each file, from which the lanes take theirs. */
+function queue() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "queue-"));
+  for (const [n, file] of files.entries()) fs.writeFileSync(path.join(folder, String(n).padStart(3, "0")), file);
+  return folder;
 }
 
-/** One file by itself: an entry names the file that called `test`, which may be a helper's. */
-async function playFile(file) {
-  const result = { passed: 0, failed: 0, skipped: 0, failures: [] };
-  const stream = run({
-    files: [file],
-    timeout: 10 * 60_000,
-    testNamePatterns: values.grep ? [new RegExp(values.grep, "i")] : undefined,
-  });
-  // A file and a suite are entries too; they fail again for each test in them that failed.
-  const repeats = (test) =>
-    test.details.type === "suite" || test.name === file || test.details.error?.failureType === "subtestsFailed";
+/** One process that plays files until none is left. */
+async function play() {
+  const stream = run({ files: [LANE] });
+  // A file is an entry too; it fails again for each test in it that failed.
+  const isFile = (test) => test.nesting === 0 && test.name.endsWith(".mjs");
   stream.on("test:pass", (test) => {
-    if (repeats(test)) return;
-    if (values.grep && String(test.skip).includes("does not match")) return;
+    if (isFile(test)) return;
     const skipped = test.skip !== undefined;
-    result[skipped ? "skipped" : "passed"] += 1;
+    counts[skipped ? "skipped" : "passed"] += 1;
     if (!skipped) log(`  ok    ${test.name} (${seconds(test.details.duration_ms)})`);
   });
   stream.on("test:fail", (test) => {
@@ -97,8 +91,8 @@ async function playFile(file) {
     const said = String(error.cause?.stack ?? error.cause ?? error)
       .split("\n")
       .filter((line) => !line.includes("node:internal"));
-    result.failed += 1;
-    result.failures.push([name, ...said.map((line) => `    ${line}`)].join("\n"));
+    counts.failed += 1;
+    failures.push([name, ...said.map((line) => `    ${line}`)].join("\n"));
     log(`  FAIL  ${name}`);
   });
   stream.on("test:diagnostic", ({ message }) => {
@@ -108,5 +102,4 @@ async function playFile(file) {
   for await (const _ of stream.resume()) {
     /* the listeners above do the work */
   }
-  return result;
 }

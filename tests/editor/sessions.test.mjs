@@ -17,7 +17,7 @@ const editorTest = useAgent(
     { text: "Both are done." },
     { text: "You are welcome." },
   ],
-  { workspace: { "a.txt": "one\n", "b.txt": "two\n" }, viewport: { width: 1280, height: 1200 } },
+  { workspace: { "a.txt": "one\n", "b.txt": "two\n" }, viewport: { width: 1280, height: 1200 }, own: true },
 );
 const find = (rows, label) => rows.find((row) => row.label === label);
 const described = (label, ...parts) => (rows) => parts.every((part) => find(rows, label)?.description.includes(part));

@@ -42,7 +42,7 @@ const FONTS = `<?xml version="1.0"?>
 const ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost";
 
 /**
- * Starts a headless browser and returns `{ name, endpoint, stop() }`. Each candidate is really started, because an
+ * Starts a headless browser and returns `{ name, browser, stop() }`. Each candidate is really started, because an
  * installed browser may be unable to (a sandboxed package, a missing library); the next one has its turn then.
  * With FAIRLEAD_BROWSER only that program is tried.
  */
@@ -51,13 +51,12 @@ export async function startBrowser({ log = (line) => process.stderr.write(`${lin
   const failures = [];
   for await (const { name, executable, env } of candidates(log)) {
     try {
-      const server = await playwright.chromium.launchServer({
+      const browser = await playwright.chromium.launch({
         executablePath: executable,
         env: { ...process.env, ...env },
-        host: "127.0.0.1",
         args: ["--disable-gpu", "--disable-quic", "--font-render-hinting=none", ONLY_HERE],
       });
-      return { name, endpoint: server.wsEndpoint(), stop: () => server.close() };
+      return { name, browser, stop: () => browser.close() };
     } catch (error) {
       failures.push(`${name} (${executable}) did not start:`, ...reasons(error));
     }

@@ -1,8 +1,8 @@
-// One VS Code for the tests of one file: it starts with the first test, and ends with the last.
+// A VS Code for tests, opened on a workspace of its own.
 import fs from "node:fs";
 import path from "node:path";
-import { after, test } from "node:test";
-import { closeBrowser, openPage } from "./page.mjs";
+import { atEnd, test } from "./registry.mjs";
+import { openPage } from "./page.mjs";
 import { startVSCode } from "./vscode.mjs";
 
 // What is typed arrives as it is, and nothing moves by itself.
@@ -65,31 +65,28 @@ function copy(source, scratch) {
   }
   const folder = path.join(scratch, "workspace");
   fs.mkdirSync(folder);
-  for (const [file, content] of Object.entries(source)) {
-    fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
-    fs.writeFileSync(path.join(folder, file), content);
-  }
+  writeFiles(folder, source);
   return folder;
 }
 
+export function writeFiles(folder, files) {
+  for (const [file, content] of Object.entries(files)) {
+    fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+    fs.writeFileSync(path.join(folder, file), content);
+  }
+}
+
 /**
- * For a test file: `const editorTest = useEditor(options)`, then
- * `editorTest('what is guaranteed', async ({ page, workspace, code }) => ...)`.
- * The tests share one VS Code, in their order. A failed one keeps a picture and the logs.
+ * For a test file: `const editorTest = useEditor(() => openEditor(options))`, then
+ * `editorTest('what is guaranteed', async ({ page, workspace, code }, context) => ...)`.
+ * The tests of the file share one VS Code, in their order. A failed one keeps a picture and the logs.
  */
-export function useEditor(options) {
+export function useEditor(open) {
   let started;
-  after(async () => {
-    const editor = await started?.catch(() => undefined);
-    try {
-      await editor?.close();
-    } finally {
-      await closeBrowser();
-    }
-  });
+  atEnd(async () => (await started?.catch(() => undefined))?.close());
   return (title, body) =>
     test(title, async (context) => {
-      started ??= openEditor({ name: title, ...options });
+      started ??= open();
       const editor = await started;
       editor.page.nameFailures(title);
       try {

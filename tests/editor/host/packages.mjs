@@ -10,6 +10,8 @@ import { setTimeout as pause } from "node:timers/promises";
 /** The folder of everything that this harness installs; it can be deleted at any time. */
 export function cacheDir() {
   const home = os.homedir();
+  // a run of the tests has another home folder
+  if (process.env.FAIRLEAD_TEST_CACHE) return process.env.FAIRLEAD_TEST_CACHE;
   const base =
     process.env.XDG_CACHE_HOME ||
     (process.platform === "darwin" && path.join(home, "Library", "Caches")) ||

@@ -9,7 +9,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startBrowser } from "./browser.mjs";
 import { editorVerbs } from "./editor-verbs.mjs";
-import { ensureHost } from "./install.mjs";
 import { addFonts } from "./pictures.mjs";
 import { viewVerbs } from "./view-verbs.mjs";
 import { workbenchVerbs } from "./workbench-verbs.mjs";
@@ -20,29 +19,17 @@ const MESSAGE = "a message was shown: ";
 
 let connection;
 
-/** One browser for the whole process; the runner's, when it hands one over. */
+/** One browser for the whole process. */
 function connect() {
-  connection ??= (async () => {
-    const { playwright } = await ensureHost();
-    const handed = process.env.FAIRLEAD_BROWSER_ENDPOINT;
-    const own = handed ? undefined : await startBrowser();
-    const browser = await playwright.chromium.connect(handed ?? own.endpoint);
-    return {
-      browser,
-      close: async () => {
-        await browser.close();
-        await own?.stop();
-      },
-    };
-  })();
+  connection ??= startBrowser();
   return connection;
 }
 
-/** Ends this process's browser; the runner's is left alone. */
+/** Ends this process's browser. */
 export async function closeBrowser() {
   const open = connection;
   connection = undefined;
-  await (await open?.catch(() => undefined))?.close();
+  await (await open?.catch(() => undefined))?.stop();
 }
 
 /**

@@ -19,6 +19,8 @@ const QUIET = {
   // As on a desktop; in a browser VS Code saves by itself.
   "files.autoSave": "off",
   "git.openRepositoryInParentFolders": "never",
+  // It would look through every process of the machine, every two seconds.
+  "remote.autoForwardPorts": false,
   "telemetry.telemetryLevel": "off",
   "update.mode": "none",
   "window.autoDetectColorScheme": true,
@@ -78,6 +80,11 @@ export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = 
   return server;
 }
 
+/** Writes the user's settings, over the quiet ones. */
+export function writeSettings(userDataDir, settings) {
+  fs.writeFileSync(path.join(userDataDir, "User", "settings.json"), JSON.stringify({ ...QUIET, ...settings }, null, 2));
+}
+
 /** Fills the scratch folder with what has to be there before the start. */
 async function prepare(host, scratch, { workspace, extensions = [], settings = {}, env = {}, trust }) {
   const folder = (name) => {
@@ -89,10 +96,8 @@ async function prepare(host, scratch, { workspace, extensions = [], settings = {
   const tokenFile = path.join(scratch, "token");
   fs.writeFileSync(tokenFile, token, { mode: 0o600 });
   const asks = trust === "ask" ? { "security.workspace.trust.startupPrompt": "always" } : {};
-  fs.writeFileSync(
-    path.join(folder("user/User"), "settings.json"),
-    JSON.stringify({ ...QUIET, ...asks, ...settings }, null, 2),
-  );
+  folder("user/User");
+  writeSettings(path.join(scratch, "user"), { ...asks, ...settings });
   const extensionsDir = folder("extensions");
   const dirs = ["--user-data-dir", folder("user"), "--extensions-dir", extensionsDir];
   dirs.push("--server-data-dir", folder("server"), "--accept-server-license-terms");

@@ -1,8 +1,10 @@
 // The parts of the window around the editors: palette, input boxes, dialogs, notifications, status bar, activity bar.
 
+import { buttonVerbs } from "./button-verbs.mjs";
 import { exactly } from "./exactly.mjs";
 
 export function workbenchVerbs({ page, until, act }) {
+  const { click } = buttonVerbs({ page, act });
   const quick = page.locator(".quick-input-widget");
   const input = quick.locator(".quick-input-filter input");
   const dialogBox = page.locator(".monaco-dialog-box");
@@ -105,7 +107,7 @@ export function workbenchVerbs({ page, until, act }) {
   const runCommand = (title) =>
     act(`the command "${title}" in the palette`, async () => {
       await typeIntoPalette(title);
-      await quickRow(title).click();
+      await click(quickRow(title));
     });
 
   // What is in the way, a palette that is about to close or a dialog that takes the key, is soon gone: a short try.
@@ -145,7 +147,7 @@ export function workbenchVerbs({ page, until, act }) {
     /** Chooses an entry of the open list by its exact label. */
     pick: async (label, { title } = {}) => {
       await asked(title);
-      await act(`the entry "${label}" of the list`, () => quickRow(label).click());
+      await act(`the entry "${label}" of the list`, () => click(quickRow(label)));
     },
 
     press: (keys) => page.keyboard.press(keys),
@@ -156,7 +158,7 @@ export function workbenchVerbs({ page, until, act }) {
     toasts,
     toastButton: (text, button) =>
       act(`the button "${button}" of the notification "${text}"`, () =>
-        toastWith(text).locator(toastButtons, { hasText: exactly(button) }).click(),
+        click(toastWith(text).locator(toastButtons, { hasText: exactly(button) })),
       ),
     closeToast: (text) =>
       act(`closing the notification "${text}"`, async () => {
@@ -168,13 +170,13 @@ export function workbenchVerbs({ page, until, act }) {
     dialog: Object.assign(() => until("a dialog", dialog), { now: dialog }),
     pressDialog: (button) =>
       act(`the button "${button}" of the dialog`, () =>
-        dialogBox.locator(".dialog-buttons .monaco-button", { hasText: exactly(button) }).click(),
+        click(dialogBox.locator(".dialog-buttons .monaco-button", { hasText: exactly(button) })),
       ),
 
     /** Trusts the workspace of a window in restricted mode, in the page for it, which is open. */
     trustWorkspace: async () => {
       await act('the button "Trust"', () =>
-        page.locator(".workspace-trust-editor .monaco-button", { hasText: exactly("Trust") }).click(),
+        click(page.locator(".workspace-trust-editor .monaco-button", { hasText: exactly("Trust") })),
       );
       await until("a trusted workspace", async () => !(await findStatus("status.workspaceTrust")));
     },
@@ -187,7 +189,7 @@ export function workbenchVerbs({ page, until, act }) {
       }),
     clickStatus: (id) =>
       act(`the status bar item "${id}"`, async () =>
-        page.locator(`[id="${(await findStatus(id)).id}"] .statusbar-item-label`).click(),
+        click(page.locator(`[id="${(await findStatus(id)).id}"] .statusbar-item-label`)),
       ),
 
     /** Shows a view container. By its command: a click on its icon closes it where a loading window has just shown it. */

@@ -1,0 +1,67 @@
+// One of the processes that play the test files: takes the next file that nobody has taken, until there is none. Its
+// files share a browser and, where they can, a window (shared.mjs), because a window's start costs more than most tests.
+
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { closeBrowser } from "./host/page.mjs";
+import { declared } from "./host/registry.mjs";
+import { closeShared, taint } from "./shared.mjs";
+
+const LONGEST = { timeout: 5 * 60_000 };
+const queue = process.env.FAIRLEAD_EDITOR_QUEUE;
+const fromTheEnd = number() % 2 === 1;
+const wanted = new RegExp(process.env.FAIRLEAD_EDITOR_GREP ?? "", "i");
+
+for (let file = next(); file; file = next()) {
+  await test(path.basename(file), async (context) => {
+    await import(pathToFileURL(file));
+    const { tests, ends } = declared();
+    for (const { title, body } of tests) if (wanted.test(title)) await context.test(title, LONGEST, tainting(body));
+    for (const end of ends) await end();
+  });
+}
+await test("the shared window ends, and leaves no process behind", LONGEST, closeShared);
+await closeBrowser();
+
+/** A failed test may leave the shared window in any state. */
+function tainting(body) {
+  return async (context) => {
+    try {
+      await body(context);
+    } catch (error) {
+      taint();
+      throw error;
+    }
+  };
+}
+
+/** This lane's number: every second one takes files from the end of the queue, where others share a window. */
+function number() {
+  for (let n = 0; ; n += 1) {
+    try {
+      fs.writeFileSync(path.join(queue, `lane-${n}`), "", { flag: "wx" });
+      return n;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+  }
+}
+
+/** An entry of the queue holds the path of a test file. The lane that removes the entry plays the file. */
+function next() {
+  const entries = fs.readdirSync(queue).filter((name) => !name.startsWith("lane-")).sort();
+  for (const name of fromTheEnd ? entries.reverse() : entries) {
+    const entry = path.join(queue, name);
+    try {
+      const file = fs.readFileSync(entry, "utf8");
+      fs.rmSync(entry);
+      return file;
+    } catch (error) {
+      // Another lane was quicker.
+      if (error.code !== "ENOENT") throw error;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,84 @@
+// One window for many test files. What a test leaves behind is put away before the next file begins: its server and what
+// that has saved, its files, editors and messages. The extension host starts again; the window does not.
+
+import fs from "node:fs";
+import path from "node:path";
+import { openEditor, writeFiles } from "./host/editor.mjs";
+import { temporaryFile } from "./host/temporary.mjs";
+import { hostPids, serverPids } from "./host/processes.mjs";
+
+const VIEWPORT = { width: 1280, height: 800 };
+const REPLAY = "fairlead.replay";
+const RESTART = "Restart Remote Extension Host";
+
+let shared;
+let tainted = false;
+
+/**
+ * As `openEditor`, in the window that an earlier test used, if that has the same settings; `close()` leaves it open.
+ * The recording (`fairlead.replay`) may be another one.
+ */
+export async function openShared({ workspace = {}, settings, viewport = VIEWPORT, ...rest }) {
+  const { [REPLAY]: recording, ...others } = settings;
+  const key = JSON.stringify({ others, rest: { ...rest, name: undefined } });
+  if (tainted || shared?.key !== key) await closeShared();
+  if (shared) await clear(shared.editor);
+  else shared = { key, ...(await open({ settings: others, ...rest })) };
+  const { editor, replay } = shared;
+  fs.copyFileSync(recording, replay);
+  writeFiles(editor.workspace, workspace);
+  await editor.page.page.setViewportSize(viewport);
+  return { ...editor, close: async () => {} };
+}
+
+/** After a failed test nobody knows in which state the window is: the next test that asks gets a new one. */
+export function taint() {
+  tainted = true;
+}
+
+/** Ends the window; fails if it leaves a process behind. */
+export async function closeShared() {
+  const open = shared;
+  shared = undefined;
+  tainted = false;
+  await open?.editor.close();
+}
+
+async function open(options) {
+  const replay = temporaryFile("script.replay.yaml");
+  return { replay, editor: await openEditor({ ...options, settings: { ...options.settings, [REPLAY]: replay } }) };
+}
+
+async function clear({ page, code, workspace }) {
+  await closeEditors(page);
+  await page.showContainer("Fairlead");
+  const before = activations(code);
+  // Killed, they save nothing more, so that the next ones find nothing.
+  for (const pid of [...serverPids(code), ...hostPids(code)]) process.kill(pid, "SIGKILL");
+  for (const storage of ofExtension(code)) fs.rmSync(storage, { recursive: true, force: true });
+  for (const name of fs.readdirSync(workspace)) fs.rmSync(path.join(workspace, name), { recursive: true, force: true });
+  await page.until("the extension to start again", async () => {
+    // The window starts its extension host again, but three times in five minutes only; then it asks.
+    if ((await page.toasts()).some(({ buttons }) => buttons.includes(RESTART))) await page.toastButton("", RESTART);
+    return activations(code) > before;
+  });
+  await page.runCommand("View: Show Explorer");
+  await page.runCommand("Notifications: Clear All Notifications");
+}
+
+const activations = (code) => code.logs().match(/activated in [\d.]+ ms/g)?.length ?? 0;
+
+function ofExtension(code) {
+  const root = path.join(code.userDataDir, "User", "workspaceStorage");
+  return fs.readdirSync(root).map((id) => path.join(root, id, "fairlead.fairlead"));
+}
+
+async function closeEditors(page) {
+  await page.press("Escape");
+  await page.until("no open editor", async () => {
+    if (await page.dialog.now()) await page.pressDialog("Don't Save");
+    else if ((await page.page.locator(".editor-group-container .tab").count()) === 0) return true;
+    else for (const keys of ["Control+K", "Control+W"]) await page.press(keys);
+    return false;
+  });
+}
