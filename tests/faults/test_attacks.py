@@ -113,13 +113,14 @@ async def test_fault_21_odd_ids_and_names_do_not_spoil_the_session(connect: Conn
         assert api.refusals == []
 
 
-async def test_half_a_character_in_a_context_is_harmless(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 21: the request is valid, in this run and in the next."""
-    with FakeApi(turns=[DONE, DONE]) as api:
+async def test_fault_66_half_a_character_in_a_context(connect: Connect, workspace: Path) -> None:
+    """The task is refused with the address that no file can have, and the next one runs."""
+    with FakeApi(turns=[DONE]) as api:
         async with connect(api) as client:
-            first = await client.run(context=[{"uri": workspace.as_uri() + "/\ud800.py"}])
-            assert first["stopReason"] == "end_turn"
-            assert (await client.run(sessionId=first["sessionId"]))["stopReason"] == "end_turn"
+            context = [{"uri": workspace.as_uri() + "/\ud800.py"}]
+            refused = await client.error("agent/runTask", {"prompt": "Do it.", "context": context})
+            assert (refused.code, "params.context[0].uri" in refused.message) == (-32602, True)
+            assert (await client.run())["stopReason"] == "end_turn"
         assert api.refusals == []
 
 

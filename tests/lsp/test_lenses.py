@@ -36,11 +36,13 @@ async def run(client: Client) -> str:
     return session
 
 
-async def type_in(client: Client, path: Path, text: str) -> None:
-    """The person types; the client is asked to ask for the lenses again once they have moved along."""
-    before = len(client.all("workspace/codeLens/refresh"))
+async def type_in(client: Client, path: Path, text: str, moved: list[int]) -> None:
+    """The user types. Whenever the client is asked to, it asks for the lenses again, until they are at these lines."""
     client.type(path, text)
-    await client.until(lambda: len(client.all("workspace/codeLens/refresh")) > before)
+    refreshes = 0
+    while [line for line, _ in await titles(client, path.as_uri())] != moved:
+        await client.until(lambda: len(client.all("workspace/codeLens/refresh")) > refreshes)
+        refreshes = len(client.all("workspace/codeLens/refresh"))
 
 
 async def lenses(client: Client, uri: str) -> list[Json]:
@@ -82,8 +84,7 @@ async def test_lenses_stand_at_the_hunks_of_the_file_and_of_the_proposed_text(wo
         beside = [(1, "Accept"), (1, "Reject"), (6, "Accept"), (6, "Reject"), (10, "Accept"), (10, "Reject")]
         assert await titles(client, proposed(session, file)) == beside
         uri = client.open(file)
-        await type_in(client, file, "mine\n" + LINES)
-        assert [line for line, _ in await titles(client, uri)] == [2, 2, 6, 6, 9, 9]
+        await type_in(client, file, "mine\n" + LINES, moved=[2, 2, 6, 6, 9, 9])
         assert [line for line, _ in await titles(client, proposed(session, file))] == [2, 2, 7, 7, 11, 11]
         base = proposed(session, file).replace("fairlead-proposed", "fairlead-base")
         nothing = [base, (workspace / "other").as_uri(), "untitled:x", f"{proposed(session, file)}?item=1"]
@@ -122,7 +123,7 @@ async def test_a_conflict_has_lenses_of_its_own(workspace: Path, replay: Replay)
         await run(client)
         uri = client.open(file)
         mine = LINES.replace("line 2\n", "mine 2\n").replace("line 5\n", "mine 5\nmine 6\n")
-        await type_in(client, file, mine)
+        await type_in(client, file, mine, moved=[1, 1, 4, 4, 9, 9])
         over, keep = "Fairlead: Accept Proposed (Replace Mine)", "Keep Mine"
         ordinary = [(9, "Fairlead: Accept +1 −1"), (9, "Reject")]
         assert await titles(client, uri) == [(1, over), (1, keep), (4, over), (4, keep), *ordinary]

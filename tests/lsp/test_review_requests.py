@@ -21,7 +21,7 @@ WRONG: dict[str, tuple[str, Json, str]] = {
     "amend without a file": ("amend", {"text": ""}, "params.uri is missing"),
     "amend without a text": ("amend", {"uri": "file:///x"}, "params.text is missing"),
     "amend with a text that is none": ("amend", {"uri": "file:///x", "text": 1}, "params.text must be a string"),
-    "amend of no file": ("amend", {"uri": "untitled:x", "text": ""}, "params.uri must be a file URI"),
+    "amend of no file": ("amend", {"uri": "untitled:x", "text": ""}, "params.uri must be the URI of a file"),
     "amend at no version": ("amend", {"uri": "file:///x", "text": "", "version": "1"}, "params.version must be"),
     "undo without a session": ("undo", {}, "params.sessionId is missing"),
     "undo of an unknown session": ("undo", {"sessionId": "x"}, "Unknown session: x"),

@@ -267,7 +267,9 @@ def _without_lines(file: wire.FileWire) -> str:
     return "(an empty file)" if file["kind"] == "create" else "(its text stays the same)"
 
 
-def _yours(current: str) -> list[Text]:
-    """What the person wrote where lines are proposed, in a conflict."""
+def _yours(current: str | None) -> list[Text]:
+    """What the user wrote where lines are proposed, in a conflict; None: they deleted the file."""
+    if current is None:
+        return [Text("Meanwhile you deleted this file.", style="yellow")]
     lines = current.splitlines() or ["(nothing)"]
     return [Text("Meanwhile you wrote there:", style="yellow"), *(Text(f"  {revealed(line)}") for line in lines)]
