@@ -41,7 +41,7 @@ async def type_in(client: Client, path: Path, text: str, moved: list[int]) -> No
     client.type(path, text)
     refreshes = 0
     while [line for line, _ in await titles(client, path.as_uri())] != moved:
-        await client.until(lambda: len(client.all("workspace/codeLens/refresh")) > refreshes)
+        await client.until(lambda seen=refreshes: len(client.all("workspace/codeLens/refresh")) > seen)
         refreshes = len(client.all("workspace/codeLens/refresh"))
 
 
@@ -83,7 +83,7 @@ async def test_lenses_stand_at_the_hunks_of_the_file_and_of_the_proposed_text(wo
         assert await titles(client, file.as_uri()) == [*in_file, (8, "Fairlead: Accept +0 −2"), (8, "Reject")]
         beside = [(1, "Accept"), (1, "Reject"), (6, "Accept"), (6, "Reject"), (10, "Accept"), (10, "Reject")]
         assert await titles(client, proposed(session, file)) == beside
-        uri = client.open(file)
+        client.open(file)
         await type_in(client, file, "mine\n" + LINES, moved=[2, 2, 6, 6, 9, 9])
         assert [line for line, _ in await titles(client, proposed(session, file))] == [2, 2, 7, 7, 11, 11]
         base = proposed(session, file).replace("fairlead-proposed", "fairlead-base")
