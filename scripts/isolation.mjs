@@ -6,7 +6,7 @@ import path from "node:path";
 import { cacheDir } from "../tests/editor/host/packages.mjs";
 
 // Where a program of ours would write if it knew nothing of the run's folder.
-const OUTSIDE = ["/tmp", "/var/tmp", "/dev/shm", tmpdir()];
+const OUTSIDE = new Set(["/tmp", "/var/tmp", "/dev/shm", tmpdir()]);
 const AT_HOME = [".local/state", ".local/share", ".config", ".cache", "Library/Application Support", "Library/Caches", "AppData/Local", "."];
 
 /**
@@ -35,7 +35,7 @@ export function isolate() {
 
 /** Paths outside of the run's folder that a test may have made. */
 function traces() {
-  const outside = OUTSIDE.flatMap((folder) => named(folder, /^(fairlead|pytest-of)/i));
+  const outside = [...OUTSIDE].flatMap((folder) => named(folder, /^(fairlead|pytest-of)/i));
   const atHome = AT_HOME.flatMap((folder) => named(path.join(homedir(), folder), /^\.?(fairlead|hypothesis)/i));
   const cache = cacheDir();
   return [...outside, ...atHome.filter((each) => !each.startsWith(cache)).flatMap(withContent)];

@@ -14,7 +14,7 @@ export class Prompts {
 
   /** Asks for a task. Undefined where the user closed the box, or went to write it in an editor. */
   async ask(title: string): Promise<string | undefined> {
-    const pick = vscode.window.createQuickPick<PromptChoice>();
+    const pick = vscode.window.createQuickPick<vscode.QuickPickItem & PromptChoice>();
     const inEditor = { iconPath: new vscode.ThemeIcon("edit"), tooltip: "Write it in an editor (several lines)" };
     pick.title = title;
     pick.placeholder = "What should be done?";
@@ -22,8 +22,13 @@ export class Prompts {
     pick.buttons = [inEditor];
     pick.value = this.draft;
     const show = (): void => {
-      pick.items = promptChoices(pick.value, this.history);
-      pick.activeItems = pick.items.filter(({ first }) => first);
+      pick.items = promptChoices(pick.value, this.history).map((choice) => ({
+        ...choice,
+        alwaysShow: true,
+        kind: choice.prompt === "" ? vscode.QuickPickItemKind.Separator : vscode.QuickPickItemKind.Default,
+      }));
+      // VS Code marks the first row, and Enter in an empty box must run none
+      if (pick.value.trim() === "") pick.activeItems = [];
     };
     pick.onDidChangeValue(show);
     show();

@@ -5,26 +5,21 @@ export interface PromptChoice {
   readonly prompt: string;
   /** The text in the box that the row was listed for. */
   readonly typed: string;
-  /** Whether Enter runs this row, without a move to it. */
-  readonly first: boolean;
-  readonly alwaysShow: boolean;
-}
-
-/** What was typed, then the earlier tasks. For an empty box Enter runs none of them. */
-export function promptChoices(typed: string, earlier: readonly string[]): PromptChoice[] {
-  const own = typed.trim() === "" ? [] : [{ label: `$(play) ${typed}`, prompt: typed, typed, first: true, alwaysShow: true }];
-  return [
-    ...own,
-    ...earlier
-      .filter((prompt) => prompt !== typed)
-      .map((prompt) => ({ label: `$(history) ${prompt.replace(/\s+/g, " ")}`, prompt, typed, first: false, alwaysShow: typed === "" })),
-  ];
 }
 
 /**
- * The prompt that Enter stands for; undefined runs nothing. VS Code marks a row on its own while the user types on, so a
- * row that was listed for another text than the box has now was not chosen by the user.
+ * For an empty box a heading (the row without a prompt) and the earlier tasks, else only what was typed.
+ *
+ * VS Code marks a row on its own while the user types, and reports the row of Enter by its position, in a list that may
+ * be a new one by then. So no earlier task may have a position that a row has while something is typed.
  */
+export function promptChoices(typed: string, earlier: readonly string[]): PromptChoice[] {
+  if (typed.trim() !== "") return [{ label: `$(play) ${typed}`, prompt: typed, typed }];
+  const rows = earlier.map((prompt) => ({ label: `$(history) ${prompt.replace(/\s+/g, " ")}`, prompt, typed }));
+  return rows.length > 0 ? [{ label: "Earlier tasks", prompt: "", typed }, ...rows] : [];
+}
+
+/** The prompt that Enter stands for; undefined runs nothing. A row that was listed for another text does not count. */
 export function acceptedPrompt(typed: string, chosen: PromptChoice | undefined): string | undefined {
   const prompt = (chosen?.typed === typed ? chosen.prompt : typed).trim();
   return prompt === "" ? undefined : prompt;

@@ -3,25 +3,28 @@ import { test } from "node:test";
 import { acceptedPrompt, promptChoices } from "../src/promptChoices";
 
 const earlier = ["Fix the tests", "Add a\nheading"];
-const first = (typed: string) => promptChoices(typed, earlier).filter(({ first }) => first);
 
-test("Enter in an empty box runs no earlier task", () => {
-  assert.deepEqual(first(""), []);
-  assert.deepEqual(first("  "), []);
-  assert.equal(acceptedPrompt("", undefined), undefined);
+test("an empty box lists the earlier tasks below a heading, and Enter on the heading runs nothing", () => {
+  const [heading, ...rows] = promptChoices("", earlier);
+  assert.deepEqual(rows.map(({ label }) => label), ["$(history) Fix the tests", "$(history) Add a heading"]);
+  assert.deepEqual([heading, ...rows].map((choice) => acceptedPrompt("", choice)), [undefined, ...earlier]);
   assert.equal(acceptedPrompt("  ", undefined), undefined);
+  assert.deepEqual(promptChoices("", []), []);
 });
 
-test("Enter runs what was typed, and an earlier task only where the user moved to it", () => {
-  assert.deepEqual(first("Fix").map(({ prompt }) => prompt), ["Fix"]);
-  const [own, tests, heading] = promptChoices("Fix", earlier);
-  assert.deepEqual([own, tests, heading].map((choice) => acceptedPrompt("Fix", choice)), ["Fix", ...earlier]);
-  assert.equal(heading?.label, "$(history) Add a heading");
+test("Enter runs what was typed", () => {
+  assert.deepEqual(promptChoices("Fix", earlier).map((choice) => acceptedPrompt("Fix", choice)), ["Fix"]);
 });
 
-test("a row of a moment before, that VS Code marked while the user typed on, is not run", () => {
-  const [stale] = promptChoices("", earlier);
-  assert.equal(acceptedPrompt("Fix", stale), "Fix");
-  const [cleared] = promptChoices("Fix", earlier);
-  assert.equal(acceptedPrompt("", cleared), undefined);
+test("whatever row VS Code marked a moment before, Enter runs the text in the box or nothing", () => {
+  const texts = ["", "  ", "Fix", "Fix the tests", "Add"];
+  for (const before of texts) {
+    for (const typed of texts.filter((text) => text !== before)) {
+      const after = promptChoices(typed, earlier);
+      for (const position of promptChoices(before, earlier).keys()) {
+        const isListed = before.trim() === "" && typed.trim() === "";
+        if (!isListed) assert.equal(acceptedPrompt(typed, after[position]), typed.trim() || undefined, JSON.stringify([before, typed, position]));
+      }
+    }
+  }
 });

@@ -28,7 +28,8 @@ export function recording(...turns) {
 export function relayed() {
   const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-relayed-"));
   process.on("exit", () => fs.rmSync(extension, { recursive: true, force: true }));
-  for (const name of ["package.json", "dist", "client"]) fs.symlinkSync(path.join(ROOT, name), path.join(extension, name));
+  // Copied: VS Code finds an extension by the real path of its code.
+  for (const name of ["package.json", "dist", "client/media"]) fs.cpSync(path.join(ROOT, name), path.join(extension, name), { recursive: true });
   const python = path.join(extension, ".venv", "bin", "python");
   fs.mkdirSync(path.dirname(python), { recursive: true });
   fs.writeFileSync(python, `#!/bin/sh\nexec ${ROOT}.venv/bin/python ${ROOT}tests/editor/host/relay.py "$@"\n`, { mode: 0o755 });

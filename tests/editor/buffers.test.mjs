@@ -47,12 +47,12 @@ editorTest("a dirty buffer keeps what was typed, takes the edit, and stays unsav
   assert.equal(read(workspace, "dirty.txt"), "one\ntwo\n");
 });
 
-editorTest("typing where a change is proposed shows the conflict, and accepting says why it cannot be", async ({ page, workspace }) => {
+editorTest("typing where a change is proposed shows the conflict, and its file can be kept as it is", async ({ page, workspace }) => {
   await page.openFile("clean.txt");
   await page.typeText("mine ", { at: "start" });
   await page.rows("Proposed Changes", (rows) => rows.some((row) => row.label === "clean.txt" && row.icon === "warning"));
-  await page.rowAction("Proposed Changes", "clean.txt", "Accept");
-  await page.toast("clean.txt");
+  await page.rowAction("Proposed Changes", "clean.txt", "Keep Mine");
+  await page.rows("Proposed Changes", (rows) => rows.every((row) => row.label !== "clean.txt"));
   await page.editorLines((lines) => lines.join("|") === "mine one|");
   assert.equal(read(workspace, "clean.txt"), "one\n");
 });
@@ -72,13 +72,15 @@ editorTest("a notebook that is open as one is refused clearly, whatever would be
 });
 
 editorTest("docs/faults.md 67: what another program writes before VS Code gets to an accept is merged, or a conflict", async ({ page, workspace }) => {
+  const merged = () => read(workspace, "pulled.txt") === written["pulled.txt"].replace("five", "FIVE");
+  const conflicts = (name) => (rows) => rows.some((row) => row.label === name && row.icon === "warning");
   const written = { "pulled.txt": `pulled\n${NUMBERS}`, "same.txt": NUMBERS.replace("five", "pulled"), "kept.txt": `${NUMBERS}pulled\n` };
   for (const [name, text] of Object.entries(written)) {
     writeBeforeEdit({ [path.join(workspace, name)]: text });
     await page.rowAction("Proposed Changes", name, "Accept");
-    if (name !== "pulled.txt") await page.rows("Proposed Changes", (rows) => rows.some((row) => row.label === name && row.icon === "warning"));
+    if (name === "pulled.txt") await page.until("the edit on disk", merged);
+    else await page.rows("Proposed Changes", conflicts(name));
   }
-  await page.until("the edit on disk", () => read(workspace, "pulled.txt") === written["pulled.txt"].replace("five", "FIVE"));
   assert.equal(read(workspace, "same.txt"), written["same.txt"]);
   assert.equal(read(workspace, "kept.txt"), written["kept.txt"]);
 });

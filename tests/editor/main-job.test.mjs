@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { bash, conversationSays, edit, plan, runTask, useAgent, write } from "./agent.mjs";
 
 const before = ["def greet(name):", '    return "Hello, " + name', "", "", "def part(name):", '    return "Bye, " + name', "", "", 'print(greet("world"))', ""].join("\n");
@@ -35,10 +36,10 @@ const disk = (workspace) => fs.readFileSync(path.join(workspace, "hello.py"), "u
 const labels = (rows) => rows.map((row) => row.label);
 
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
-  const offered = await page.commands("Agent");
-  assert.deepEqual(offered, ["Agent: Run Task", "Agent: Run Task (Plan First)...", "Agent: Send Question...", "Agent: Set API Key", "Agent: Show How Commands Run", "Agent: Show Log"]);
+  const offered = ["Agent: Run Task", "Agent: Run Task (Plan First)...", "Agent: Send Question...", "Agent: Set API Key", "Agent: Show How Commands Run", "Agent: Show Log"];
+  await page.until("what the palette offers", async () => isDeepStrictEqual(await page.commands("Agent"), offered));
   await page.showContainer("Fairlead");
-  assert.match(await page.welcome("Plan"), /Give the agent a task[^]*Run Task/);
+  await page.until("the first words", async () => /Give the agent a task[^]*Run Task/.test(await page.welcome("Plan")));
   assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
 });
 

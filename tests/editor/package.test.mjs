@@ -7,11 +7,14 @@ import path from "node:path";
 import { edit, recording, ROOT, runTask, serverPids } from "./agent.mjs";
 import { openEditor, useEditor } from "./host/editor.mjs";
 import { test } from "./host/registry.mjs";
+import { temporaryFile } from "./host/temporary.mjs";
 
 const FIRST_START = 180_000;
 const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, "package.json"), "utf8"));
 const vsix = path.join(ROOT, ".build", `fairlead-${version}.vsix`);
-execFileSync(process.execPath, [path.join(ROOT, "scripts/package.mjs")], { stdio: "pipe" });
+// pip asks other programs for their versions, and these may write into the home folder
+const home = path.dirname(temporaryFile("home"));
+execFileSync(process.execPath, [path.join(ROOT, "scripts/package.mjs")], { stdio: "pipe", env: { ...process.env, HOME: home, USERPROFILE: home } });
 
 const turns = [{ calls: [edit("a.txt", "old", "new")] }, { text: "The first task is done." }];
 const editorTest = useEditor(() => openEditor({

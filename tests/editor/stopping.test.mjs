@@ -45,6 +45,11 @@ editorTest("stop in the middle: the question goes, the row stops turning, the pr
 editorTest("a file is decided on above its diff", async ({ page, workspace }) => {
   await page.clickRow("Proposed Changes", "Line 1");
   await page.diffLines("modified", { wanted: (lines) => lines.includes("b") });
+  const left = (count) => page.until(`${count} left`, async () => (await page.rows("Proposed Changes", () => true)).filter(({ level }) => level === 1).length === count);
+  await left(2);
+  await page.titleAction("Reject This File");
+  await left(1);
+  await page.diffLines("modified", { wanted: (lines) => lines.includes("b") });
   await page.titleAction("Reject This File");
   await page.until("the diff to be closed", async () => (await page.tabs()).length === 0);
   assert.equal(content(workspace), "a\n");
