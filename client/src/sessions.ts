@@ -11,6 +11,7 @@ import type { Session, Store } from "./state";
 const MOMENT = 5000;
 
 export class Sessions implements vscode.Disposable {
+  /** The sessions whose conversation is here or on its way. */
   private readonly asked = new Set<string>();
   private readonly unsubscribe: () => void;
 
@@ -19,8 +20,8 @@ export class Sessions implements vscode.Disposable {
     private readonly server: AgentServer,
     private readonly runs: Runs,
   ) {
-    this.unsubscribe = store.onChange((_, session) => {
-      if (session === store.active) void this.fill(session);
+    this.unsubscribe = store.onChange((change, session) => {
+      if (session === store.active) void this.fill(session, change === "sessions");
     });
   }
 
@@ -90,20 +91,24 @@ export class Sessions implements vscode.Disposable {
     return chosen && this.store.get(chosen.sessionId);
   }
 
-  /** The conversation of a session that an earlier window left, which this one has not seen. */
-  private async fill({ id, row, entries }: Session): Promise<void> {
+  /**
+   * Asks for the conversation of a session that an earlier window left. A refused request is made again with the next change of
+   * the session: the server that held it may be ending, or this one was. The reason is shown if the user chose the session.
+   */
+  private async fill({ id, row, entries }: Session, chosen: boolean): Promise<void> {
     // one without a title has not run yet
     if (!row?.title || entries.length > 0 || this.asked.has(id)) return;
     this.asked.add(id);
-    const opened = await this.ask<OpenedSession>(method.openSession, { sessionId: id });
+    const opened = await this.ask<OpenedSession>(method.openSession, { sessionId: id }, chosen);
     if (opened) this.store.fill(opened);
+    else this.asked.delete(id);
   }
 
-  private async ask<Result>(name: string, params: object): Promise<Result | undefined> {
+  private async ask<Result>(name: string, params: object, explain = true): Promise<Result | undefined> {
     try {
       return await this.server.request<Result>(name, params);
     } catch (error) {
-      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      if (explain && !(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
       return undefined;
     }
   }

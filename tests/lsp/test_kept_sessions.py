@@ -77,6 +77,24 @@ async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Re
             assert {edits["sessionId"] for edits in other.all("agent/edits")} == {mine, theirs}
 
 
+async def test_a_session_at_rest_that_was_asked_for_comes_back_when_the_other_window_has_ended(
+    workspace: Path, replay: Replay, storage: Path
+) -> None:
+    """A session with nothing left to decide is refused while another server has it; the client hears of it as soon as
+    that server has ended, and opens it then (a window that is reloaded meets its own earlier server)."""
+    settings = replay({"calls": [{"todo": PLAN}]}, {"text": "."})
+    async with Client(workspace, settings=settings, storage=storage) as one:
+        mine = (await one.run("The first"))["sessionId"]
+        async with Client(workspace, settings=settings, storage=storage) as other:
+            assert list(await listed(other)) == ["The first"]
+            assert (await other.error("agent/sessions/open", {"sessionId": mine})).code == -32803
+            assert (await other.error("agent/sessions/open", {"sessionId": mine})).code == -32803
+            await kill(one)
+            await other.until(lambda: other.last("agent/plan"))
+            assert len((await other.request("agent/sessions/open", {"sessionId": mine}))["transcript"]) == 3
+            assert list(await listed(other)) == ["The first"]
+
+
 async def test_fault_52_a_window_closes_while_another_ones_session_comes_free(
     workspace: Path, replay: Replay, storage: Path
 ) -> None:

@@ -46,7 +46,7 @@ class Sessions:
         self._listed = listed
         self._sessions: dict[str, Session] = {}
         self._asleep: dict[str, tuple[Found, Row]] = {}  # known by their journals, until somebody asks for them
-        self._elsewhere: dict[str, Found] = {}  # another process has them now
+        self._elsewhere: dict[str, Found] = {}  # another process has them, and they come back when it has ended
         self._look_due: asyncio.TimerHandle | None = None
         self._due: dict[Path, asyncio.TimerHandle] = {}
         self._list_due: asyncio.TimerHandle | None = None
@@ -128,6 +128,7 @@ class Sessions:
                 if not isinstance(error, FileNotFoundError):
                     self._host.journals.unreadable(found.id, error)
             del self._elsewhere[found.id]
+            self._asleep.pop(found.id, None)
         if self._elsewhere:
             self._look_due = asyncio.get_running_loop().call_later(LOOK_AGAIN, self._look_elsewhere)
 
@@ -212,14 +213,19 @@ class Sessions:
 
         Raises:
             WrongRequest: there is none.
-            RequestRefused: another process has it, or its journal cannot be read.
+            RequestRefused: another process has it, or its journal cannot be read. In the first case it comes back when
+                that process has ended.
         """
         if session_id in self._elsewhere:
             raise RequestRefused(ELSEWHERE)
         if session_id in self._asleep:
+            found = self._asleep[session_id][0]
             try:
-                self._wake(self._asleep[session_id][0])
+                self._wake(found)
             except Taken as error:
+                if self._host.wakes:
+                    self._elsewhere[session_id] = found
+                    self._look_elsewhere()
                 raise RequestRefused(ELSEWHERE) from error
             except FileNotFoundError:
                 self._list_soon()  # another process has deleted it
