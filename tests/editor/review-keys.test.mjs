@@ -110,6 +110,10 @@ editorTest("the keys decide in the multi-file diff too, and stay in it", async (
   await page.press("Alt+k");
   await line(page, 8);
   await page.tab("Proposed: Change the files (4 files)");
+  await page.press("Alt+u");
+  await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "rest.txt"));
+  await page.rowAction(VIEW, "rest.txt", "Reject");
+  await page.rows(VIEW, lacks("rest.txt"));
 });
 
 editorTest("the keys go from change to change through all files, and around", async ({ page }) => {
