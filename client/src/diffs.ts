@@ -20,16 +20,23 @@ interface Opened extends Together {
   readonly uris: readonly string[];
 }
 
+/** The multi-file diffs that are open, by their labels: a tab tells nothing else, also when VS Code restores it in the next window. */
+const TOGETHER = "fairlead.together";
+
 /** How long the editors of a multi-file diff may take to be drawn, in milliseconds. */
 const WAIT_FOR_EDITOR = 5000;
 
 export class Diffs implements vscode.Disposable {
-  private readonly together = new Map<string, Opened>();
+  private readonly together: Map<string, Opened>;
   /** The tab in front while a decision is made in it. */
   private kept: vscode.Tab | undefined;
   private readonly disposables: { dispose(): unknown }[];
 
-  constructor(private readonly store: Store) {
+  constructor(
+    private readonly store: Store,
+    private readonly state: vscode.Memento,
+  ) {
+    this.together = new Map(state.get<[string, Opened][]>(TOGETHER, []));
     const unsubscribe = store.onChange((change, session) => {
       if (change === "edits") void this.closeSettled([session]);
     });
@@ -189,6 +196,13 @@ export class Diffs implements vscode.Disposable {
     return shown?.sessionId === session.id && this.filesOf(shown).length === 0;
   }
 
+  /** Saves what the open multi-file diffs show for the next window, and forgets the others. */
+  private async remember(): Promise<void> {
+    const open = new Set(allTabs().map(labelOf));
+    for (const label of this.together.keys()) if (!open.has(label)) this.together.delete(label);
+    await this.state.update(TOGETHER, [...this.together]);
+  }
+
   /** Opens a multi-file diff in the place of an earlier one of the same changes, with the cursor in its first change. */
   private async openTogether(label: string, files: readonly FileEdits[], what: Together): Promise<void> {
     const { sessionId, item } = what;
@@ -202,6 +216,7 @@ export class Diffs implements vscode.Disposable {
     await vscode.commands.executeCommand("vscode.changes", label, resources);
     await vscode.commands.executeCommand("workbench.action.keepEditor");
     await vscode.window.tabGroups.close(earlier, true);
+    await this.remember();
     const [first] = files;
     const [hunk] = first ? (item === undefined ? first : ofStep(first, item)).hunks : [];
     if (first && hunk) await putCursor(proposedUri(sessionId, first, item), startOf(hunk));

@@ -46,9 +46,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const notices: Notices = new Notices(store, (act) => answers.follow(act));
   const runs = new Runs(store, agent, new Prompts(context.workspaceState), access, notices);
   const answers = new Answers(store, approvals, questions, runs);
-  const texts = new SideTexts(store, agent);
+  const texts = new SideTexts(store, agent, bringBack(context.storageUri, agent));
   const proposed = new ProposedFiles(store, agent, texts);
-  const diffs = new Diffs(store);
+  const diffs = new Diffs(store, context.workspaceState);
   const review = new Review(store, agent);
   const edits = new EditsView(store);
   const cursor = new ReviewCursor(store, review, diffs);
@@ -141,7 +141,6 @@ export function activate(context: vscode.ExtensionContext): void {
   agent.ownCommands.set(serverCommand.accept, (params) => cursor.decideByLens("accept", params as DecideParams));
   agent.ownCommands.set(serverCommand.reject, (params) => cursor.decideByLens("reject", params as DecideParams));
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
-  void bringBack(context.storageUri, agent);
   const views = [edits, new PlanView(store, planEdits), new SessionsView(store), new Status(store), new Decorations(store)];
   context.subscriptions.push(log, agent, texts, proposed, diffs, conversation, sessions, pages, terminals, notices, ...views, registerHelp());
 }

@@ -1,5 +1,6 @@
-// `fairlead-proposed:` as files that can be edited: the person changes the proposed text in the diff, and saving amends
-// the proposal. What was typed is never saved over a proposal that the agent has changed meanwhile, unless the person says
+// Both sides of a diff as files, so that VS Code waits for them when it restores a diff: it starts the extension for a file
+// system, and not for documents. `fairlead-base:` is read-only. In `fairlead-proposed:` the user changes the proposed text, and
+// saving amends the proposal. What was typed is never saved over a proposal that the agent has changed meanwhile, unless the person says
 // so.
 //
 // VS Code refuses such a save by itself and offers to compare and to overwrite, if the file's size has changed too. So
@@ -39,8 +40,9 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     private readonly texts: SideTexts,
   ) {
     this.disposables = [
+      vscode.workspace.registerFileSystemProvider(scheme.base, this, { isCaseSensitive: true, isReadonly: true }),
       vscode.workspace.registerFileSystemProvider(scheme.proposed, this, { isCaseSensitive: true }),
-      texts.onDidChangeProposed((uri) => {
+      texts.onDidChange((uri) => {
         this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
       }),
       vscode.workspace.onDidOpenTextDocument((document) => {
@@ -134,7 +136,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
 
   /** The change whose proposed text the person may edit; mixed line ends would not come through VS Code as they are. */
   private amendable(uri: vscode.Uri, text: string): FileEdits | undefined {
-    const side = sideAt(uri);
+    const side = uri.scheme === scheme.proposed ? sideAt(uri) : undefined;
     const file = side && side.item === undefined ? fileAt(this.store, side) : undefined;
     return file && file.kind !== "delete" && uniformLineEnds(text) ? file : undefined;
   }

@@ -1,7 +1,7 @@
-// The texts of both sides as the server has them, asked for anew when the proposals change; and the base side as documents.
+// The texts of both sides as the server has them, asked for anew when the proposals change.
 
 import * as vscode from "vscode";
-import { method, scheme } from "./protocol";
+import { method } from "./protocol";
 import type { AgentServer } from "./server";
 import { sideAt, wireAddress } from "./sides";
 import { coalesced } from "./coalesced";
@@ -21,37 +21,31 @@ export interface SideText {
   readonly version: number | undefined;
 }
 
-export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  private readonly baseChanged = new vscode.EventEmitter<vscode.Uri>();
-  private readonly proposedChanged = new vscode.EventEmitter<vscode.Uri>();
-  /** Another text than was read before, on the base side. */
-  readonly onDidChange = this.baseChanged.event;
-  readonly onDidChangeProposed = this.proposedChanged.event;
+export class SideTexts implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  /** Another text than was read before. */
+  readonly onDidChange = this.changed.event;
   private readonly texts = new Map<string, SideText>();
   private readonly stale = new Set<string>();
   private revisions = 0;
   private readonly refresh = coalesced(() => void this.readAgain());
   private readonly disposables: { dispose(): unknown }[];
 
+  /** `restored`: when the sessions of an earlier window are there, if there are any. */
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
+    private readonly restored: Promise<void>,
   ) {
     const unsubscribe = store.onChange((change, session) => {
       if (change === "edits") this.refreshSoon(session.id);
     });
     this.disposables = [
-      vscode.workspace.registerTextDocumentContentProvider(scheme.base, this),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.texts.delete(uri.toString())),
       { dispose: unsubscribe },
       this.refresh,
-      this.baseChanged,
-      this.proposedChanged,
+      this.changed,
     ];
-  }
-
-  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    return (await this.read(uri)).text;
   }
 
   /** The text behind an address, as new as the last edits that were told. */
@@ -79,7 +73,7 @@ export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Dis
     if (!known) return undefined;
     const renewed = { ...known, revision: ++this.revisions, renewed: known.renewed + 1 };
     this.texts.set(uri.toString(), renewed);
-    this.tell(uri);
+    this.changed.fire(uri);
     return renewed;
   }
 
@@ -101,6 +95,8 @@ export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 
   private async ask(uri: vscode.Uri): Promise<SideText> {
+    // VS Code shows the diffs of an earlier window before the server has told of its sessions
+    if (this.version(uri) === undefined) await this.restored;
     const version = this.version(uri);
     if (version === undefined) return this.keep(uri, GONE, undefined);
     try {
@@ -117,12 +113,8 @@ export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Dis
     const same = before?.text === text;
     const kept = same ? { ...before, version } : { text, version, revision: ++this.revisions, renewed: 0 };
     this.texts.set(uri.toString(), kept);
-    if (before && !same) this.tell(uri);
+    if (before && !same) this.changed.fire(uri);
     return kept;
-  }
-
-  private tell(uri: vscode.Uri): void {
-    (uri.scheme === scheme.base ? this.baseChanged : this.proposedChanged).fire(uri);
   }
 
   private version(uri: vscode.Uri): number | undefined {

@@ -1,4 +1,4 @@
-// A window that is loaded anew in the middle of a run, and a finished task, in a real VS Code.
+// A window that is loaded anew in the middle of a run with its diffs open, and a finished task, in a real VS Code.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -8,6 +8,7 @@ import { edit, picture, plan, runTask, useAgent } from "./agent.mjs";
 const PLAN = "Plan";
 const SESSIONS = "Sessions";
 const CHANGES = "Proposed Changes";
+const REVIEW = "Proposed: Greet me (1 file)";
 const ask = (question) => ({ ask_user: { question } });
 const editorTest = useAgent(
   [
@@ -18,10 +19,28 @@ const editorTest = useAgent(
 );
 const described = (...parts) => (rows) => rows.length === 1 && parts.every((part) => rows[0].description.includes(part));
 
+/** In the page: whether a text is in what VS Code has saved of its tabs; in a browser it does that every few seconds. */
+async function isSaved(text) {
+  const done = (request) => new Promise((resolve, reject) => Object.assign(request, { onsuccess: () => resolve(request.result), onerror: () => reject(request.error) }));
+  for (const { name } of await indexedDB.databases()) {
+    if (!name.startsWith("vscode-web-state-db-")) continue;
+    const database = await done(indexedDB.open(name));
+    const saved = await done(database.transaction("ItemTable").objectStore("ItemTable").get("memento/workbench.parts.editor")).finally(() => database.close());
+    if (String(saved).includes(text)) return true;
+  }
+  return false;
+}
+
 editorTest("loaded anew in the middle of a run, the window shows it as paused, with plan and proposals", async ({ page, workspace }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "Greet me");
   await page.rows(PLAN, (rows) => rows.some(({ label }) => label === "Answer: Shall I go on?"));
+  await page.clickRow(CHANGES, "a.txt");
+  await page.tab("a.txt (proposed)");
+  await page.runCommand("View: Keep Editor");
+  await page.runCommand("Agent: Review All Changes");
+  await page.tab(REVIEW);
+  await page.until("the tab in what VS Code saves of the window", () => page.page.evaluate(isSaved, "Proposed: Greet me"));
   await page.reload();
   await page.showContainer("Fairlead");
   await page.runCommand("Fairlead: Focus on Sessions View");
@@ -32,6 +51,16 @@ editorTest("loaded anew in the middle of a run, the window shows it as paused, w
   await page.rows(CHANGES, (all) => all.some(({ label }) => label === "a.txt"));
   assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");
   await picture(page, "interrupted");
+});
+
+editorTest("the diffs that were open are there again, with both sides", async ({ page }) => {
+  await page.tab(REVIEW);
+  for (const [side, text] of [["original", "one"], ["modified", "hello"]]) await page.diffLines(side, { file: "a.txt", wanted: (lines) => lines.includes(text) });
+  await picture(page, "review-after-reload");
+  await page.clickTab("a.txt (proposed)");
+  await page.tab("a.txt (proposed)");
+  for (const [side, text] of [["original", "one"], ["modified", "hello"]]) await page.diffLines(side, { wanted: (lines) => lines.includes(text) });
+  await picture(page, "diff-after-reload");
 });
 
 editorTest("nothing runs by itself; Continue Session goes on to the end", async ({ page }) => {
@@ -47,6 +76,7 @@ editorTest("nothing runs by itself; Continue Session goes on to the end", async 
 editorTest("with everything decided it is still listed in the next window, with its plan and conversation", async ({ page, workspace }) => {
   await page.rowAction(CHANGES, "a.txt", "Accept");
   await page.until("the text on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "hello\n");
+  await page.until("the diffs closed", async () => !(await page.tabs()).some(({ label }) => label === REVIEW || label.startsWith("a.txt (")));
   await page.reload();
   await page.showContainer("Fairlead");
   await page.runCommand("Fairlead: Focus on Sessions View");
