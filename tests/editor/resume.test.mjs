@@ -1,9 +1,11 @@
 // A window that is loaded anew in the middle of a run with its diffs open, and a finished task, in a real VS Code.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, picture, plan, runTask, useAgent } from "./agent.mjs";
+import { ROOT, edit, picture, plan, runTask, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
 const SESSIONS = "Sessions";
@@ -29,6 +31,21 @@ async function isSaved(text) {
     if (String(saved).includes(text)) return true;
   }
   return false;
+}
+
+const HOLD = `
+import fcntl, sys
+held = [open(path) for path in sys.argv[1:]]
+for file in held: fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+`;
+
+/** Takes the lock of each session when the server that has it ends, and holds it until `release()`. */
+function holdSessions({ userDataDir }) {
+  const locks = fs.readdirSync(userDataDir, { recursive: true }).filter((file) => /sessions.[0-9a-f]+\.lock$/.test(file));
+  const holder = spawn(path.join(ROOT, ".venv/bin/python"), ["-c", HOLD, ...locks.map((file) => path.join(userDataDir, file))]);
+  return { held: once(holder.stdout, "data"), release: () => holder.kill("SIGKILL") };
 }
 
 editorTest("loaded anew in the middle of a run, the window shows it as paused, with plan and proposals", async ({ page, workspace }) => {
@@ -73,16 +90,21 @@ editorTest("nothing runs by itself; Continue Session goes on to the end", async 
   await page.toast("All of it is done.");
 });
 
-editorTest("with everything decided it is still listed in the next window, with its plan and conversation", async ({ page, workspace }) => {
+editorTest("with everything decided it is still listed in the next window, with its plan and its conversation once the earlier server has ended", async ({ page, code, workspace }, context) => {
   await page.rowAction(CHANGES, "a.txt", "Accept");
   await page.until("the text on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "hello\n");
   await page.until("the diffs closed", async () => !(await page.tabs()).some(({ label }) => label === REVIEW || label.startsWith("a.txt (")));
+  const { held, release } = holdSessions(code);
+  context.after(release);
   await page.reload();
   await page.showContainer("Fairlead");
   await page.runCommand("Fairlead: Focus on Sessions View");
   await page.rows(SESSIONS, described("0/2"));
-  await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
   await page.runCommand("Agent: Show Conversation");
+  await page.webview().locator("h1", { hasText: "Greet me" }).waitFor({ timeout: 30_000 });
+  await held;
+  release();
   await page.webview().locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 30_000 });
+  await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
   await picture(page, "at-rest");
 });
