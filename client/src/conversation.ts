@@ -23,8 +23,13 @@ export class Conversation implements vscode.TextDocumentContentProvider, vscode.
       // with "sessions" another one may be shown
       if (session === store.active || change === "sessions") this.redraw.schedule();
     });
+    // VS Code ignores a change that comes between its question for the text and the opening of the document
+    const opened = vscode.workspace.onDidOpenTextDocument(({ uri }) => {
+      if (uri.scheme === scheme.conversation) this.redraw.schedule();
+    });
     this.disposables = [
       vscode.workspace.registerTextDocumentContentProvider(scheme.conversation, this),
+      opened,
       { dispose: unsubscribe },
       this.redraw,
       this.changed,

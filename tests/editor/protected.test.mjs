@@ -40,6 +40,7 @@ editorTest("accept all takes the ordinary file and asks for the protected one, w
   await page.until("the ordinary file", () => there(workspace, "plain.txt"));
   await page.toastButton(`Accept “${TASKS}”?`, "Leave Pending");
   await page.toast("you did not confirm it. It is still proposed.");
+  await page.until("the question gone", async () => !(await page.toasts()).some(({ message }) => message.startsWith("Accept “")));
   assert.ok(!there(workspace, TASKS));
   await page.rows(VIEW, has("tasks.json"));
 });

@@ -89,7 +89,9 @@ export function editorVerbs({ page, until, act }) {
     /** The files of a multi-file diff, by their headers. */
     diffFiles: (count = 1) =>
       until(`a multi-file diff of ${count}`, async () => {
-        const names = await group.locator(".multiDiffEntry .file-path .title.modified .label-name").allTextContents();
+        // VS Code keeps entries of other diffs, hidden
+        const headers = group.locator(".multiDiffEntry .file-path .title.modified .label-name").filter({ visible: true });
+        const names = await headers.allTextContents();
         return names.length >= count && names;
       }),
 
