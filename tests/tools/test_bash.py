@@ -148,7 +148,7 @@ async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
 
 async def test_what_a_command_does_not_see_is_said_first(at: Made) -> None:
     """While there are proposals: to the person who is asked, and to the model in every kind of result."""
-    desk = at("allow_once", timeout=0.3)
+    desk = at("allow_once")
     desk.write("a.txt", "1\n2\n3\n4\n")
     await desk.call("edit_file", path="a.txt", old_text="1", new_text="one")
     await desk.call("edit_file", path="a.txt", old_text="4", new_text="four")
@@ -157,8 +157,8 @@ async def test_what_a_command_does_not_see_is_said_first(at: Made) -> None:
     text = await desk.call("bash", command="cat a.txt")
     assert text.startswith(f"{line}\n1\n2\n3\n4\n(exit code 0")
     with pytest.raises(ToolError) as error:
-        await desk.call("bash", command="echo on; sleep 5")
-    assert str(error.value) == f"{line}\nEnded after the time limit of 0.3 s. Output so far:\non"
+        await desk.call("bash", command="sleep 60", timeout_seconds=1)
+    assert str(error.value).startswith(f"{line}\nEnded after the time limit of 1 s.")
     first = f"{line} Accept them first to have them seen."
     assert [request.reasons for request in desk.person.asked] == [(first, RIGHTS, NO_SANDBOX)] * 2
 
