@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pwd
 import sys
 from pathlib import Path
 
@@ -42,7 +43,7 @@ async def main(folder: Path) -> None:
     write(folder / "home", {".ssh/id": "PRIVATE"})
     (workspace / "d/b.txt").chmod(0o444)
     workspace.chmod(0o555)  # the user may not write there: a command writes to the layer
-    os.environ["PATH"] += ":/root/bin"  # a folder of the path that the user cannot look at
+    os.environ["PATH"] += f":{pwd.getpwuid(0).pw_dir}/bin"  # a folder of the path that the user cannot look at
     found = await probe(workspace, state)
     assert found.place == state, found
     for program in {found.bubblewrap, ""}:
