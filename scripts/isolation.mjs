@@ -1,6 +1,6 @@
 // A run of the tests has one temporary folder. Everything that a test makes belongs in it, and goes with it.
 
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { cacheDir } from "../tests/editor/host/packages.mjs";
@@ -8,6 +8,9 @@ import { cacheDir } from "../tests/editor/host/packages.mjs";
 // Where a program of ours would write if it knew nothing of the run's folder.
 const OUTSIDE = new Set(["/tmp", "/var/tmp", "/dev/shm", tmpdir()]);
 const AT_HOME = [".local/state", ".local/share", ".config", ".cache", "Library/Application Support", "Library/Caches", "AppData/Local", "."];
+
+// Programs that look for their parts below the home folder, unless these variables name another one.
+const TOOLS = { PYENV_ROOT: ".pyenv", RUSTUP_HOME: ".rustup", CARGO_HOME: ".cargo", NVM_DIR: ".nvm", VOLTA_HOME: ".volta", ASDF_DATA_DIR: ".asdf" };
 
 /**
  * Makes the folder and returns `{ env, end() }`: the environment for the checks, and what removes the folder again and
@@ -21,6 +24,9 @@ export function isolate() {
   const before = new Set(traces());
   const env = { ...process.env, FAIRLEAD_TEST_CACHE: cacheDir() };
   for (const name of Object.keys(env)) if (/^XDG_|^PYTHONDONTWRITEBYTECODE$/.test(name)) delete env[name];
+  for (const [name, tool] of Object.entries(TOOLS)) {
+    if (env[name] === undefined && existsSync(path.join(homedir(), tool))) env[name] = path.join(homedir(), tool);
+  }
   Object.assign(env, { TMPDIR: folder, TMP: folder, TEMP: folder, HOME: home, USERPROFILE: home, LOCALAPPDATA: home, APPDATA: home });
   return {
     env,

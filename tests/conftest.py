@@ -20,6 +20,9 @@ HOME = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
 # what an example takes depends on the machine and on what else runs there; what it finds does not
 settings.register_profile("fairlead", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fairlead")
+for variable, tool in {"PYENV_ROOT": ".pyenv", "RUSTUP_HOME": ".rustup", "CARGO_HOME": ".cargo"}.items():
+    if (Path.home() / tool).is_dir():  # else its programs look for their parts below the test's home folder
+        os.environ.setdefault(variable, str(Path.home() / tool))
 for variable in [name for name in os.environ if name.startswith("XDG_")]:
     del os.environ[variable]  # all of them then lie below the home folder
 ForkedServer.use()
