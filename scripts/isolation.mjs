@@ -41,10 +41,15 @@ export function isolate() {
 
 /** Paths outside of the run's folder that a test may have made. */
 function traces() {
-  const outside = [...OUTSIDE].flatMap((folder) => named(folder, /^(fairlead|pytest-of)/i));
+  const outside = [...OUTSIDE].flatMap((folder) => named(folder, /^(fairlead|pytest-of)/i)).flatMap(withoutPlace);
   const atHome = AT_HOME.flatMap((folder) => named(path.join(homedir(), folder), /^\.?(fairlead|hypothesis)/i));
   const cache = cacheDir();
   return [...outside, ...atHome.filter((each) => !each.startsWith(cache)).flatMap(withContent)];
+}
+
+// Where the state folder can hold no sandbox layers, Fairlead has a place here for good; it must be empty.
+function withoutPlace(folder) {
+  return /fairlead-\d+$/.test(folder) ? entries(folder).map((name) => path.join(folder, name)) : [folder];
 }
 
 function named(folder, pattern) {

@@ -48,6 +48,8 @@ export class Conversation implements vscode.TextDocumentContentProvider, vscode.
       return;
     }
     await showMarkdown(PAGE);
+    // a page that a reload restored may have missed a change while it was loading
+    await vscode.commands.executeCommand("markdown.preview.refresh").then(undefined, () => undefined);
   }
 
   dispose(): void {

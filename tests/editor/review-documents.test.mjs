@@ -53,8 +53,10 @@ test("unsaved text in a diff is there again after the window was loaded anew, an
     await page.until("VS Code's backup of the unsaved text", () => backedUp(code));
     await page.reload();
     await page.until("the unsaved text", async () => (await page.tabs()).some((tab) => tab.label.startsWith("a.txt") && tab.dirty));
-    await page.editorLines(shows("TWO-mine"));
     await page.rows(VIEW, (rows) => rows.some((row) => row.label === "a.txt"));
+    await page.clickRow(VIEW, "a.txt");
+    await page.diffLines("modified", { wanted: shows("TWO-mine") });
+    await page.clickDiffLine("TWO-mine");
     await page.press("ControlOrMeta+s");
     await page.until("the text saved", async () => (await page.tabs()).every((tab) => !tab.dirty));
     assert.equal(disk("a.txt"), "one\ntwo\n");

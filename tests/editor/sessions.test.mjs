@@ -110,8 +110,11 @@ editorTest("after a reload of the window the other session is there with its con
   await page.showContainer("Fairlead");
   const rows = await page.rows(SESSIONS, described("The first task", "0/2", "1 file"));
   assert.match(rows[0].name, /^The first task, shown/);
-  await page.runCommand("Agent: Show Conversation");
-  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
-  await page.webview().locator("p", { hasText: "todo" }).waitFor({ timeout: 30_000 });
+  // VS Code's page may fail while it is restored (its own error), and is drawn again when it is shown
+  await page.until("the conversation", async () => {
+    await page.runCommand("Agent: Show Conversation");
+    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 3000 });
+    return page.webview().locator("p", { hasText: "todo" }).isVisible();
+  });
   assert.equal(await page.webview().locator("blockquote", { hasText: "The first task" }).count(), 1);
 });
