@@ -80,7 +80,7 @@ export class ReviewCursor {
       const ofItem = now.filter((place) => item !== undefined && isAbout(sessionId, { item }, place));
       const next = following(before, ofItem.length > 0 ? ofItem : now, (place) => targets.some((target) => isAbout(sessionId, target, place)));
       if (!next || !inFront() || !isEnough()) return;
-      // a text that was not drawn anew yet has its lines where they were; VS Code moves the cursor along with them
+      // a text that is not drawn again yet still has its old lines; VS Code moves the cursor along with them
       const drawn = text?.version === version ? before.find((place) => samePlace(place, next)) : undefined;
       await this.diffs.goOn(drawn ?? next);
     });

@@ -144,7 +144,7 @@ export class Diffs implements vscode.Disposable {
     }
   }
 
-  /** The change that a CodeLens in a file of the person's speaks of. */
+  /** The change that a CodeLens in a user's file belongs to. */
   async openTarget({ sessionId, target }: DecideParams): Promise<void> {
     const file = "uri" in target ? fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) : undefined;
     if (file) await this.open(sessionId, file, "hunk" in target ? file.hunks.find(({ id }) => id === target.hunk) : undefined);
@@ -176,7 +176,7 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Closes the diffs in which nothing is left to decide, unless there is unsaved text of the person's in them. Where the focus
+   * Closes the diffs in which nothing is left to decide, unless they hold unsaved text of the user. Where the focus
    * is in one VS Code gives it to the editor that comes to the front.
    */
   private async closeSettled(sessions: readonly Session[]): Promise<void> {
@@ -223,7 +223,7 @@ export class Diffs implements vscode.Disposable {
   }
 }
 
-/** VS Code puts the cursor into the first change by itself only where it has compared the texts within a second. */
+/** VS Code puts the cursor into the first change automatically only where it has compared the texts within a second. */
 async function putCursor(uri: vscode.Uri, place: vscode.Range): Promise<void> {
   const find = (): vscode.TextEditor | undefined => vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
   const editor = find() ?? (await new Promise<vscode.TextEditor | undefined>((resolve) => {

@@ -102,7 +102,7 @@ export interface Hunk {
   readonly newLines: number;
   readonly itemId: string | null;
   readonly state: "pending" | "conflict";
-  /** `current` is null where the person deleted the file. */
+  /** `current` is null where the user deleted the file. */
   readonly conflict: { readonly base: string; readonly current: string | null; readonly proposed: string } | null;
 }
 

@@ -75,7 +75,7 @@ export class Review {
   }
 
   /**
-   * Tells the server the decision, and the person what came of it. A second click on the same button does nothing: a CodeLens
+   * Tells the server the decision, and the user the outcome. A second click on the same button does nothing: a CodeLens
    * is drawn for half a second after its change was decided.
    */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {

@@ -1,4 +1,4 @@
-// The texts of both sides as the server has them, asked for anew when the proposals change.
+// The texts of both sides as the server has them, requested again when the proposals change.
 
 import * as vscode from "vscode";
 import { method } from "./protocol";
