@@ -158,11 +158,15 @@ async def test_wrong_settings_are_named_once_and_replaced(workspace: Path, repla
 
 
 async def test_settings_change_while_the_server_runs(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: didChangeConfiguration; the next rewrite of the plan follows the new limit (P7)."""
+    """docs/protocol.md: didChangeConfiguration; the next rewrite of the plan follows the new limit (P7).
+
+    docs/faults.md 84: the settings that are not named, here the recording, stay.
+    """
     items = [{"content": f"Step {n}", "status": "pending"} for n in range(3)]
     settings = replay({"calls": [{"todo": {"items": items}}]}, {"text": "."})
     async with Client(workspace, settings=settings) as client:
-        client.notify("workspace/didChangeConfiguration", {"settings": {**settings, "plan": {"maxItems": 2}}})
+        client.notify("workspace/didChangeConfiguration", {"settings": {"fairlead": {"plan": {"maxItems": 2}}}})
+        client.notify("workspace/didChangeConfiguration", {"settings": {}})
         await client.run()
         assert client.events("tool_finished")[0]["text"] == "Error: Max 2 todos allowed"
 

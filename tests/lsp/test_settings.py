@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead.lsp.settings import read_settings
+from fairlead.session.settings import PlanSettings, Settings
 from protocol.page import ROOT
 
 DECLARED: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["contributes"][
@@ -51,3 +52,54 @@ def test_fault_39_the_server_reads_no_settings_of_its_own() -> None:
     """docs/faults.md 39: without any from the client they are the defaults, with which nothing is allowed."""
     settings, problems = read_settings(None)
     assert (settings.approvals, settings.bash.allow, settings.base_url, problems) == ("sandboxed", (), "", [])
+
+
+SET = Settings(model="m", plan=PlanSettings(max_items=5, reminder_interval=7))
+
+NOTHING_OF_OURS: dict[str, Any] = {
+    "nothing (Neovim)": None,
+    "an empty object (eglot 1.9 on connect)": {},
+    "Lua's empty table": [],
+    "an empty section": {"fairlead": {}},
+    "Lua's empty table as the section": {"fairlead": []},
+    "Lua's empty table as a group": {"fairlead": {"plan": []}},
+    "only other servers' sections": {"pyright": {"model": "x"}, "python.analysis.model": "x"},
+    "an empty section beside flat settings": {"fairlead": {}, "model": "x", "telemetry": False},
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_OF_OURS)
+def test_fault_84_a_change_without_our_settings_changes_nothing(name: str) -> None:
+    """docs/faults.md 84: and the user hears nothing of it."""
+    assert read_settings(NOTHING_OF_OURS[name], SET) == (SET, [])
+
+
+@pytest.mark.parametrize("given", ["text", 1, True, ["model"]])
+def test_fault_84_settings_that_are_no_object_are_named_and_change_nothing(given: Any) -> None:
+    """docs/faults.md 84: neither as a whole nor as the section."""
+    assert read_settings(given, SET) == (SET, ["settings must be an object"])
+    assert read_settings({"fairlead": given}, SET)[1] == ["fairlead must be an object"]
+
+
+CHANGED = [
+    {"plan": {"maxItems": 3}},
+    {"plan.maxItems": 3},
+    {"fairlead": {"plan": {"maxItems": 3}}},
+    {"fairlead": {"plan.maxItems": 3}, "python": {"plan": {"maxItems": 4}}},
+    {"fairlead.plan.maxItems": 3},
+    {"fairlead.plan.maxItems": 3, "fairlead.plan.reminderInterval": 7},
+]
+
+
+@pytest.mark.parametrize("given", CHANGED, ids=map(str, CHANGED))
+def test_fault_84_a_change_of_one_setting_keeps_the_others(given: Any) -> None:
+    """docs/faults.md 84: flat, nested or in the section `fairlead`, as editors' users write them."""
+    assert read_settings(given, SET) == (Settings(model="m", plan=PlanSettings(max_items=3, reminder_interval=7)), [])
+
+
+def test_null_puts_a_setting_back_to_its_default() -> None:
+    """docs/protocol.md, Settings: one setting, or a group of them."""
+    assert read_settings({"model": None, "plan": {"maxItems": None}}, SET)[0] == Settings(
+        plan=PlanSettings(reminder_interval=7)
+    )
+    assert read_settings({"plan": None}, SET)[0] == Settings(model="m")

@@ -54,4 +54,5 @@ async def failure(client: Client, **params: Any) -> dict[str, Any]:
 
 
 def there(provider: str, **cloud: str) -> dict[str, Any]:
-    return {"settings": {"provider": provider, "model": SONNET, "baseUrl": "http://127.0.0.1:9", "cloud": cloud}}
+    where = {"region": None, "project": None, **cloud}
+    return {"settings": {"provider": provider, "model": SONNET, "baseUrl": "http://127.0.0.1:9", "cloud": where}}

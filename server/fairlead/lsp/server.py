@@ -83,7 +83,7 @@ class AgentServer(LanguageServer):
 
     def use_settings(self, given: Any) -> None:
         """Takes settings from the wire; each problem is reported once."""
-        self.host.settings, problems = read_settings(given)
+        self.host.settings, problems = read_settings(given, self.host.settings)
         fresh = [problem for problem in problems if problem not in self._reported]
         self._reported.update(fresh)
         if fresh:

@@ -1,12 +1,15 @@
 """Settings as they come over the wire: checked one by one; what is wrong is named and replaced by its default."""
 
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from math import isfinite
 from typing import Any, get_args, get_origin, get_type_hints
 
 from fairlead.session.settings import Settings
 from fairlead.shell.rules import BadRule, Rule
+
+DEFAULTS = Settings()
+SECTION = "fairlead"
 
 # what a number may be at the least; below that the setting would make no sense
 MINIMUM = {
@@ -20,40 +23,67 @@ MINIMUM = {
 }
 
 
-def read_settings(given: Any) -> tuple[Settings, list[str]]:
-    """The settings, and what was wrong with them in words for people."""
+def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, list[str]]:
+    """The settings after a change, and what was wrong with it in words for people.
+
+    Clients send an empty object, the settings of every server they know, or only what changed: a setting that is not
+    named stays as it was before.
+
+    Args:
+        given: the settings, or an object that has them as its section `fairlead`.
+    """
     problems: list[str] = []
-    settings = _read(Settings, given, "", problems)
-    return settings, problems
+    if given is None or given == []:
+        return before, problems
+    if not isinstance(given, dict):
+        return before, ["settings must be an object"]
+    given = _nested(given)
+    return _read(given.get(SECTION, given), before, "", problems), problems
 
 
-def _read(kind: Any, given: Any, prefix: str, problems: list[str]) -> Any:
+def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
+    """`before` with the values that are given; None and a wrong value mean the default."""
+    kind = type(before)
     if given is None:
         return kind()
+    if given == []:  # Lua's empty table
+        return before
     if not isinstance(given, dict):
-        problems.append(f"{prefix.rstrip('.') or 'settings'} must be an object")
+        problems.append(f"{prefix.rstrip('.') or SECTION} must be an object")
         return kind()
-    hints = get_type_hints(kind)
+    given, hints, defaults = _nested(given), get_type_hints(kind), kind()
     names = {_camel(field.name): field.name for field in fields(kind)}
-    problems += [f"{prefix}{name} is no setting" for name in given if name not in names]
+    # another server's settings are in a section of its own
+    unknown = [name for name in given if name not in names and (prefix or not isinstance(given[name], dict))]
+    problems += [f"{prefix}{name} is no setting" for name in unknown]
     values: dict[str, Any] = {}
     for name, attribute in names.items():
-        value = given.get(name)
-        if value is None:
+        if name not in given:
             continue
-        wanted = hints[attribute]
+        value, wanted = given[name], hints[attribute]
+        values[attribute] = getattr(defaults, attribute)
         if is_dataclass(wanted):
-            values[attribute] = _read(wanted, value, f"{prefix}{name}.", problems)
-            continue
-        if get_origin(wanted) is tuple:
+            values[attribute] = _read(value, getattr(before, attribute), f"{prefix}{name}.", problems)
+        elif value is not None and get_origin(wanted) is tuple:
             values[attribute] = _rules(f"{prefix}{name}", value, problems)
-            continue
-        problem = _problem(name, wanted, value)
-        if problem is None:
-            values[attribute] = value
-        else:
-            problems.append(f"{prefix}{name} {problem}")
-    return kind(**values)
+        elif value is not None:
+            problem = _problem(name, wanted, value)
+            if problem is None:
+                values[attribute] = value
+            else:
+                problems.append(f"{prefix}{name} {problem}")
+    return replace(before, **values)
+
+
+def _nested(given: dict[str, Any]) -> dict[str, Any]:
+    """The object with names as `plan.maxItems`, which VS Code's users know, as objects in objects."""
+    nested: dict[str, Any] = {}
+    for name, value in given.items():
+        group, dot, rest = name.partition(".")
+        inner = {rest: value} if dot else value
+        there = nested.get(group)
+        nested[group] = {**there, **inner} if isinstance(there, dict) and isinstance(inner, dict) else inner
+    return nested
 
 
 def _rules(name: str, given: Any, problems: list[str]) -> tuple[str, ...]:
