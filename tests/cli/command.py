@@ -1,5 +1,7 @@
-"""The `fairlead` command as a person runs it: with plain pipes, or in a terminal that remembers what it showed.
+"""The `fairlead` command as a user runs it: without a terminal, or in one that remembers what it showed.
 
+Each is a real process with a server of its own, forked from one that has imported both, as that takes most of the
+time. With `spawned` the command line starts it, for tests of the start, of its arguments' bytes and of its streams.
 Here: the processes. What is on the terminal's screen is read by screen.py.
 """
 
@@ -9,14 +11,18 @@ import select
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import psutil
 
+from cli.forked_command import CAN_FORK_COMMANDS, command
 from cli.screen import Screen
+from support.forked import Streams, fork
 
 DEADLINE = 30.0
 COMMAND = [sys.executable, "-m", "fairlead"]
@@ -40,24 +46,63 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "PYTHONIOENCODING": "utf-8", **more}
 
 
-def run_plain(*arguments: object, cwd: Path | None = None, **env: str) -> Ended:
+def run_plain(*arguments: object, cwd: Path | None = None, spawned: bool = False, **env: str) -> Ended:
     """Runs a command without a terminal, to its end."""
-    ended = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        cwd=cwd,
-        env=environment(**env),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=DEADLINE,
-        check=False,
-    )
-    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+    with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        streams = (nothing.fileno(), out.fileno(), err.fileno())
+        process = _start([*map(str, arguments)], streams, environment(**env), cwd=cwd, spawned=spawned)
+        try:
+            code = process.wait(DEADLINE)
+        finally:
+            process.kill()
+        out.seek(0)
+        err.seek(0)
+        return Ended(code, out.read().decode(), err.read().decode())
+
+
+class _Forked:
+    """A forked process, as a part of `subprocess.Popen`."""
+
+    def __init__(self, process: BaseProcess) -> None:
+        assert process.pid is not None
+        self._process, self.pid = process, process.pid
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired("fairlead", timeout or 0)
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+def _start(
+    arguments: list[str],
+    streams: tuple[int, int, int],
+    env: dict[str, str],
+    cwd: Path | None = None,
+    *,
+    terminal: bool = False,
+    spawned: bool = False,
+) -> "_Forked | subprocess.Popen[bytes]":
+    if CAN_FORK_COMMANDS and not spawned:
+        return _Forked(fork(command, arguments, Streams(streams), env, str(cwd or Path.cwd()), terminal))
+    stdin, stdout, stderr = streams
+    before = [sys.executable, "-c", IN_TERMINAL] if terminal else []
+    line = [*before, *COMMAND, *arguments]
+    return subprocess.Popen(line, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr)
 
 
 class InTerminal:
     """A command in a pseudoterminal. Each wait has a deadline and shows the screen if it is missed."""
 
-    def __init__(self, arguments: Sequence[object], columns: int = 100, rows: int = 24, **env: str) -> None:
+    def __init__(
+        self, arguments: Sequence[object], columns: int = 100, rows: int = 24, spawned: bool = False, **env: str
+    ) -> None:
         import fcntl
         import pty
         import termios
@@ -65,12 +110,12 @@ class InTerminal:
         self.screen = Screen(columns, rows)
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", IN_TERMINAL, *COMMAND, *map(str, arguments)],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=environment(TERM="xterm-256color", **env),
+        self._process = _start(
+            [*map(str, arguments)],
+            (slave, slave, slave),
+            environment(TERM="xterm-256color", **env),
+            terminal=True,
+            spawned=spawned,
         )
         os.close(slave)
 
@@ -132,9 +177,11 @@ class InTerminal:
 
 
 @contextlib.contextmanager
-def in_terminal(*arguments: object, columns: int = 100, rows: int = 24, **env: str) -> Iterator[InTerminal]:
+def in_terminal(
+    *arguments: object, columns: int = 100, rows: int = 24, spawned: bool = False, **env: str
+) -> Iterator[InTerminal]:
     """A command in a terminal; ended by force where the test has not seen its end."""
-    terminal = InTerminal(arguments, columns, rows, **env)
+    terminal = InTerminal(arguments, columns, rows, spawned, **env)
     try:
         yield terminal
     finally:

@@ -12,7 +12,7 @@ def test_demo_ends_by_itself_and_its_result_runs(tmp_path: Path) -> None:
     model corrects, all five completed, the diff, the changed script run; exit 0. It says that no model was at work.
     """
     folder = tmp_path / "kept"
-    ended = run_plain("demo", "--keep", folder)
+    ended = run_plain("demo", "--keep", folder, spawned=True)
     assert ended.code == 0, ended.out + ended.err
     assert ended.err == ""
     out = ended.out

@@ -17,8 +17,8 @@ Record = Callable[..., Path]
 WRITE = {"calls": [{"write_file": {"path": "src/new.py", "content": "print('新')\n"}}]}
 
 
-def run(workspace: Path, replay: Path, *more: object, **env: Any) -> Ended:
-    return run_plain("run", "a task", "--workspace", workspace, "--replay", replay, *more, **env)
+def run(workspace: Path, replay: Path, *more: object, **given: Any) -> Ended:
+    return run_plain("run", "a task", "--workspace", workspace, "--replay", replay, *more, **given)
 
 
 def test_accept_all_applies_everything(hello: Path, example: Path, record: Record) -> None:
@@ -28,7 +28,7 @@ def test_accept_all_applies_everything(hello: Path, example: Path, record: Recor
         WRITE,
         {"text": "Done."},
     )
-    ended = run(hello.parent, replay, "--accept", "all")
+    ended = run(hello.parent, replay, "--accept", "all", spawned=True)
     assert ended.code == 0, ended.out + ended.err
     assert '"夜"' in hello.read_text(encoding="utf-8")
     assert (hello.parent / "src" / "new.py").read_text(encoding="utf-8") == "print('新')\n"
@@ -163,7 +163,8 @@ def test_a_cloud_serves_the_model(workspace: Path) -> None:
 
 def test_an_encoding_without_the_signs(workspace: Path, record: Record) -> None:
     """Where the output's encoding has no room for a sign, another one stands there; nothing fails."""
-    ended = run(workspace, record({"calls": [{"list_files": {}}]}, {"text": "世界"}), PYTHONIOENCODING="ascii")
+    replay = record({"calls": [{"list_files": {}}]}, {"text": "世界"})
+    ended = run(workspace, replay, spawned=True, PYTHONIOENCODING="ascii")
     assert ended.code == 0
     assert "ok Done" in ended.out
     assert ended.err == ""

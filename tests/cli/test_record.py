@@ -66,7 +66,7 @@ def test_a_task_in_bytes_that_are_no_utf_8(workspace: Path, record: Record, tmp_
     path = tmp_path / "run.yaml"
     recorded = run_plain(
         *("run", os.fsdecode(b"\xff caf\xe9")), "--workspace", workspace, "--record", path,
-        "--replay", record({"text": "Done."}),
+        "--replay", record({"text": "Done."}), spawned=True,
     )  # fmt: skip
     assert recorded.code == 0
     assert read_recording(path).about == "\N{REPLACEMENT CHARACTER} caf\N{REPLACEMENT CHARACTER}"

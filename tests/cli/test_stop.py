@@ -60,7 +60,7 @@ def test_ctrl_c_while_the_model_talks(workspace: Path, record: Record, tmp_path:
 def test_ctrl_c_while_a_command_runs(workspace: Path, record: Record) -> None:
     """The command ends with the run."""
     replay = record({"calls": [{"bash": {"command": "echo started; sleep 999"}}]}, {"text": "never"})
-    with in_terminal(*task(workspace, replay, "--allow-commands")) as terminal:
+    with in_terminal(*task(workspace, replay, "--allow-commands"), spawned=True) as terminal:
         terminal.until("      started")
         children = terminal.children()
         assert any("sleep" in " ".join(child.cmdline()) for child in children)

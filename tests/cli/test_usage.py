@@ -47,7 +47,7 @@ def test_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], argum
 
 def test_the_exit_code_of_wrong_usage(tmp_path: Path) -> None:
     """The process ends with 2."""
-    ended = run_plain("run", " ", cwd=tmp_path)
+    ended = run_plain("run", " ", cwd=tmp_path, spawned=True)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == "fairlead run: the task is empty: say what should be done\n`fairlead run --help` tells more.\n"
 
@@ -83,5 +83,5 @@ def test_help_of_run() -> None:
 
 def test_version() -> None:
     """`fairlead --version` says which one it is."""
-    ended = run_plain("--version")
+    ended = run_plain("--version", spawned=True)
     assert (ended.code, ended.out) == (0, f"fairlead {__version__}\n")

@@ -17,6 +17,7 @@ from fairlead.cli.options import DemoOptions, RunOptions
 from fairlead.cli.run import DONE, ENDED_OTHERWISE, run_task
 from fairlead.cli.terminal import Terminal
 from fairlead.cli.text import clean, rows
+from fairlead.lsp.client import StartServer
 
 PROMPT = "Refactor hello.py: add type hints, docstrings, and a main guard"
 SCRIPT = "hello.py"
@@ -30,7 +31,7 @@ Now with a real model:
 The second one is for a local model: Ollama, llama.cpp, LM Studio, vLLM."""
 
 
-async def run_demo(options: DemoOptions, terminal: Terminal) -> int:
+async def run_demo(options: DemoOptions, terminal: Terminal, start_server: StartServer) -> int:
     """Plays the example; returns the exit code: 0 only if the changed script is as it should be and runs."""
     with resources.as_file(resources.files("fairlead") / "example") as example:
         folder = _copy(example / "workspace", options.keep)
@@ -39,7 +40,7 @@ async def run_demo(options: DemoOptions, terminal: Terminal) -> int:
         _say(terminal, f"The example is in {folder}{'' if options.keep else ' until the end of the demo'}.", "dim")
         command = f'fairlead run "{PROMPT}" --workspace {shlex.quote(str(folder))} --replay {RECORDING} --accept all'
         _say(terminal, f"\n{terminal.marks.command} {command}\n", "bold")
-        code = await run_task(RunOptions(PROMPT, folder, replay=replay, accept="all"), terminal)
+        code = await run_task(RunOptions(PROMPT, folder, replay=replay, accept="all"), terminal, start_server)
     if code == DONE:
         code = _try_result(folder / SCRIPT, terminal)
     if code == DONE:

@@ -16,6 +16,7 @@ from fairlead.cli.record import lost_by_recording
 from fairlead.cli.run import run_task
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.terminal import open_terminal
+from fairlead.lsp.client import StartServer, spawn_server
 from fairlead.session.settings import Provider
 
 WRONG_USAGE = 2
@@ -66,8 +67,8 @@ runs the changed script.
 """
 
 
-def run_command_line(arguments: Sequence[str]) -> int:
-    """Runs a command; returns the process's exit code."""
+def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
+    """Runs a command with a server that `start_server` starts; returns the process's exit code."""
     parser = _parser()
     try:
         given = parser.parse_args(arguments)
@@ -75,10 +76,10 @@ def run_command_line(arguments: Sequence[str]) -> int:
         match given.command:
             case "run":
                 options = _run_options(given, can_ask=terminal.can_ask, fail=given.parser.error)
-                return asyncio.run(run_task(options, terminal))
+                return asyncio.run(run_task(options, terminal, start_server))
             case "demo":
                 options = _demo_options(given, fail=given.parser.error)
-                return asyncio.run(run_demo(options, terminal))
+                return asyncio.run(run_demo(options, terminal, start_server))
         parser.print_help()
         return WRONG_USAGE
     except SystemExit as left:  # argparse leaves by it, after --help too

@@ -34,7 +34,7 @@ from fairlead.cli.terminal import Terminal
 from fairlead.cli.text import clean
 from fairlead.cli.transcript import Transcript
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.client import AgentClient, ServerGone
+from fairlead.lsp.client import AgentClient, ServerGone, StartServer
 from fairlead.lsp.errors import RequestError
 from fairlead.models.recording import write_recording
 
@@ -47,11 +47,11 @@ LOOK_OPTIONS = (
 )
 
 
-async def run_task(options: RunOptions, terminal: Terminal) -> int:
+async def run_task(options: RunOptions, terminal: Terminal, start_server: StartServer) -> int:
     """Runs a task; returns the exit code: 0 done, 1 it ended otherwise, 2 nothing to continue, 130 cancelled."""
     display: Display = LiveDisplay(terminal) if terminal.can_draw else PlainDisplay(terminal)
     with Keyboard(terminal.can_ask) as keyboard:
-        run = Run(options, terminal, display, keyboard)
+        run = Run(options, terminal, display, keyboard, start_server)
         with ending_signals(run.interrupt, run.leave), stop_signal(run.aside):
             try:
                 return await run.to_its_end()
@@ -62,7 +62,9 @@ async def run_task(options: RunOptions, terminal: Terminal) -> int:
 class Run:
     """One run: the server, what it tells, and the person's wish to stop."""
 
-    def __init__(self, options: RunOptions, terminal: Terminal, display: Display, keyboard: Keyboard) -> None:
+    def __init__(
+        self, options: RunOptions, terminal: Terminal, display: Display, keyboard: Keyboard, start_server: StartServer
+    ) -> None:
         self._options = options
         self._terminal = terminal
         self._display = display
@@ -70,7 +72,7 @@ class Run:
         self._accept: Accept = options.accept or ("ask" if terminal.can_ask else "none")
         attended = terminal.can_ask and self._accept != "all"
         approvals = Approvals(display, keyboard, allow=options.allow_commands, attended=attended)
-        self._client = AgentClient(options.workspace, self._told, approvals.answer)
+        self._client = AgentClient(options.workspace, self._told, approvals.answer, start_server)
         self._transcript = Transcript(display)
         self._recorder = Recorder(options.prompt) if options.record else None
         self._edits: wire.EditsWire | None = None

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
 
 from fairlead.agent.errors import FairleadError
 from fairlead.lsp import protocol as wire
@@ -37,6 +37,44 @@ class ServerGone(FairleadError):
     """The server process ended while it was needed; the message holds the end of its log."""
 
 
+class ServerProcess(Protocol):
+    """A server with pipes: the part of `asyncio.subprocess.Process` that the client needs."""
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter | None: ...
+    @property
+    def stdout(self) -> asyncio.StreamReader | None: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    def kill(self) -> None: ...
+    async def wait(self) -> int: ...
+
+
+StartServer = Callable[[IO[bytes]], Awaitable[ServerProcess]]
+"""Starts a server whose stderr goes to the file."""
+
+
+async def spawn_server(log: IO[bytes]) -> ServerProcess:
+    """Starts `fairlead serve` with the Python that runs this."""
+    # -P: modules are not imported from the current folder. A group of its own: Ctrl-C goes to the client alone,
+    # which ends its server in good order.
+    new_group: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "fairlead",
+        "serve",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=log,
+        start_new_session=sys.platform != "win32",
+        creationflags=new_group,
+    )
+
+
 class AgentClient:
     """One server process and the conversation with it.
 
@@ -44,6 +82,7 @@ class AgentClient:
         workspace: the folder that the server works in.
         on_notification: called with method and params of each notification, in the order of the wire.
         approve: answers `agent/approve`.
+        start_server: starts the process.
     """
 
     def __init__(
@@ -51,14 +90,16 @@ class AgentClient:
         workspace: Path,
         on_notification: Callable[[str, Json], None],
         approve: Callable[[Json], Awaitable[Json]],
+        start_server: StartServer = spawn_server,
     ) -> None:
         self._workspace = workspace
         self._on_notification = on_notification
         self._approve = approve
+        self._start_server = start_server
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: ServerProcess | None = None
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop()
 
     @property
@@ -71,21 +112,7 @@ class AgentClient:
         `storage` is the folder in which sessions are kept; a kept one comes back only if a request names it, so that
         another client may have it meanwhile.
         """
-        # -P: the folder that the person stands in is no place to import modules from. A group of its own: Ctrl-C
-        # goes to the client alone, which ends its server in good order.
-        new_group: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "fairlead",
-            "serve",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=self._log,
-            start_new_session=sys.platform != "win32",
-            creationflags=new_group,
-        )
+        self._process = await self._start_server(self._log)
         self._keep(asyncio.ensure_future(self._read()))
         uri = self._workspace.as_uri()
         kept = {"storageDir": str(storage), "restore": False} if storage is not None else {}

@@ -1,6 +1,7 @@
 """The server: what it holds and how its parts are wired."""
 
 import asyncio
+import functools
 import gc
 import logging
 import os
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cattrs import Converter
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
@@ -64,7 +66,7 @@ class AgentServer(LanguageServer):
             __version__,
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
             protocol_cls=AgentProtocol,
-            converter_factory=default_converter,
+            converter_factory=_converter,
         )
         self.documents = Documents()
         self.editor = LspEditor(self.protocol, self.documents)
@@ -157,6 +159,11 @@ class AgentServer(LanguageServer):
                 self.lenses.refresh()
 
         return on_event
+
+
+@functools.cache  # it compiles a function for each type that it meets, which a second server need not do again
+def _converter() -> Converter:
+    return default_converter()
 
 
 def _import_all() -> None:

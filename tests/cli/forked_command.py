@@ -1,0 +1,62 @@
+"""`fairlead run` in a forked process, with a server that is forked from it in turn: both are real, neither imports."""
+
+import os
+import socket
+import sys
+from typing import IO, NoReturn
+
+from fairlead.__main__ import main
+from fairlead.cli.main import run_command_line
+from support.forked import CAN_FORK, ForkedProcess, Streams
+
+CAN_FORK_COMMANDS = CAN_FORK and hasattr(os, "pidfd_open")
+
+
+def command(arguments: list[str], streams: Streams, env: dict[str, str], folder: str, terminal: bool) -> NoReturn:
+    """What the forked process does. The streams are a terminal's, which becomes the controlling one, or plain files."""
+    streams.take(env)
+    if terminal:
+        os.login_tty(0)
+    os.chdir(folder)
+    server = WaitingServer()
+    sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace")
+    sys.exit(run_command_line(arguments, server.start))
+
+
+class WaitingServer:
+    """A server process that is forked before the command has a loop or a thread, and waits for its streams."""
+
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._ours.close()
+            _serve(theirs)
+        theirs.close()
+
+    async def start(self, log: IO[bytes]) -> ForkedProcess:
+        """As `fairlead.lsp.client.spawn_server`."""
+        (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
+        socket.send_fds(self._ours, [b"."], [theirs_in, theirs_out, log.fileno()])
+        os.close(theirs_in)
+        os.close(theirs_out)
+        forked = ForkedProcess(self._pid, os.pidfd_open(self._pid), self._reap)
+        await forked.connect(ours_in, ours_out)
+        return forked
+
+    def _reap(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+
+def _serve(asked: socket.socket) -> NoReturn:
+    code = 1
+    try:
+        os.setsid()
+        _, streams, _, _ = socket.recv_fds(asked, 1, 3)
+        if streams:  # else the command ended without a server
+            asked.close()
+            Streams(streams).take(dict(os.environ))
+            code = main(["serve"])
+    finally:
+        os._exit(code)

@@ -1,0 +1,103 @@
+"""Processes forked from one that has the product's modules in memory: the imports are three quarters of a start.
+
+A forked process runs the same `main` with its own streams, environment and memory. Here: the fork, and what a test may
+do with the process. server_process.py and cli/forked_command.py hold what runs in it.
+"""
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing import forkserver, reduction
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+LIMIT = 1 << 26
+CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
+_context = multiprocessing.get_context("forkserver" if CAN_FORK else None)
+
+
+class Streams:
+    """Descriptors for a forked process to have as its first ones: sent to it as duplicates, and put in their places."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._numbers = list(numbers)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, tuple(reduction.DupFd(number) for number in self._numbers)
+
+    def take(self, env: Mapping[str, str]) -> None:
+        """In the forked process: they are stdin, stdout and stderr now, and this is the environment."""
+        for number, theirs in enumerate(self._numbers):
+            os.dup2(theirs, number)
+        for theirs in {*self._numbers} - {0, 1, 2}:
+            os.close(theirs)
+        os.environ.clear()
+        os.environ.update(env)
+
+
+def _received(*duplicates: Any) -> Streams:
+    return Streams([duplicate.detach() for duplicate in duplicates])
+
+
+def fork(work: Callable[..., NoReturn], *arguments: Any) -> BaseProcess:
+    """Calls `work`, a function of a module, in a process that is forked from multiprocessing's fork server."""
+    _ensure_running()
+    process = _context.Process(target=work, args=arguments, daemon=True)  # type: ignore[attr-defined]
+    process.start()
+    return process
+
+
+def _ensure_running() -> None:
+    """Starts the fork server if there is none, with the path on which it finds what it shall preload."""
+    multiprocessing.set_forkserver_preload(["support.preload"])
+    kept = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ["PYTHONPATH"]
+        if kept is not None:
+            os.environ["PYTHONPATH"] = kept
+
+
+class ForkedProcess:
+    """A forked process with pipes, as a part of `asyncio.subprocess.Process`.
+
+    `sentinel` becomes readable at its end, and `reap` returns the exit code then.
+    """
+
+    def __init__(self, pid: int, sentinel: int, reap: Callable[[], int]) -> None:
+        self.pid, self._sentinel, self._reap = pid, sentinel, reap
+        self.stdin: asyncio.StreamWriter | None = None
+        self.stdout: asyncio.StreamReader | None = None
+        self.returncode: int | None = None
+        self._ended = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(sentinel, self._end)
+
+    async def connect(self, stdin: int, stdout: int) -> None:
+        """Takes our ends of the pipes."""
+        reader = asyncio.StreamReader(limit=LIMIT, loop=self._loop)
+        await self._loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(stdout, "rb"))
+        transport, protocol = await self._loop.connect_write_pipe(
+            lambda: cast("Any", asyncio.streams).FlowControlMixin(), os.fdopen(stdin, "wb")
+        )
+        self.stdout, self.stdin = reader, asyncio.StreamWriter(transport, protocol, None, self._loop)
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it ended in this moment
+            os.kill(self.pid, signal.SIGKILL)
+
+    async def wait(self) -> int:
+        await self._ended.wait()
+        assert self.returncode is not None
+        return self.returncode
+
+    def _end(self) -> None:
+        self._loop.remove_reader(self._sentinel)
+        self.returncode = self._reap()
+        self._ended.set()
