@@ -210,7 +210,7 @@ async def test_fault_47_a_client_that_announces_nothing(workspace: Path, replay:
         uri = client.open(workspace / "a")
         review = await client.request("agent/edits/accept", target)
         assert review["outcomes"][0]["outcome"] == "failed"
-        assert "cannot apply edits" in review["outcomes"][0]["message"]
+        assert "cannot edit open files" in review["outcomes"][0]["message"]
         assert len(review["edits"]["files"]) == 1
         client.close(uri)
         review = await client.request("agent/edits/accept", target)

@@ -17,8 +17,9 @@ from fairlead.session.settings import Settings
 from fairlead.session.target import Target
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
+from fairlead.workspace import editor as port
 from fairlead.workspace.disk import content_of
-from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalRequest, Buffers, Decision, EditAbilities, FileEdit
 from fairlead.workspace.paths import Root
 from tools.stand_ins import Documents, direct_commands
 
@@ -29,8 +30,8 @@ class Editor:
     """Writes each edit to the disk, as an editor does to closed files."""
 
     @property
-    def checks_edits(self) -> bool:
-        return True
+    def edit_abilities(self) -> EditAbilities:
+        return EditAbilities(edits=True, checks=True, operations=frozenset(("create", "rename", "delete")))
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         for edit in sorted(edits, key=lambda edit: edit.new is not None):
@@ -63,9 +64,10 @@ def no_model() -> ModelChoice:
 class Room:
     """What agent and person can do. `tree` is what stands in the folder, by relative path."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, buffers: Buffers | None = None, editor: port.Editor | None = None) -> None:
         self.folder = folder
-        host = Host(buffers=Documents(), editor=Editor(), choose_model=no_model, settings=Settings(), root=Root(folder))
+        buffers, editor = buffers or Documents(), editor or Editor()
+        host = Host(buffers=buffers, editor=editor, choose_model=no_model, settings=Settings(), root=Root(folder))
         self.session = Session("0123456789ab", "", Root(folder), host, lambda _: None, Journals().unkept())
         approvals = Approvals(host.editor, self.session.id)
         self._tools = tool_table(self.session.files, self.session.plan, approvals, direct_commands(folder))

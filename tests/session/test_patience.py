@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from fairlead.session.patience import Patience
-from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, EditAbilities, FileEdit
 
 
 class Slow:
@@ -15,8 +15,8 @@ class Slow:
         self.answers: list[asyncio.Future[None]] = []
 
     @property
-    def checks_edits(self) -> bool:
-        return True
+    def edit_abilities(self) -> EditAbilities:
+        return EditAbilities()
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(True)

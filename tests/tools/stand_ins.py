@@ -1,7 +1,7 @@
 """An editor and a person in memory: the ports of `workspace/editor.py`, small but real."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,15 @@ from fairlead.shell.layer import Changes, Layer, View, Where
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands
 from fairlead.tools.table import tool_table
-from fairlead.workspace.editor import Applied, ApprovalOption, ApprovalRequest, Buffer, Decision, FileEdit
+from fairlead.workspace.editor import (
+    Applied,
+    ApprovalOption,
+    ApprovalRequest,
+    Buffer,
+    Decision,
+    EditAbilities,
+    FileEdit,
+)
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
 
@@ -42,6 +50,10 @@ class Documents:
     def open_paths(self) -> Sequence[Path]:
         return list(self._open)
 
+    def leave(self, path: Path) -> None:
+        if path in self._open:
+            self._open[path] = replace(self._open[path], left=True)
+
 
 class Person:
     """Answers each question with the next of the answers that they were given, the last one again and again."""
@@ -58,8 +70,8 @@ class Person:
         return options[0] if options else None
 
     @property
-    def checks_edits(self) -> bool:
-        return True
+    def edit_abilities(self) -> EditAbilities:
+        return EditAbilities()
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(False, "nobody edits here")

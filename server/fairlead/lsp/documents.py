@@ -18,6 +18,7 @@ class Document:
         self.uri = uri
         self.path = path
         self.version = version
+        self.left = False
         self._text: str | None = text
         self._lines = split_lines(text)
 
@@ -73,7 +74,7 @@ class Documents:
         if path.name not in self._names:  # quick, for it is asked of each file that the agent knows, each round
             return None
         document = self._documents.get(os.path.realpath(path))
-        return Buffer(document.text, document.version) if document is not None else None
+        return Buffer(document.text, document.version, document.left) if document is not None else None
 
     def open_paths(self) -> Sequence[Path]:
         return [document.path for document in self._documents.values()]
@@ -100,7 +101,7 @@ class Documents:
         self._stamp += 1
         for change in changes:
             document.change(change, self.encoding)
-        document.version = version
+        document.version, document.left = version, False
         return document.path
 
     def closed(self, uri: str) -> Path | None:
@@ -117,5 +118,17 @@ class Documents:
         self._names = {name for names in named for name in names}
 
     def saved(self, uri: str) -> Path | None:
+        path = file_path(uri)
         self._stamp += 1
-        return file_path(uri)
+        if path is not None:
+            self._mark(path, left=False)
+        return path
+
+    def leave(self, path: Path) -> None:
+        self._stamp += 1
+        self._mark(path, left=True)
+
+    def _mark(self, path: Path, *, left: bool) -> None:
+        document = self._documents.get(os.path.realpath(path))
+        if document is not None:
+            document.left = left

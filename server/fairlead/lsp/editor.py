@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from lsprotocol import types
 
@@ -13,7 +13,15 @@ from fairlead.lsp.documents import Documents
 from fairlead.lsp.errors import RequestError
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.shell.output import visible
-from fairlead.workspace.editor import Applied, ApprovalOption, ApprovalRequest, Decision, FileEdit
+from fairlead.workspace.editor import (
+    Applied,
+    ApprovalOption,
+    ApprovalRequest,
+    Decision,
+    EditAbilities,
+    FileEdit,
+    FileOperation,
+)
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +50,10 @@ class ClientAbilities:
         experimental = capabilities.experimental if capabilities else None
         agent: Any = experimental.get("agent") if isinstance(experimental, dict) else None
         content = workspace.text_document_content if workspace else None
-        operations = edit.resource_operations if edit and edit.resource_operations else []
         self.apply_edit = bool(workspace and workspace.apply_edit)
-        self.document_changes = bool(edit and edit.document_changes)
-        self.file_operations = list(operations)
+        self.file_operations = list(edit.resource_operations or [] if edit else [])
+        # Neovim announces the operations only, which are entries of documentChanges (LSP 3.18, WorkspaceEdit)
+        self.document_changes = bool(edit and edit.document_changes) or bool(self.file_operations)
         self.lens_refresh = bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
         self.progress = bool(window and window.work_done_progress)
         self.text_content = bool(content and content.dynamic_registration)
@@ -67,8 +75,11 @@ class LspEditor:
         self.abilities = ClientAbilities()
 
     @property
-    def checks_edits(self) -> bool:
-        return self.abilities.checks_edits
+    def edit_abilities(self) -> EditAbilities:
+        able = self.abilities
+        kinds: tuple[FileOperation, ...] = get_args(FileOperation)
+        operations = frozenset(kind for kind in kinds if types.ResourceOperationKind(kind) in able.file_operations)
+        return EditAbilities(able.apply_edit, able.checks_edits, operations)
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         """One workspace edit (LSP 3.18, `workspace/applyEdit`); versioned where a document is open.
@@ -76,11 +87,6 @@ class LspEditor:
         A client that checks edits gets the digest of each file beside it.
         """
         able = self.abilities
-        missing = self._missing(edits)
-        if not able.apply_edit:
-            return Applied(False, "This editor cannot apply edits (it does not announce workspace/applyEdit).")
-        if missing:
-            return Applied(False, f"This editor cannot {missing} files through a workspace edit.")
         change = self._document_changes(edits) if able.document_changes else self._plain_changes(edits)
         params: dict[str, Any] = {"label": label, "edit": change}
         if able.checks_edits:
@@ -124,16 +130,6 @@ class LspEditor:
             log.info("question not answered: %s", error)
             return None
         return found if isinstance(found, str) and found.strip() else None
-
-    def _missing(self, edits: Sequence[FileEdit]) -> str:
-        """What the editor would have to do and does not announce, in a word."""
-        needed = {
-            types.ResourceOperationKind.Create: any(edit.old is None for edit in edits),
-            types.ResourceOperationKind.Delete: any(edit.new is None for edit in edits),
-            types.ResourceOperationKind.Rename: any(edit.new_path is not None for edit in edits),
-        }
-        able = self.abilities.file_operations if self.abilities.document_changes else []
-        return next((kind.value for kind, is_needed in needed.items() if is_needed and kind not in able), "")
 
     def _document_changes(self, edits: Sequence[FileEdit]) -> dict[str, Any]:
         """Deletes first: what is new may take their place."""

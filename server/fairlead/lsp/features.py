@@ -246,13 +246,15 @@ REQUESTS: dict[str, Handler] = {
 
 
 def _shown(handler: Handler) -> Handler:
-    """A decision by command: a client that knows no custom requests does not look at outcomes, so they are told."""
+    """A decision by command: a client that knows no custom requests does not look at outcomes, so they are shown."""
 
     async def decide(server: AgentServer, params: Params) -> Any:
         result = await handler(server, params)
         bad = {o["message"] for o in result["outcomes"] if o["outcome"] in ("failed", "conflict")}
-        if bad:
-            server.show(types.MessageType.Warning, f"Fairlead: {' '.join(sorted(bad))}")
+        good = {o["message"] for o in result["outcomes"] if o["message"]} - bad
+        for kind, messages in ((types.MessageType.Warning, bad), (types.MessageType.Info, good)):
+            if messages:
+                server.show(kind, f"Fairlead: {' '.join(sorted(messages))}")
         return result
 
     return decide

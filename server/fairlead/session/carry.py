@@ -1,8 +1,7 @@
-"""Making accepted edits in the user's files: through the editor, or by Fairlead itself.
+"""Making accepted edits in the user's files: through the editor, or by Fairlead itself, as `routing.py` says.
 
-Nobody changes text that nobody has seen: an editor gets the version or the digest of what an edit is made for, a closed
-file of an editor that does not check digests is written by Fairlead over exactly the bytes that it expects, and an
-editor's yes counts once the files agree.
+Nobody changes text that nobody has seen: an editor gets the version or the digest of what an edit is made for, Fairlead
+writes over exactly the bytes that it expects, and an editor's yes counts once the files agree.
 """
 
 import asyncio
@@ -15,9 +14,11 @@ from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits.merge import MergeConflict, merged
+from fairlead.session.routing import Place, Route, route
 from fairlead.session.session import Session
 from fairlead.workspace.disk import BOM, DiskText
 from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.person import is_blank
 from fairlead.workspace.write import FileChange, write_files
 
 OWN_WRITE = "Written by Fairlead itself: an editor would not keep {what} as it is."
@@ -48,34 +49,44 @@ async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> 
 
     Where the editor refuses or fails, what it does not do is not done otherwise either.
     """
-    own = [edit for edit in edits if _is_own(session, edit)]
-    shared = [edit for edit in edits if edit not in own]
-    results = dict(zip(map(id, shared), await _by_editor(session, label, shared), strict=True))
-    failed = next((result for result in results.values() if not result.done), None)
+    routes = [(edit, _route(session, edit)) for edit in edits]
+    results = {id(edit): Carried(False, way.message, again=False) for edit, way in routes if way.writer is None}
+    shared = [edit for edit, way in routes if way.writer == "editor"]
+    made = await _by_editor(session, label, shared)
+    results |= dict(zip(map(id, shared), made, strict=True))
+    failed = next((result for result in made if not result.done), None)
+    own = [edit for edit, way in routes if way.writer == "fairlead"]
     for edit in sorted(own, key=lambda edit: edit.new is not None):  # what is new may take a deleted file's place
         results[id(edit)] = failed or _write(session, edit)
     return [results[id(edit)] for edit in edits]
 
 
-def _is_own(session: Session, edit: FileEdit) -> bool:
-    if edit.data is not None or _only_permissions(edit):
-        return True
+def _route(session: Session, edit: FileEdit) -> Route:
     person = session.files.person
-    if not session.editor.checks_edits and person.buffer(edit.path) is None:
-        return True  # it would not see that another program has written the file meanwhile
-    if edit.new is None or edit.old == edit.new:
-        return False
+    changed = edit.new is not None and edit.old != edit.new
     try:
-        return person.needs_own_write(edit.path, edit.new)
+        odd = changed and person.needs_own_write(edit.path, edit.new or "")
     except ToolError:
+        odd = False
+    place = Place(person.document_state(edit.path), _is_occupied(session, edit), odd)
+    return route(edit, session.editor.edit_abilities, place)
+
+
+def _is_occupied(session: Session, edit: FileEdit) -> bool:
+    """Whether a document that is not the file's is open where a file is to be, and would hide what it says."""
+    person = session.files.person
+    comes = edit.old is None or edit.new_path is not None
+    if edit.new is None or not comes or person.document_state(edit.target) != "stray":
         return False
+    shown = person.document(edit.target)
+    return shown is not None and shown.text != edit.new and not (is_blank(shown.text) and is_blank(edit.new))
 
 
 async def _by_editor(session: Session, label: str, edits: Sequence[FileEdit]) -> list[Carried]:
     if not edits:
         return []
     try:
-        asked = [_marked(session, _with_digest(session, edit)) for edit in edits]
+        asked = [_in_document(session, _marked(session, _with_digest(session, edit))) for edit in edits]
     except ToolError as error:
         return [Carried(False, str(error)) for _ in edits]
     with session.files.person.awaiting({edit.target: edit.new for edit in edits}):
@@ -162,14 +173,23 @@ class _Look:
         return (NOTHING if self._said == self._edit.old else OTHERWISE).format(name=name)
 
 
-def _only_permissions(edit: FileEdit) -> bool:
-    return edit.mode is not None and edit.old == edit.new and edit.data is None and edit.new_path is None
-
-
 def _marked(session: Session, edit: FileEdit) -> FileEdit:
     """A new file's byte order mark is for the editor a part of its text."""
     if edit.old is None and edit.new is not None and edit.path in session.files.person.marked:
         return replace(edit, new=f"\ufeff{edit.new}")
+    return edit
+
+
+def _in_document(session: Session, edit: FileEdit) -> FileEdit:
+    """The edit of what an open document shows, where its file says something else or is not there."""
+    person = session.files.person
+    shown = person.document(edit.path)
+    if shown is None:
+        return edit
+    if edit.new is None and person.document_state(edit.path) == "new":
+        return replace(edit, new="")
+    if edit.old is None or (is_blank(edit.old) and is_blank(shown.text)):
+        return replace(edit, old=shown.text, version=shown.version)
     return edit
 
 
@@ -200,9 +220,12 @@ def _permitted(edit: FileEdit) -> Carried:
 
 
 def _write(session: Session, edit: FileEdit) -> Carried:
-    """Writes a closed file, if it says what it should."""
-    if _only_permissions(edit):
+    """Writes a file of which nothing is unsaved, if it says what it should."""
+    if edit.is_permissions_only:
         return _permitted(edit)
+    way = _route(session, edit)
+    if way.writer != "fairlead":  # the user has opened or changed it meanwhile
+        return Carried(False, CHANGED.format(name=edit.path.name))
     try:
         if edit.data is not None:
             _clear(edit.path)
@@ -222,13 +245,15 @@ def _write(session: Session, edit: FileEdit) -> Carried:
     except OSError as error:
         return Carried(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is as it was.")
     session.files.person.moved(edit.path, edit.target)
+    if edit.target != edit.path or edit.new is None:
+        session.files.person.leave(edit.path)
     if edit.data is not None:
         return Carried(True, BYTES)
     if edit.new is None or after is None:
-        return Carried(True)
+        return Carried(True, way.message)
     session.files.person.wrote(edit.target, after, replace(disk, text=edit.new))
     what = disk.oddity or DiskText(edit.new).oddity
-    return Carried(True, OWN_WRITE.format(what=what) if what else "")
+    return Carried(True, way.message or (OWN_WRITE.format(what=what) if what else ""))
 
 
 def _clear(path: Path) -> None:

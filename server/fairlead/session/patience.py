@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, Editor, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, EditAbilities, Editor, FileEdit
 
 
 class Patience:
@@ -22,8 +22,8 @@ class Patience:
         return self._waited + (self._clock() - self._since if self._open else 0.0)
 
     @property
-    def checks_edits(self) -> bool:
-        return self._editor.checks_edits
+    def edit_abilities(self) -> EditAbilities:
+        return self._editor.edit_abilities
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return await self._editor.apply(label, edits)

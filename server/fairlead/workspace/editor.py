@@ -8,10 +8,14 @@ from typing import Literal, Protocol, get_args
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """An open document: the truth about its file, saved or not."""
+    """An open document: the truth about its file, saved or not.
+
+    `left`: Fairlead removed its file, and the user has not touched the document since.
+    """
 
     text: str
     version: int
+    left: bool = False
 
 
 class Buffers(Protocol):
@@ -27,6 +31,26 @@ class Buffers(Protocol):
         ...
 
     def open_paths(self) -> Sequence[Path]: ...
+
+    def leave(self, path: Path) -> None:
+        """Fairlead removed the file of an open document, which an editor goes on showing."""
+        ...
+
+
+FileOperation = Literal["create", "rename", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class EditAbilities:
+    """What an editor can be asked for.
+
+    `edits`: to change text. `operations`: to create, rename and delete files. `checks`: to change a closed file only
+    where the file's bytes have the edit's digest.
+    """
+
+    edits: bool = False
+    checks: bool = False
+    operations: frozenset[FileOperation] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +75,19 @@ class FileEdit:
     def target(self) -> Path:
         """Where the new text is."""
         return self.new_path or self.path
+
+    @property
+    def operation(self) -> FileOperation | None:
+        """What it needs besides changes of text."""
+        if self.old is None:
+            return "create"
+        if self.new is None:
+            return "delete"
+        return "rename" if self.new_path is not None else None
+
+    @property
+    def is_permissions_only(self) -> bool:
+        return self.mode is not None and self.old == self.new and self.data is None and self.new_path is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +154,10 @@ class Editor(Protocol):
     """What the inside asks of the editor and the person at it."""
 
     @property
-    def checks_edits(self) -> bool:
-        """Whether it changes a closed file only where the file's bytes have the edit's digest."""
-        ...
+    def edit_abilities(self) -> EditAbilities: ...
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
-        """Makes the changes, all or none. Never raises for a refusal."""
+        """Makes the changes, all or none; only what the abilities name is asked for. Never raises for a refusal."""
         ...
 
     async def approve(self, request: ApprovalRequest) -> Decision:

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.disk import BinaryFile, DiskText, Encoding, content_of, odd_line_ends, read_bytes
 from fairlead.workspace.editor import Buffer, Buffers
 
 Signature = tuple[int, int, int, int]
+DocumentState = Literal["closed", "saved", "unsaved", "new", "stray"]
 
 
 class PersonsFiles:
@@ -37,7 +39,7 @@ class PersonsFiles:
         Raises:
             ToolError: there is something, but no text that can be worked on.
         """
-        said = self._buffers.open_buffer(path) or self.on_disk(path)
+        said = self.buffer(path) or self.on_disk(path)
         if isinstance(said, DiskText) and said.encoding == "binary" and not binary:
             raise BinaryFile(f"{path.name} is a binary file.")
         return said.text if said is not None else None
@@ -97,7 +99,49 @@ class PersonsFiles:
             self._encodings[target] = self._encodings[path]
 
     def buffer(self, path: Path) -> Buffer | None:
+        """The open document, where it says what the file says.
+
+        It does not where there is no file and nothing is typed, nor where Fairlead removed the file. Neovim shows an
+        empty file, and one that is not there, as a line end.
+        """
+        found = self._buffers.open_buffer(path)
+        if found is None or not (found.left or is_blank(found.text)):
+            return found
+        try:
+            disk = self.on_disk(path)
+        except ToolError:
+            return found
+        if disk is None:
+            return None
+        if is_blank(found.text) and is_blank(disk.text):
+            return replace(found, text=disk.text)
+        return None if found.left and found.text != disk.text else found
+
+    def document(self, path: Path) -> Buffer | None:
+        """The open document as the editor shows it, whatever the file says."""
         return self._buffers.open_buffer(path)
+
+    def document_state(self, path: Path) -> DocumentState:
+        """Whether a file's document is open and saved.
+
+        `new`: it is not saved, and there is no file. `stray`: there is an open document, and it is not the file's.
+        """
+        if self.document(path) is None:
+            return "closed"
+        buffer = self.buffer(path)
+        if buffer is None:
+            return "stray"
+        try:
+            disk = self.on_disk(path)
+        except ToolError:
+            return "unsaved"
+        if disk is None:
+            return "new"
+        return "saved" if disk.text == buffer.text else "unsaved"
+
+    def leave(self, path: Path) -> None:
+        """Fairlead removed a file, which may be open."""
+        self._buffers.leave(path)
 
     def open_paths(self) -> Sequence[Path]:
         return self._buffers.open_paths()
@@ -145,6 +189,11 @@ class PersonsFiles:
             buffer = self.buffer(awaited) if awaited not in self._arrived else None
             if buffer is not None and buffer.text == text:
                 self._arrived.add(awaited)
+
+
+def is_blank(text: str) -> bool:
+    """Whether an editor shows nothing."""
+    return text in ("", "\n", "\r\n")
 
 
 def _lost(buffer: str, disk: DiskText) -> str:

@@ -1,0 +1,281 @@
+"""Every kind of change with every set of announced capabilities: who makes it, and what is in the file then."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from lsprotocol import types
+
+from fairlead.edits.proposal import PLAIN, Raw
+from fairlead.lsp.documents import Documents
+from fairlead.lsp.editor import ClientAbilities, LspEditor
+from fairlead.lsp.rpc import AgentProtocol
+from fairlead.session import review, undo
+from fairlead.session.host import RequestRefused
+from fairlead.session.target import Target
+from fairlead.workspace.disk import content_of
+from session.room import Room
+from support.client import Json, edited, uri_path
+
+TEXT = "one\ntwo\nthree\n"
+NEW_TEXT = "one\n2\nthree\n"
+BINARY = b"\0\1\2"
+BLANK = ("", "\n")  # how Emacs and Neovim show a file that is not there
+OPERATIONS = ("create", "rename", "delete")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the agent proposes for `f`; `old` and `new` are its bytes, None where there is no file."""
+
+    name: str
+    old: bytes | None
+    new: bytes | None
+    new_name: str = "f"
+    mode: int | None = None
+
+    @property
+    def operation(self) -> str:
+        if self.old is None:
+            return "create"
+        return "delete" if self.new is None else "rename" if self.new_name != "f" else ""
+
+
+CHANGES = [
+    Change("create", None, b"a\nb\n"),
+    Change("create without a final newline", None, b"a\nb"),
+    Change("create an empty file", None, b""),
+    Change("create a binary file", None, BINARY),
+    Change("modify", TEXT.encode(), NEW_TEXT.encode()),
+    Change("modify CRLF", b"one\r\ntwo\r\n", b"one\r\n2\r\n"),
+    Change("modify an empty file", b"", b"a\n"),
+    Change("rename", TEXT.encode(), TEXT.encode(), "g"),
+    Change("rename with edits", TEXT.encode(), NEW_TEXT.encode(), "sub/g"),
+    Change("delete", TEXT.encode(), None),
+    Change("mode", TEXT.encode(), TEXT.encode(), mode=0o755),
+    Change("delete a binary file", BINARY, None),
+    Change("modify Windows-1252", b"caf\xe9\ntwo\n", b"caf\xe9\n2\n"),
+]
+
+
+class Editor:
+    """The client at the other end: applies what it announced, and fails the test for what it did not."""
+
+    def __init__(self, edits: bool, checks: bool, changes: bool, operations: tuple[str, ...], saves: bool) -> None:
+        self.documents = Documents()
+        self.buffers: dict[str, tuple[str, int]] = {}
+        self._edits, self._checks, self._operations, self._saves = edits, checks, operations, saves
+        self._changes = changes or bool(operations)
+        kinds = [types.ResourceOperationKind(name) for name in operations]
+        workspace_edit = types.WorkspaceEditClientCapabilities(document_changes=changes, resource_operations=kinds)
+        workspace = types.WorkspaceClientCapabilities(apply_edit=edits, workspace_edit=workspace_edit)
+        capabilities = types.ClientCapabilities(workspace=workspace, experimental={"agent": {"checksEdits": checks}})
+        self.port = LspEditor(cast("AgentProtocol", self), self.documents)
+        self.port.abilities = ClientAbilities(capabilities)
+
+    def open(self, path: Path, text: str) -> None:
+        self.buffers[path.as_uri()] = (text, 1)
+        self.documents.opened(path.as_uri(), text, 1)
+
+    def type(self, uri: str, text: str) -> None:
+        version = self.buffers[uri][1] + 1
+        self.buffers[uri] = (text, version)
+        self.documents.changed(uri, version, [{"text": text}])
+
+    def shown(self, path: Path) -> str | None:
+        return self.buffers[path.as_uri()][0] if path.as_uri() in self.buffers else None
+
+    async def request(self, method: str, params: Json) -> Json:
+        assert (method, self._edits) == ("workspace/applyEdit", True)
+        assert ("documentChanges" in params["edit"]) == self._changes
+        for uri, digest in params.get("digests", {}).items():
+            if uri not in self.buffers:
+                assert self._checks and sha256(uri_path(uri).read_bytes()).hexdigest() == digest
+        plain = params["edit"].get("changes", {})
+        texts: list[Json] = [{"textDocument": {"uri": uri, "version": None}, "edits": plain[uri]} for uri in plain]
+        for change in params["edit"].get("documentChanges", texts):
+            assert change.get("kind") is None or change["kind"] in self._operations
+            getattr(self, f"_{change.get('kind', 'text')}")(change)
+        return {"applied": True}
+
+    def _text(self, change: Json) -> None:
+        uri, version = change["textDocument"]["uri"], change["textDocument"]["version"]
+        path, edits = uri_path(uri), change["edits"]
+        if uri not in self.buffers:
+            assert self._checks, "a closed file, of an editor that does not look at its bytes"
+            path.write_bytes(edited(path.read_bytes().decode(), edits).encode())
+            return
+        text, known = self.buffers[uri]
+        assert version == (known if self._changes else None)
+        if edits:
+            self.type(uri, edited(text, edits))
+            if self._saves:
+                path.write_bytes(self.buffers[uri][0].encode())
+                self.documents.saved(uri)
+
+    def _create(self, change: Json) -> None:
+        assert self._checks and change["uri"] not in self.buffers
+        with uri_path(change["uri"]).open("xb"):
+            pass
+
+    def _delete(self, change: Json) -> None:
+        assert self._checks or change["uri"] in self.buffers
+        uri_path(change["uri"]).unlink()
+        self._close(change["uri"])
+
+    def _rename(self, change: Json) -> None:
+        old, new = uri_path(change["oldUri"]), uri_path(change["newUri"])
+        assert self._checks or change["oldUri"] in self.buffers
+        assert not new.exists() and change["newUri"] not in self.buffers
+        new.parent.mkdir(exist_ok=True)
+        old.rename(new)
+        text = self._close(change["oldUri"])
+        if text is not None:
+            self.open(new, text)
+
+    def _close(self, uri: str) -> str | None:
+        self.documents.closed(uri)
+        return self.buffers.pop(uri, (None, 0))[0]
+
+
+ABILITIES = [
+    (edits, checks, changes, operations)
+    for edits, checks in ((False, False), (True, False), (True, True))
+    for size in range(4)
+    for operations in itertools.combinations(OPERATIONS, size)
+    for changes in ((False,) if not edits else (True,) if size in (1, 2) else (False, True))
+    if edits or not operations
+]
+
+
+def _named(able: tuple[bool, bool, bool, tuple[str, ...]]) -> str:
+    names = zip(("applyEdit", "checksEdits", "documentChanges"), able[:3], strict=True)
+    return " ".join([*(name for name, has in names if has), *able[3]]) or "nothing"
+
+
+@pytest.mark.parametrize("able", ABILITIES, ids=map(_named, ABILITIES))
+async def test_fault_85_each_kind_of_change_with_each_set_of_capabilities(tmp_path: Path, able: Any) -> None:
+    """docs/faults.md 85: accept, undo and redo lead to the exact text, or the user reads what to do first.
+
+    The editor is asked for nothing that it did not announce, a closed file is never refused, and no text that is not
+    saved is lost.
+    """
+    number = itertools.count()
+    for change in CHANGES:
+        for shown, saves in _documents(change):
+            folder = tmp_path / str(next(number))
+            folder.mkdir()
+            await _Case(folder, change, Editor(*able, saves=saves), shown).run()
+
+
+def _documents(change: Change) -> Iterator[tuple[str | None, bool]]:
+    """What the editor shows of the file (None: it is closed), and whether it saves after an edit."""
+    yield None, True
+    if BINARY in (change.old, change.new) or b"\xe9" in (change.old or b""):
+        return
+    shown = BLANK if not change.old else (change.old.decode(), change.old.decode() + "typed\n")
+    yield from itertools.product(shown, (True, False))
+
+
+class _Case:
+    """One change, in one editor; `shown` is what the editor shows of the file before."""
+
+    def __init__(self, folder: Path, change: Change, editor: Editor, shown: str | None) -> None:
+        self._room = Room(folder, editor.documents, editor.port)
+        self._folder, self._change, self._editor, self._shown = folder, change, editor, shown
+        self._file, self._target = folder / "f", folder / change.new_name
+        self._typed = "typed\n" if shown and shown.endswith("typed\n") else ""
+        self._about = f"{change.name}, shown: {shown!r}"
+
+    async def run(self) -> None:
+        change, session = self._change, self._room.session
+        if change.old is not None:
+            self._file.write_bytes(change.old)
+        if self._shown is not None:
+            self._editor.open(self._file, self._shown)
+        await self._propose()
+        before = self._state()
+        [outcome] = await review.accept(session, Target(), None)
+        if outcome.outcome != "applied":
+            assert self._may_refuse(), (self._about, outcome)
+            assert "then try again" in outcome.message
+            assert self._state() == before, self._about
+            return
+        assert not self._must_refuse(), self._about
+        self._check_after(outcome.message)
+        if self._typed:
+            return
+        after = self._state()
+        for step, expected in ((undo.undo, before), (undo.redo, after), (undo.undo, before)):
+            try:
+                [outcome] = await step(session)
+            except RequestRefused as error:
+                raise AssertionError((self._about, step)) from error
+            assert outcome.outcome == "applied", (self._about, step, outcome)
+            assert self._texts() == expected["texts"], (self._about, step)
+
+    async def _propose(self) -> None:
+        change, files = self._change, self._room.session.files
+        if change.mode is not None or BINARY in (change.old, change.new):
+            said = [None if data is None else content_of(data, "f").text for data in (change.old, change.new)]
+            raw = Raw(change.new, change.mode) if change.new == BINARY else Raw(mode=change.mode)
+            await files.capture(self._file, said[0], said[1], raw if change.new is not None else PLAIN, None, None)
+            return
+        if change.new is None:
+            files.delete(self._file, None, None)
+            return
+        new = change.new.decode("utf-8" if change.new.isascii() else "cp1252")
+        if change.old != change.new:
+            files.propose(self._file, new + self._typed, None, None)
+        if change.new_name != "f":
+            files.rename(self._file, self._target, None, None)
+
+    @property
+    def _able(self) -> Any:
+        return self._editor.port.edit_abilities
+
+    def _must_refuse(self) -> bool:
+        """An open file that the editor cannot change, or whose unsaved text would go."""
+        if self._shown is None or self._change.mode is not None:
+            return False
+        if not self._change.operation:
+            return not self._able.edits
+        if self._change.operation == "create":
+            return not self._able.edits and self._change.new != b""
+        return bool(self._typed) and not (self._able.edits and self._change.operation in self._able.operations)
+
+    def _may_refuse(self) -> bool:
+        return self._must_refuse()
+
+    def _check_after(self, message: str) -> None:
+        """The text is exactly what was proposed, where the user sees it."""
+        change, able = self._change, self._able
+        expected = None if change.new is None else change.new + self._typed.encode()
+        assert self._texts() == {name: expected for name in (change.new_name,) if expected is not None}, self._about
+        if self._shown is None:
+            disk = self._target.read_bytes() if self._target.exists() else None
+            assert disk == change.new, self._about
+            if change.operation and change.operation not in able.operations and change.new != BINARY:
+                assert "by Fairlead itself: this editor cannot" in message, (self._about, message)
+        if change.mode is not None:
+            assert self._target.stat().st_mode & 0o777 == change.mode
+
+    def _texts(self) -> dict[str, bytes]:
+        """What the files say for the session: the open document, or the disk."""
+        person = self._room.session.files.person
+        found: dict[str, bytes] = {}
+        for path in {self._file, self._target}:
+            buffer = person.buffer(path)
+            if buffer is not None:
+                found[path.relative_to(self._folder).as_posix()] = buffer.text.encode()
+            elif path.exists():
+                found[path.relative_to(self._folder).as_posix()] = path.read_bytes()
+        return found
+
+    def _state(self) -> dict[str, Any]:
+        disk = {path.name: path.read_bytes() for path in self._folder.rglob("*") if path.is_file()}
+        return {"texts": self._texts(), "disk": disk, "buffers": dict(self._editor.buffers)}
