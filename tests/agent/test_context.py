@@ -8,12 +8,13 @@ from fairlead.agent.context import (
     cleared,
     cleared_first,
     gained,
-    size,
+    shortened,
     summarised,
     summary_request,
     to_keep,
 )
 from fairlead.agent.messages import History, Message, ToolCall, ToolResult, text_block
+from fairlead.agent.window import size
 from support.fake_api_ask import Ask, Handed
 from support.fake_api_rules import refusal, rules
 from support.fake_api_wire import HEADERS, talk
@@ -104,6 +105,25 @@ def test_fault_24_a_summary_leaves_a_valid_history_with_the_persons_words(histor
     assert set(prompts) <= set(texts)
     assert sum(text.startswith("<summary>") for text in texts) == 1
     assert any("[ ] #1: Go" in text and "- a.py: modify" in text for text in texts)
+
+
+@given(st.lists(st.text("ab\n", max_size=400), max_size=5), st.integers(0, 1500))
+def test_fault_80_long_results_lose_their_middle_and_short_ones_nothing(texts: list[str], total: int) -> None:
+    """docs/faults.md 80: together they are as long as they may be, and each omission is told."""
+    after = shortened(texts, total)
+    cut = [(old, new) for old, new in zip(texts, after, strict=True) if new != old]
+    assert sum(map(len, after)) <= total + 120 * len(cut)
+    assert bool(cut) == (sum(map(len, texts)) > total)
+    whole = [len(new) for old, new in zip(texts, after, strict=True) if new == old]
+    assert not cut or max(whole, default=0) <= min(len(old) for old, _ in cut)
+    assert all("of this result are left out here" in new for _, new in cut)
+
+
+def test_fault_80_the_lines_that_are_left_out_are_named() -> None:
+    """docs/faults.md 80: those are the ones that are not there."""
+    (text,) = shortened(["".join(f"line {number}\n" for number in range(1, 101))], 300)
+    head, _, tail = text.partition("[Lines 27 to 88 of this result are left out here")
+    assert (head.endswith("line 26\n"), "Ask for a part if you need it.]\nline 89\n" in tail) == (True, True), text
 
 
 def test_a_result_is_told_as_long_as_it_can_be_read() -> None:

@@ -133,9 +133,10 @@ def test_a_run_that_is_cut_off(workspace: Path) -> None:
     """An answer cut off by the output limit is not done: exit 1, what to do, and the text not told twice."""
     cut = [Turn((Text(text),), stop_reason="max_tokens") for text in ("half an answ", "er, and m")]
     with FakeApi(cut, require_key=False) as api:
-        model = ("--base-url", api.url, "--model", "m-1")
+        model = ("--base-url", api.url, "--model", "m-1", "--max-tokens", "900")
         ended = run_plain("run", "a task", "--workspace", workspace, *model, ANTHROPIC_API_KEY="k")
     assert ended.code == 1, ended.out
+    assert {request.body["max_tokens"] for request in api.requests} == {900}
     assert f"m-1 at {api.url}" in ended.out
     assert "✗ The last answer was cut off" in ended.out
     assert "maxTokens" in ended.out

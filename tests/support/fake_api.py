@@ -55,6 +55,7 @@ from .fake_api_turns import (
     steps,
     with_ids,
 )
+from .fake_api_window import FakeWindow, tokens_of
 
 __all__ = [
     "Answer",
@@ -63,6 +64,7 @@ __all__ = [
     "Call",
     "Cut",
     "FakeApi",
+    "FakeWindow",
     "HttpError",
     "MaxTokensCut",
     "MidStreamError",
@@ -104,6 +106,7 @@ class FakeApi:
       system messages in mid-conversation, as some local servers do.
     - `alternate`: refuses two messages of one role in a row, as some local servers do.
     - `caching`: reports usage as if prompts were cached (see `PromptCache`); else nothing is ever cached.
+    - `window`: refuses what is too long for it, and counts usage as it does. Refused requests take no turn.
 
     All methods may be called from any thread.
     """
@@ -117,7 +120,9 @@ class FakeApi:
         plain: bool = False,
         alternate: bool = False,
         caching: bool = False,
+        window: FakeWindow | None = None,
     ) -> None:
+        self.window = window
         self._turns = list(turns)
         self._key = key if require_key else None
         self._plain = plain
@@ -183,6 +188,8 @@ class FakeApi:
             if denied := self._denied(headers):
                 return HttpError(401, "authentication_error", denied)
             reason = fault or refusal(Ask(headers, body, self._handed), self._rules)
+            if reason is None and self.window is not None and (too_long := self.window.refusal(body)):
+                return too_long
             if reason or not self._turns:
                 return self._refuse(reason or "the script has no more turns")
             answer = self._turns.pop(0)
@@ -202,6 +209,8 @@ class FakeApi:
 
     def error(self, error: HttpError, request_id: str) -> tuple[Any, Mapping[str, str]]:
         """The body of an error and its headers, without the server's own."""
+        if error.body is not None:
+            return error.body, {}
         inner = {"type": error.error_type, "message": error.message}
         return {"type": "error", "error": inner, "request_id": request_id}, {"request-id": request_id}
 
@@ -231,6 +240,8 @@ class FakeApi:
             usage = self._cache.usage(body)
         if self._plain:
             usage = {"input_tokens": usage["input_tokens"]}
+        if self.window is not None:
+            usage = {"input_tokens": tokens_of(body)}
         envelope = Envelope(self.mint("msg"), body["model"], usage, _shows_thinking(body), edits)
         if body.get("stream"):
             answer = steps(scripted, envelope)

@@ -78,12 +78,16 @@ class Turn:
 
 @dataclass(frozen=True)
 class HttpError:
-    """An HTTP status instead of an answer, for example `HttpError(529, "overloaded_error", "Overloaded")`."""
+    """An HTTP status instead of an answer, for example `HttpError(529, "overloaded_error", "Overloaded")`.
+
+    `body` is sent as it is where it is given: other servers have other forms.
+    """
 
     status: int
     error_type: str
     message: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: Json | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How full the model's window is, and how room is made in it (docs/plan.md L15). Pure: values in, values out.
+"""How room is made in the model's window (docs/plan.md L15). Pure: values in, values out.
 
 Old results of tools give way to a note, many at once, so that the provider's cache of the conversation's beginning is
 lost once and not in each round. Where that is not enough, a summary stands for all but the last answer and its
@@ -8,22 +8,17 @@ results. Both keep the pairs of calls and results whole.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from fairlead.agent.messages import Block, Message, text_block
+from fairlead.agent.window import size
 
-NEAR = 0.7  # of the window: where the provider can clear results by itself, and counts better, it may from here
-FULL = 0.8  # time to make room
-ROOM = 0.5  # so full it may be afterwards
-ENOUGH = 0.65  # where clearing leaves more than this, only a summary helps
-WORTH = 0.1  # a summary that stands for less is not asked for
-CHARS_PER_TOKEN = 4  # a rough guess, for what no answer has told the size of
 LAST_ROUND = 2  # messages: an answer and what came of it
 SHORT = 400  # characters: a result of this length is not worth a note
 
 CLEARED = "[Cleared to make room: {what}, {lines}. Make the call again if you need it, for a part if it is long.]"
+CUT = "[{what} left out here, as the model's window is small. Ask for a part if you need it.]"
 SUMMARISE = (
     "<summarise>This conversation no longer fits. Write the summary that you go on from: what is not in it is lost. "
     "The user's words, the plan and the proposals are kept beside it. Say what was found out (files, names, lines that "
@@ -45,49 +40,32 @@ NO_SUMMARY = "(No summary could be made of it. Look around again before you go o
 _OURS = re.compile(r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode)>")
 
 
-@dataclass
-class Window:
-    """The model's window, in tokens.
-
-    `limit` is None while it is not known; `used` is what the last request and its answer took, 0 before the first.
-    """
-
-    limit: int | None = None
-    used: int = 0
-
-    def expected(self, messages: Sequence[Message]) -> int:
-        """About how many tokens a request with these messages takes; the last one is new since the last answer."""
-        if not self.used:
-            return size(messages) // CHARS_PER_TOKEN
-        return self.used + size(messages[-1:]) // CHARS_PER_TOKEN
-
-    def is_full(self, messages: Sequence[Message]) -> bool:
-        return self.limit is not None and self.expected(messages) >= FULL * self.limit
-
-    def overflowed(self, messages: Sequence[Message]) -> None:
-        """A request with these messages was refused for its length: the limit is below what was thought."""
-        known = max(self.used, self.expected(messages) // 2)
-        self.limit = min(known, self.limit or known)
-
-
 def is_ours(text: str) -> bool:
     """Whether a text of a user message is Fairlead's own, neither the person's words nor what they decided."""
     return _OURS.match(text) is not None
 
 
-def size(messages: Sequence[Message]) -> int:
-    """Characters, near enough."""
-    return sum(_length(block) for message in messages for block in message["content"])
+def shortened(texts: Sequence[str], total: int) -> list[str]:
+    """The texts with the middle of the longest ones left out, until they have about `total` characters together."""
+    share, longer = total, len(texts)
+    for length in sorted(map(len, texts)):  # short texts leave more to the long ones
+        if length * longer > share:
+            break
+        share, longer = share - length, longer - 1
+    most = share // longer if longer else total
+    return [text if len(text) <= most else _without_middle(text, most) for text in texts]
 
 
-def _length(block: Block) -> int:
-    match block:
-        case {"type": "tool_use", "input": given}:
-            return len(json.dumps(given, ensure_ascii=False))
-        case {"type": "tool_result", "content": str(text)} | {"type": "text", "text": str(text)}:
-            return len(text)
-        case _:
-            return sum(len(value) for value in block.values() if isinstance(value, str))
+def _without_middle(text: str, length: int) -> str:
+    """The beginning and the end of a text, whole lines where it has lines of a moderate length."""
+    head, tail = text[: length * 2 // 3], text[-(length // 3) :] if length >= 3 else ""
+    if "\n" in head and "\n" in tail:
+        head, tail = head[: head.rindex("\n") + 1], tail[tail.index("\n") + 1 :]
+        first, last = head.count("\n") + 1, text.count("\n", 0, len(text) - len(tail))
+        what = f"Lines {first} to {last} of this result are"
+    else:
+        what = f"{len(text) - len(head) - len(tail):,} characters of this result are"
+    return f"{head.rstrip()}\n{CUT.format(what=what)}\n{tail}"
 
 
 def cleared(

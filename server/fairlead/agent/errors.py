@@ -8,6 +8,7 @@
 Messages are written for people (ModelError) or for the model (ToolError): what happened, and what to do next.
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 ErrorKind = Literal[
@@ -27,21 +28,38 @@ class FairleadError(Exception):
     """The root of the errors that Fairlead raises on purpose."""
 
 
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """What a refusal for a request's length names, in tokens; None where it names nothing."""
+
+    window: int | None = None
+    """All that the model takes at once."""
+    request: int | None = None
+    """The refused request, without its answer."""
+
+
 class ModelError(FairleadError):
     """The model did not answer.
 
     `kind` is the wire's `Error.kind`; `retryable` says that the same request may work later; `retry_after` is
-    what the server asked to wait, in seconds.
+    what the server asked to wait, in seconds; `overflow` belongs to the kind `context_overflow`.
     """
 
     def __init__(
-        self, kind: ErrorKind, message: str, *, retryable: bool = False, retry_after: float | None = None
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        overflow: Overflow = Overflow(),
     ) -> None:
         super().__init__(message)
         self.kind: ErrorKind = kind
         self.message = message
         self.retryable = retryable
         self.retry_after = retry_after
+        self.overflow = overflow
 
 
 class ToolError(FairleadError):

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from fairlead.agent.budget import Budget
-from fairlead.agent.context import Window, summary_request
+from fairlead.agent.context import shortened, summary_request
 from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import (
@@ -35,11 +35,13 @@ from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, Thi
 from fairlead.agent.room import Room
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode, Tool
+from fairlead.agent.window import Window, fixed_size
 from fairlead.plan import TodoManager
 
 log = logging.getLogger(__name__)
 
 MAX_CUT_OFFS = 3
+MAX_REFUSALS = 4  # of one request for its length: each time it is shorter, or allows a shorter answer
 DONE = ("end_turn", "stop_sequence")
 CUT_OFF = (
     "Not run: the answer was cut off by the output limit (max_tokens) before it was complete. "
@@ -49,7 +51,6 @@ GO_ON = (
     "<cut_off>Your answer was cut off by the output limit (max_tokens). Go on exactly where it stopped, without "
     "repeating anything.</cut_off>"
 )
-TOO_LONG = "The conversation no longer fits the model, and nothing more can be left out of it. Start a new task."
 PAUSED_TURN = "<cut_off>Go on.</cut_off>"
 NO_CALL = "<cut_off>Your answer ended to have tools run, but there is no call in it. Send it again.</cut_off>"
 STILL_NO_CALL = (
@@ -113,6 +114,7 @@ class Agent:
 
     def __post_init__(self) -> None:
         self.specs = [tool.spec for tool in self.tools.values()]
+        self.window.fixed = fixed_size(self.system, self.specs)
 
     def is_lasting(self, tool: str) -> bool:
         """Whether the results of a tool are no mere look at the files, that it could take again."""
@@ -153,6 +155,7 @@ class _Run:
         self.cut_offs = 0
         self.partial_text = ""
         self.unfinished = ""
+        self.left: int | None = None  # what the window leaves for the answer that was asked for last
         self.began = agent.clock()
         self.room = Room(
             history=agent.history,
@@ -188,7 +191,7 @@ class _Run:
             reply = await self.answer()
             reply = replace(reply, calls=self.agent.history.add_reply(reply.content, reply.calls))
             if reply.stop_reason == "model_context_window_exceeded":
-                self.agent.window.overflowed(self.agent.history.messages)
+                self.agent.window.filled(self.agent.history.messages)
             if not reply.calls:
                 if reply.stop_reason == "tool_use" and reply.text:  # the calls are what counts: there is nothing to run
                     reply = replace(reply, stop_reason="end_turn")
@@ -215,20 +218,22 @@ class _Run:
         history, window = self.agent.history, self.agent.window
         if window.is_full(history.messages):
             await self.room.make()
-        try:
-            return await self.ask(history.messages)
-        except ModelError as error:
-            if error.kind != "context_overflow":
-                raise
-            window.overflowed(history.messages)
-            if not await self.room.make():
-                raise
+        for _ in range(MAX_REFUSALS):
+            left = window.left(history.messages)
+            try:
+                return await self.ask(history.messages)
+            except ModelError as error:
+                if error.kind != "context_overflow":
+                    raise
+                if not window.was_refused(history.messages, error.overflow, left) and not await self.room.make():
+                    raise self.room.too_long(error.message) from error
         return await self.ask(history.messages)
 
     async def ask(self, messages: Sequence[Message], shown: bool = True) -> Reply:
         """One request; deltas go out as they come, where they are `shown`."""
         agent = self.agent
-        request = Request(agent.system, agent.specs, messages, self.room.offer() if shown else None)
+        self.left = agent.window.left(messages)
+        request = Request(agent.system, agent.specs, messages, self.room.offer() if shown else None, self.left)
         async with aclosing(agent.model.stream(request)) as stream:
             async for event in stream:
                 match event:
@@ -242,10 +247,11 @@ class _Run:
                     case Reply():
                         self.partial_text = ""
                         self.usage += event.usage
-                        agent.window.used = event.usage.tokens
-                        agent.emit(UsageReported(self.usage, self.cost, agent.window.used, agent.window.limit))
                         if event.cleared:
                             self.room.took(event.cleared)
+                            messages = agent.history.messages
+                        agent.window.answered(messages, event.usage)
+                        agent.emit(UsageReported(self.usage, self.cost, agent.window.used, agent.window.limit))
                         return event
                     case _:
                         pass
@@ -270,8 +276,16 @@ class _Run:
         except BaseException:
             self.agent.history.add_results(results)
             raise
-        self.agent.history.add_results(results, [*self.news(), *self.reminders(reply.calls)])
+        self.agent.history.add_results(self.fitted(results), [*self.news(), *self.reminders(reply.calls)])
         return results
+
+    def fitted(self, results: Sequence[ToolResult]) -> list[ToolResult]:
+        """The results as the model reads them: the long ones without their middle where the window is small."""
+        total = self.agent.window.results()
+        texts = [result.text for result in results]
+        if total is not None:
+            texts = shortened(texts, total)
+        return [replace(result, text=text) for result, text in zip(results, texts, strict=True)]
 
     def refused(self, reply: Reply) -> list[ToolResult]:
         """Results for calls of an answer that is not whole: none is run (L13)."""
@@ -319,7 +333,10 @@ class _Run:
             case reason if reason in DONE and not reply.calls:
                 return self.ended("end_turn", text)
             case "max_tokens":
-                hint = "The answer was cut off by the output limit (setting maxTokens). Follow up to let it go on."
+                limit = "the output limit (setting maxTokens)"
+                if self.left is not None and self.left <= reply.usage.output_tokens:
+                    limit = f"the model's window, which left {self.left:,} tokens for it"
+                hint = f"The answer was cut off by {limit}. Follow up to let it go on."
                 return self.ended("max_tokens", f"{text}\n\n{hint}".strip())
             case "pause_turn":
                 hint = f"Paused: the API itself paused the model's turn again and again. {ASKS_TO_GO_ON}"
@@ -331,7 +348,7 @@ class _Run:
                 empty = ModelError("network", STILL_NO_CALL, retryable=True)
                 return self.ended("error", empty.message, empty)
             case "model_context_window_exceeded":
-                full = ModelError("context_overflow", TOO_LONG)
+                full = self.room.too_long("The answer fills the model's window.")
                 return self.ended("error", full.message, full)
             case reason:
                 odd = ModelError("internal", f"The model stopped in a way that Fairlead cannot go on from: {reason}.")

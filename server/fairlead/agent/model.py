@@ -32,12 +32,16 @@ class Clearing:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to the model. `system` and `tools` are the same objects through a session."""
+    """One question to the model. `system` and `tools` are the same objects through a session.
+
+    `answer` is the most tokens that the answer may have, None where only the model's own limit counts.
+    """
 
     system: str
     tools: Sequence[ToolSpec]
     messages: Sequence[Message]
     clearing: Clearing | None = None
+    answer: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

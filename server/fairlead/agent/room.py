@@ -3,24 +3,22 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from fairlead.agent.context import (
-    ENOUGH,
-    FULL,
-    NEAR,
-    ROOM,
-    WORTH,
-    Window,
-    cleared,
-    cleared_first,
-    gained,
-    size,
-    summarised,
-    to_keep,
-)
+from fairlead.agent.context import cleared, cleared_first, gained, shortened, summarised, to_keep
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Event, RoomMade
 from fairlead.agent.messages import History, Message
 from fairlead.agent.model import Clearing
+from fairlead.agent.window import ENOUGH, FULL, NEAR, ROOM, WORTH, Window, size
+
+LARGE = 65_536  # tokens: nobody needs advice on a larger window than this
+TOO_LONG = (
+    "{said} Nothing more can be left out of the conversation: the instructions and the tools take about {fixed:,} "
+    "tokens, all else {rest:,}{window}. Start a new task, or make this one shorter."
+)
+LARGER_WINDOW = (
+    " If the model is your own, give it a larger window, such as 16,384 tokens: `-c 16384` for llama.cpp, "
+    "OLLAMA_CONTEXT_LENGTH=16384 for Ollama, Context Length in LM Studio, `--max-model-len 16384` for vLLM."
+)
 
 
 @dataclass
@@ -45,13 +43,12 @@ class Room:
 
         It would clear as much as `make` does at FULL, only a little earlier.
         """
-        messages, limit = self.history.messages, self.window.limit
-        if limit is None or (expected := self.window.expected(messages)) < ENOUGH * limit:
+        messages, window = self.history.messages, self.window
+        if window.limit is None or window.expected(messages) < window.mark(ENOUGH):
             return None
-        per_char = expected / max(1, size(messages))
-        keep = to_keep(messages, round(size(messages) - ROOM * limit / per_char), self.lasting)
+        keep = to_keep(messages, self._excess(ROOM), self.lasting)
         lasting = tuple(name for name in self.tools if self.lasting(name))
-        return Clearing(round(NEAR * limit), round(WORTH * limit), keep, lasting)
+        return Clearing(window.mark(NEAR), window.mark(WORTH) - window.mark(0), keep, lasting)
 
     def took(self, count: int) -> None:
         """The provider has cleared the results of the oldest so many uses: the conversation is the one that it read."""
@@ -64,26 +61,44 @@ class Room:
         Raises:
             ModelError: the summary was not to be had, for another reason than that it does not fit either.
         """
-        before = size(self.history.messages)
-        expected = self.window.expected(self.history.messages)
-        limit = self.window.limit or expected
-        per_char = expected / max(1, before)
-
-        def excess(share: float) -> int:
-            """Characters beyond a share of the window."""
-            return round(size(self.history.messages) - share * limit / per_char)
-
-        self._put(cleared(self.history.messages, excess(ROOM), self.lasting))
+        window, before = self.window, size(self.history.messages)
+        self._put(cleared(self.history.messages, self._excess(ROOM), self.lasting))
         freed = before - size(self.history.messages)
         if freed:
-            self.emit(RoomMade(f"Old results were cleared to make room, about {freed * per_char:,.0f} tokens."))
-        if excess(ENOUGH) > 0 and gained(self.history.messages, self.lasting) >= WORTH * limit / per_char:
+            self.emit(RoomMade(f"Old results were cleared to make room, about {freed * window.per_char:,.0f} tokens."))
+        worth = (window.mark(WORTH) - window.mark(0)) / window.per_char
+        if self._excess(ENOUGH) > 0 and gained(self.history.messages, self.lasting) > worth:
             await self._summarise()
-        if excess(FULL) > 0:  # what came last is too long by itself
-            self._put(cleared(self.history.messages, excess(ROOM), self.lasting, last_round=0))
-        after = size(self.history.messages)
-        self.window.used = round(after * per_char)
-        return after < before
+        if self._excess(FULL) > 0:  # what came last is too long by itself
+            self._put(self._with_shorter_results())
+        if self._excess(FULL) > 0:
+            self._put(cleared(self.history.messages, self._excess(ROOM), self.lasting, last_round=0))
+        return size(self.history.messages) < before
+
+    def too_long(self, said: str) -> ModelError:
+        """The error where nothing more can give way, and what helps."""
+        window, messages = self.window, self.history.messages
+        text = TOO_LONG.format(
+            said=said,
+            fixed=round(window.fixed * window.per_char),
+            rest=round(size(messages) * window.per_char),
+            window=f" of the window's {window.limit:,}" if window.limit else "",
+        )
+        return ModelError("context_overflow", text + (LARGER_WINDOW if (window.limit or 0) < LARGE else ""))
+
+    def _excess(self, share: float) -> int:
+        """Characters of the conversation beyond a share of the window."""
+        return round((self.window.expected(self.history.messages) - self.window.mark(share)) / self.window.per_char)
+
+    def _with_shorter_results(self) -> list[Message]:
+        """The conversation with the results of its last round as they would have been told in this window."""
+        *before, last = self.history.messages
+        texts = [block["content"] for block in last["content"] if block["type"] == "tool_result"]
+        fitted = iter(shortened(texts, self.window.results() or 0))
+        blocks = [
+            {**block, "content": next(fitted)} if block["type"] == "tool_result" else block for block in last["content"]
+        ]
+        return [*before, {**last, "content": blocks}]
 
     async def _summarise(self) -> None:
         try:

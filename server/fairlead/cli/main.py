@@ -118,6 +118,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--provider", choices=get_args(Provider), help="who serves the model (default: anthropic)")
     run.add_argument("--base-url", metavar="URL", default="", help="where the Messages API is served")
     run.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=_count,
+        default=0,
+        help="the longest answer, in tokens (default: 32000, or what the model's window leaves)",
+    )
+    run.add_argument(
         "--accept",
         choices=["ask", "all", "none"],
         help="what becomes of the changes: ask for each file, apply all, or only show them "
@@ -134,6 +141,12 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--keep", metavar="DIR", help="work in this new or empty folder, and leave it there")
     commands.add_parser("serve")  # for the list of choices: __main__ starts it before it comes to this
     return parser
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens")
+    return int(text)
 
 
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
@@ -165,6 +178,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         model=given.model,
         provider=given.provider or "",
         base_url=given.base_url,
+        max_tokens=given.max_tokens,
         accept=given.accept,
         record=record.absolute() if record else None,
         allow_commands=given.allow_commands,

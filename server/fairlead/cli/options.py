@@ -25,6 +25,7 @@ class RunOptions:
     model: str = ""
     provider: str = ""
     base_url: str = ""
+    max_tokens: int = 0
     accept: Accept | None = None
     record: Path | None = None
     allow_commands: bool = False
@@ -32,8 +33,13 @@ class RunOptions:
     @property
     def settings(self) -> dict[str, Any]:
         """The server's settings (docs/protocol.md, `Settings`); what was not asked for stays the server's choice."""
-        given = {"model": self.model, "provider": self.provider, "baseUrl": self.base_url}
-        given["replay"] = str(self.replay or "")
+        given = {
+            "model": self.model,
+            "provider": self.provider,
+            "baseUrl": self.base_url,
+            "maxTokens": self.max_tokens,
+            "replay": str(self.replay or ""),
+        }
         return {name: value for name, value in given.items() if value}
 
 

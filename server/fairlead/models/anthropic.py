@@ -19,8 +19,9 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import Message
 from fairlead.agent.model import Clearing, ModelEvent, Request, ToolSpec
 from fairlead.models import clouds
-from fairlead.models.api_errors import TOO_LONG, connection_error, status_error, stream_error
+from fairlead.models.api_errors import connection_error, status_error, stream_error
 from fairlead.models.endpoint import Endpoint
+from fairlead.models.refusals import is_too_long, most_answer
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import read_events
@@ -66,6 +67,7 @@ class AnthropicModel:
         # of the fields that not every Messages API server knows: those that this one has taken, and has refused
         self._taken: set[str] = set()
         self._refused: set[str] = set()
+        self._most_answer = endpoint.max_tokens
 
     @property
     def name(self) -> str:
@@ -124,7 +126,10 @@ class AnthropicModel:
                 stream = await self._send(sdk, request, features)
             except sdk.BadRequestError as error:
                 said = str(error)
-                if guess or "messages." in said or TOO_LONG.search(said):  # the conversation, not a field
+                if (most := most_answer(said)) is not None and most < self._most_answer:
+                    self._most_answer = most
+                    continue
+                if guess or "messages." in said or is_too_long(said):  # the conversation, not a field
                     raise
                 unknown = {name for name in features if name in said}
                 # a server that names none of them is asked once without those that it never took
@@ -176,7 +181,7 @@ class AnthropicModel:
         """The body but for the messages."""
         return {
             "model": self._endpoint.model,
-            "max_tokens": self._endpoint.max_tokens,
+            "max_tokens": min(self._most_answer, request.answer or self._most_answer),
             "stream": True,
             **features,
             "system": request.system,

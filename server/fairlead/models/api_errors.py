@@ -1,12 +1,13 @@
 """What an error of the Messages API, of a cloud or of the connection means, in the words of a `ModelError`."""
 
 import importlib
-import re
+import json
 from typing import Any
 
 from fairlead.agent.errors import ErrorKind, ModelError
 from fairlead.models import clouds
 from fairlead.models.endpoint import Endpoint
+from fairlead.models.refusals import is_too_long, overflow_of
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "authentication_error": ("auth", False),
@@ -39,12 +40,8 @@ _ADVICE: dict[str, str] = {
     "overloaded_error": "The model is overloaded.",
     "timeout_error": "The model's server took too long.",
     "api_error": "The model's server had a fault of its own.",
-    "request_too_large": "The conversation is too large for one request. Start a new task.",
+    "request_too_large": "The conversation is too large for one request.",
 }
-
-
-# the API, and servers of local models, each in its own words
-TOO_LONG = re.compile(r"(prompt|input) is too long|(context|input) (length|limit|size|window)", re.IGNORECASE)
 
 
 def status_error(error: Any, endpoint: Endpoint) -> ModelError:
@@ -57,13 +54,14 @@ def status_error(error: Any, endpoint: Endpoint) -> ModelError:
         name = endpoint.cloud.error_name(status, said, error.response.headers) or name
     kind, retryable = _KINDS[name]
     advice = _advice(name, endpoint) or "The model's server refused the request."
-    if name == "invalid_request_error" and TOO_LONG.search(said):
-        kind, advice = "context_overflow", "The conversation no longer fits the model. Start a new task."
+    if name in ("invalid_request_error", "api_error") and is_too_long(said):
+        kind, retryable, advice = "context_overflow", False, "The request is too long for the model."
     return ModelError(
         kind,
         f"{advice} ({status}: {said})",
         retryable=retryable,
         retry_after=_retry_after(error.response.headers),
+        overflow=overflow_of(f"{said} {json.dumps(error.body)}"),
     )
 
 

@@ -250,12 +250,14 @@ def _exception_name(code: str) -> str | None:
 
 
 def words_of(body: Any) -> str | None:
-    """What an error's body says: the API's and Google's `error.message`, also in a list, and AWS's `message`."""
+    """What an error's body says: `error.message`, also in a list (Google), `message` (AWS), or a text as `error`."""
     if isinstance(body, list) and body:
         body = body[0]
     if not isinstance(body, dict):
         return None
     details = body.get("error", body)
+    if isinstance(details, str):
+        return details or None
     if not isinstance(details, dict):
         return None
     said = details.get("message") or details.get("Message")

@@ -8,7 +8,6 @@ from typing import Any
 
 from fairlead.agent import loop
 from fairlead.agent.budget import Budget
-from fairlead.agent.context import Window
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import Event, RunFinished, RunStarted, Steered, StopReason
 from fairlead.agent.loop import Agent, Limits, Outcome
@@ -16,6 +15,7 @@ from fairlead.agent.messages import Block, History
 from fairlead.agent.model import Usage
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
+from fairlead.agent.window import Window
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Steps
 from fairlead.models.choose import ModelChoice, OpenModel, open_model
@@ -355,8 +355,9 @@ class Session:
                 self._closing.add(closing)
                 closing.add_done_callback(self._closing.discard)
             self._model, self._choice, self.window = open_model(choice), choice, Window()
-        if choice.replay is None:
-            self.window.limit = settings.context_tokens or context_of(self._model.name) or self.window.limit
+        self.window.begin_run(
+            settings.context_tokens or context_of(self._model.name) if choice.replay is None else None
+        )
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
             model=self._model,

@@ -1,0 +1,150 @@
+"""Models with small windows, of servers that each refuse in their own words (tests/support/fixtures/refusals.yaml)."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client
+from support.fake_api import Call, FakeApi, FakeWindow, Request, Text, Turn
+from support.fake_api_window import REFUSALS, tokens_of
+
+Connect = Callable[..., Client]
+Json = dict[str, Any]
+OLD, NEW = "def f0():\n    return 0\n", "def f0() -> int:\n    return 0\n"
+PLAN = [{"content": "Add the type", "status": "in_progress"}, {"content": "Say it", "status": "pending"}]
+LOCAL = {"model": "some-local-model", "maxTokens": 32_000}
+TASK = [
+    Call("todo", {"items": PLAN}),
+    Call("read_file", {"path": "long.txt"}),
+    Call("read_file", {"path": "code.py"}),
+    Call("read_file", {"path": "long.txt", "offset": 500}),
+    Call("edit_file", {"path": "code.py", "old_text": OLD, "new_text": NEW}),
+    Call("search", {"pattern": "line"}),
+]
+
+
+def played(calls: list[Call]) -> Callable[[Json], Turn]:
+    """Makes the calls one by one, for each prompt again; a summary is said where it is asked for."""
+    rest = list(calls)
+
+    def turn(body: Json) -> Turn:
+        if "<summarise>" in json.dumps(body["messages"][-1]):
+            return Turn((Text("The file code.py has been read."),))
+        if rest:
+            return Turn((rest.pop(0),))
+        rest.extend(calls)
+        return Turn((Text("Done."),))
+
+    return turn
+
+
+def files(workspace: Path) -> None:
+    (workspace / "long.txt").write_text("".join(f"line {number} of a long file\n" for number in range(3000)))
+    (workspace / "code.py").write_text(OLD + "".join(f"def f{n}():\n    return {n}\n" for n in range(1, 12)))
+
+
+def told(request: Request) -> str:
+    return json.dumps(request.body["messages"])
+
+
+def accepted(api: FakeApi, window: int, server: str) -> list[Request]:
+    """The requests that were not refused for their length."""
+    fake = FakeWindow(window, server)
+    return [request for request in api.requests if fake.refusal(request.body) is None]
+
+
+# one that lets the window cut the answer, one that wants room for it, one whose error is a text, one that names no size
+@pytest.mark.parametrize("window", [4096, 8192])
+@pytest.mark.parametrize("server", ["llama.cpp", "vLLM 0.15", "LM Studio", "Amazon Bedrock"])
+async def test_fault_80_a_task_is_done_in_a_small_window(
+    connect: Connect, workspace: Path, server: str, window: int
+) -> None:
+    """docs/faults.md 80: in a window of 4k and of 8k, with files that are longer than it, and maxTokens as it is."""
+    files(workspace)
+    names = REFUSALS[server].get("names", True)
+    with FakeApi([played(TASK)] * 20, window=FakeWindow(window, server)) as api:
+        async with connect(api, settings=LOCAL) as client:
+            result = await client.run("Add a return type to f0 in code.py.")
+            assert (result["stopReason"], result["message"]) == ("end_turn", "Done."), result
+            (proposal,) = client.last("agent/edits")["files"]
+            assert proposal["uri"].endswith("code.py")
+            limits = {event["contextLimit"] for event in client.events("usage")}
+        assert api.refusals == []
+        good = accepted(api, window, server)
+        assert len(api.requests) - len(good) <= (2 if names else 5)
+        assert limits <= {None, window} if names else max(filter(None, limits)) > window / 2
+        last = json.dumps(good[-1].body["messages"])
+        assert "Add a return type to f0" in last and "[>] #1: Add the type" in last
+        assert any("of this result are left out here" in told(request) for request in good)
+
+
+async def test_fault_80_a_conversation_from_elsewhere_learns_the_window_that_the_refusal_names(
+    connect: Connect, workspace: Path
+) -> None:
+    """docs/faults.md 80: as much of another model's long conversation stays as fits into the window."""
+    files(workspace)
+    read = [Call("read_file", {"path": "long.txt", "limit": 300, "offset": n * 300 + 1}) for n in range(5)]
+    with FakeApi([played(read)] * 6) as api:
+        async with connect(api, settings={"model": "some-model"}) as client:
+            session = (await client.run("Read it."))["sessionId"]
+            client.notify("workspace/didChangeConfiguration", {"settings": LOCAL})
+            api.window = FakeWindow(8192)
+            api.push(played([]))
+            api.push(played([]))
+            before = len(api.requests)
+            assert (await client.run("And now?", sessionId=session))["stopReason"] == "end_turn"
+            assert client.events("usage")[-1]["contextLimit"] == 8192
+        refused, *asked = api.requests[before:]
+        assert tokens_of(refused.body) > 8192
+        assert tokens_of(asked[-1].body) > 8192 / 3
+        assert api.refusals == []
+
+
+async def test_fault_80_a_window_that_was_made_larger_is_used(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 80: what a refusal taught holds for one run, as the server may have been started again since."""
+    files(workspace)
+    read = [Call("read_file", {"path": "long.txt", "limit": 300, "offset": n * 300 + 1}) for n in range(4)]
+    with FakeApi([played(read)] * 20, window=FakeWindow(4096)) as api:
+        async with connect(api, settings=LOCAL) as client:
+            session = (await client.run("Read it."))["sessionId"]
+            assert client.events("usage")[-1]["contextLimit"] == 4096
+            api.window, before = FakeWindow(16_384), len(api.requests)
+            assert (await client.run("Once more.", sessionId=session))["stopReason"] == "end_turn"
+        asked = [tokens_of(request.body) for request in api.requests[before:]]
+        assert 4096 < max(asked) < 16_384
+
+
+@pytest.mark.parametrize("server", ["vLLM 0.15", "vLLM 0.16", "vLLM 0.9", "LiteLLM before Anthropic"])
+async def test_fault_81_an_answer_limit_beyond_the_window_is_lowered(connect: Connect, server: str) -> None:
+    """docs/faults.md 81: once, to what fits; nothing of the conversation gives way."""
+    with FakeApi([Turn((Call("list_files", {}),)), played([])], window=FakeWindow(32_768, server)) as api:
+        async with connect(api, settings=LOCAL) as client:
+            result = await client.run("Look around.")
+            assert (result["stopReason"], client.events("room_made")) == ("end_turn", [])
+        first, *rest = [request.body["max_tokens"] for request in api.requests]
+        assert (first, len(rest)) == (32_000, 2)
+        assert all(28_000 < most < 31_500 for most in rest)
+
+
+@pytest.mark.parametrize("server", ["llama.cpp", "vLLM 0.15", "Amazon Bedrock"])
+async def test_fault_82_a_window_that_is_too_small_for_any_task_is_told_with_what_helps(
+    connect: Connect, server: str
+) -> None:
+    """docs/faults.md 82: the sizes, and how each server is given a larger window."""
+    with FakeApi([played([])], window=FakeWindow(1500, server)) as api:
+        async with connect(api, settings=LOCAL) as client:
+            result = await client.run("Add a type.")
+            assert (result["stopReason"], result["error"]["kind"]) == ("error", "context_overflow")
+            for part in (
+                "the instructions and the tools take about 1,",
+                "-c 16384",
+                "OLLAMA_CONTEXT_LENGTH",
+                "LM Studio",
+            ):
+                assert part in result["message"]
+            assert ("of the window's 1,500" in result["message"]) == REFUSALS[server].get("names", True)
+        assert len(api.requests) <= 2
+        assert api.refusals == []

@@ -1,0 +1,52 @@
+"""What servers say when they refuse a request, each in its own words."""
+
+import json
+
+import pytest
+
+from fairlead.agent.errors import Overflow
+from models.asking import HELLO, asked, failure, opened, reply
+from support.fake_api import FakeApi, FakeWindow, HttpError
+from support.fake_api_window import REFUSALS, tokens_of
+
+WINDOW = 50
+
+
+@pytest.mark.parametrize("server", REFUSALS)
+async def test_fault_80_a_refusal_for_length_is_known_with_its_sizes(server: str) -> None:
+    """docs/faults.md 80: whatever the server and its form of an error; the words are shown as they are."""
+    with FakeApi([HELLO], window=FakeWindow(WINDOW, server)) as api:
+        async with opened(api, max_tokens=50) as model:
+            failed = await failure(model)
+        (request,) = api.requests
+    assert (failed.kind, failed.retryable) == ("context_overflow", False)
+    named = REFUSALS[server].get("names", True)
+    assert failed.overflow == (Overflow(WINDOW, tokens_of(request.body)) if named else Overflow())
+
+
+MOST = {
+    "https://github.com/OpenHands/OpenHands/issues/11090": (
+        "max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku-20241022"
+    ),
+    "https://github.com/deepseek-ai/DeepSeek-V3/issues/69": (
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"
+    ),
+    "https://github.com/enoch3712/ExtractThinker/issues/346": (
+        "litellm.BadRequestError: OpenAIException - max_tokens is too large: 32000. This model supports at most 8192 "
+        "completion tokens, whereas you provided 32000."
+    ),
+    "https://github.com/Gitlawb/openclaude/issues/331": (
+        "The parameter `max_completion_tokens` specified in the request are not valid: integer above maximum value, "
+        "expected a value <= 8192, but got 32000 instead."
+    ),
+}
+
+
+@pytest.mark.parametrize("source", MOST)
+async def test_fault_81_an_answer_limit_beyond_the_models_own_is_lowered(source: str) -> None:
+    """docs/faults.md 81: to what the refusal names, at once and for all later requests."""
+    with FakeApi([HttpError(400, "invalid_request_error", MOST[source]), HELLO, HELLO]) as api:
+        async with opened(api, max_tokens=32_000) as model:
+            await reply(model)
+            await reply(model, asked())
+        assert [json.loads(request.raw)["max_tokens"] for request in api.requests] == [32_000, 8192, 8192]

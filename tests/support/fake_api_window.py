@@ -1,0 +1,44 @@
+"""A window for the fake Messages API: what is too long for it is refused in the words of a real server.
+
+Here: the sizes and the refusals' texts (fixtures/refusals.yaml has them, with sources). Not here: when they are said.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import yaml
+
+from .fake_api_ask import Json
+from .fake_api_turns import HttpError
+
+CHARS_PER_TOKEN = 3.3
+REFUSALS: dict[str, dict[str, Any]] = yaml.safe_load(
+    (Path(__file__).parent / "fixtures" / "refusals.yaml").read_text(encoding="utf-8")
+)
+
+
+@dataclass(frozen=True)
+class FakeWindow:
+    """A window of so many tokens on such a server, which is a name in REFUSALS."""
+
+    tokens: int
+    server: str = "llama.cpp"
+
+    def refusal(self, body: Json) -> HttpError | None:
+        row, request, answer = REFUSALS[self.server], tokens_of(body), body["max_tokens"]
+        if (request + answer if row["counts"] == "both" else request) <= self.tokens:
+            return None
+        sizes = {"request": request, "answer": answer, "total": request + answer, "window": self.tokens}
+        said = json.loads(Template(row["body"]).substitute(sizes))
+        return HttpError(row["status"], "", "", body=said)
+
+
+def tokens_of(body: Json) -> int:
+    """A request's tokens, without its answer."""
+    parts = [body.get("system"), body.get("tools"), body["messages"]]
+    return round(len(json.dumps(parts, ensure_ascii=False)) / CHARS_PER_TOKEN)
