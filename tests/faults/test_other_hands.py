@@ -1,4 +1,4 @@
-"""docs/faults.md 6: another hand at the same files: the watch on the disk, and what the model is told of it."""
+"""docs/faults.md 6 and 72: another hand at the same files: the watch on the disk, and what the model is told of it."""
 
 import asyncio
 import os
@@ -34,6 +34,11 @@ async def moved(client: Client, version: int) -> Json:
     """The next state of the proposals; the watch must see a change within moments."""
     await client.until(lambda: client.last("agent/edits")["version"] > version, deadline=5)
     return client.last("agent/edits")
+
+
+def notified(client: Client) -> int:
+    """How often the client was sent the proposals."""
+    return sum(method == "agent/edits" for method, _ in client.log)
 
 
 def overwrite(path: Path, text: str) -> None:
@@ -76,6 +81,23 @@ async def test_fault_06_a_proposal_moves_along_when_its_file_changes_on_disk(
         write(file, LINES.replace("line 5", "LINE 5"))
         state = await moved(client, state["version"])
         assert state["files"] == []
+
+
+async def test_fault_72_files_that_change_together_are_told_together(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 72: one look at all files and one notification, however many files change at one moment."""
+    names = [f"{n}.txt" for n in range(40)]
+    for name in names:
+        (workspace / name).write_text(LINES)
+    calls = [edit(name, "line 5\n", "LINE 5\n") for name in names]
+    async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
+        await client.run()
+        before = notified(client)
+        for name in names:
+            (workspace / name).write_text("top\n" + LINES)
+        await client.until(
+            lambda: all(each["hunks"][0]["oldStart"] == 6 for each in client.last("agent/edits")["files"])
+        )
+        assert notified(client) - before < 10
 
 
 async def test_fault_06_a_new_file_that_comes_into_being_is_seen(workspace: Path, replay: Replay) -> None:

@@ -6,7 +6,7 @@ import gc
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,8 +80,8 @@ class AgentServer(LanguageServer):
         self.background: set[asyncio.Task[Any]] = set()
         self._reported: set[str] = set()
 
-    def _changed_on_disk(self, path: Path) -> None:
-        self.sessions.observe(path)
+    def _changed_on_disk(self, paths: Collection[Path]) -> None:
+        self.sessions.observe(paths)
 
     def use_settings(self, given: Any) -> None:
         """Takes settings from the wire; each problem is reported once."""

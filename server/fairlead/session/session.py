@@ -1,7 +1,7 @@
 """A session: one conversation with its plan and its proposals."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -329,16 +329,16 @@ class Session:
         protected = frozenset(protections(self.root, self.files.changes))
         return EditsChanged(self.files.version, self.files.changes, *labels, protected)
 
-    def observe(self, path: Path) -> None:
-        """A file may say something else by now."""
+    def observe(self, paths: Iterable[Path]) -> None:
+        """Files may say something else by now. Published once: thousands may change at one moment."""
         if not self.reviewing.locked():  # else it may be the accept's own edit; the accept looks again at its end
-            self.files.observe(path)
+            for path in paths:
+                self.files.observe(path)
             self.publish()
 
     def _news(self) -> list[str]:
         """What the model should hear at this boundary. Its own command may have changed a file that it has edited."""
-        for proposal in list(self.files.changes):
-            self.observe(Path(proposal.path))
+        self.observe([Path(proposal.path) for proposal in self.files.changes])
         return self.feedback.take()
 
     def _cost(self, usage: Usage) -> float | None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.agent.events import RunFinished, RunStarted
@@ -246,12 +246,12 @@ class Sessions:
 
     def _typed(self, path: Path) -> None:
         del self._due[path]
-        self.observe(path)
+        self.observe([path])
 
-    def observe(self, path: Path) -> None:
-        """A file may say something else by now."""
+    def observe(self, paths: Collection[Path]) -> None:
+        """Files may say something else by now."""
         for session in self:
-            session.observe(path)
+            session.observe(paths)
 
     async def close(self) -> None:
         """Ends what runs in all of them; none is brought back any more."""

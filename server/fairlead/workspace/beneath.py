@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fairlead.workspace.paths import PathEscape
+from fairlead.workspace.paths import PathEscape, below
 
 _OPENAT2 = 437  # the same number on every architecture that CPython is built for
 _NO_SYMLINKS, _BENEATH = 0x04, 0x08
@@ -37,9 +37,9 @@ def open_beneath(path: Path, root: Path | None, flags: int = _FOLDER) -> int:
     """
     if root is None:
         return os.open(path, flags)
-    if not path.is_relative_to(root):
+    name = below(path, root)
+    if name is None:
         raise PathEscape(f"Path escapes workspace: {path}")
-    name = str(path.relative_to(root))
     try:
         if not _HELD:
             return _looked_at(path, root, flags)

@@ -7,7 +7,7 @@ Not the whole tree: a recursive watch would watch node_modules too, and the syst
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,9 @@ AGAIN = 1.0  # seconds after which watching is tried again where it failed
 
 
 class Watcher:
-    """One for a server. `on_change` hears of each watched file that may have changed."""
+    """One for a server. `on_change` gets the watched files that may have changed, all of one moment together."""
 
-    def __init__(self, on_change: Callable[[Path], None]) -> None:
+    def __init__(self, on_change: Callable[[Collection[Path]], None]) -> None:
         self._on_change = on_change
         self._files: set[Path] = set()
         self._folders: set[Path] = set()
@@ -67,18 +67,14 @@ class Watcher:
                 )
                 first = asyncio.ensure_future(anext(changes, None))
                 await asyncio.sleep(0)  # the folders are watched from here on; what changed before is looked for now
-                self._tell(self._files)
+                self._on_change(list(self._files))
                 found = await first
                 while found is not None:
-                    self._tell(Path(name) for _, name in found)
+                    self._on_change({Path(name) for _, name in found})
                     found = await anext(changes, None)
             except (OSError, RuntimeError) as error:  # the library raises the second kind at odd file names
                 log.warning("watching begins anew: %s", error)
                 await asyncio.sleep(AGAIN)
-
-    def _tell(self, paths: Iterable[Path]) -> None:
-        for path in set(paths):
-            self._on_change(path)
 
 
 def _awatch() -> Callable[..., AsyncGenerator[set[tuple[Any, str]], None]]:
