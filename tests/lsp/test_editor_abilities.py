@@ -68,6 +68,7 @@ class Editor:
     def __init__(self, edits: bool, checks: bool, changes: bool, operations: tuple[str, ...], saves: bool) -> None:
         self.documents = Documents()
         self.buffers: dict[str, tuple[str, int]] = {}
+        self.ends_lines = False
         self._edits, self._checks, self._operations, self._saves = edits, checks, operations, saves
         self._changes = changes or bool(operations)
         kinds = [types.ResourceOperationKind(name) for name in operations]
@@ -112,9 +113,11 @@ class Editor:
         text, known = self.buffers[uri]
         assert version == (known if self._changes else None)
         if edits:
-            self.type(uri, edited(text, edits))
+            text = edited(text, edits)
+            self.type(uri, f"{text}\n" if self.ends_lines and not text.endswith("\n") else text)
             if self._saves:
-                path.write_bytes(self.buffers[uri][0].encode())
+                text = self.buffers[uri][0]
+                path.write_bytes(b"" if self.ends_lines and text == "\n" else text.encode())
                 self.documents.saved(uri)
 
     def _create(self, change: Json) -> None:
@@ -189,6 +192,7 @@ class _Case:
         self._folder, self._change, self._editor, self._shown = folder, change, editor, shown
         self._file, self._target = folder / "f", folder / change.new_name
         self._typed = "typed\n" if shown and shown.endswith("typed\n") else ""
+        editor.ends_lines = shown == "\n"  # as Neovim
         self._about = f"{change.name}, shown: {shown!r}"
 
     async def run(self) -> None:
@@ -255,6 +259,8 @@ class _Case:
         """The text is exactly what was proposed, where the user sees it."""
         change, able = self._change, self._able
         expected = None if change.new is None else change.new + self._typed.encode()
+        if expected and self._editor.ends_lines and not expected.endswith(b"\n"):
+            expected += b"\n"
         assert self._texts() == {name: expected for name in (change.new_name,) if expected is not None}, self._about
         if self._shown is None:
             disk = self._target.read_bytes() if self._target.exists() else None

@@ -77,8 +77,7 @@ class LspEditor:
     @property
     def edit_abilities(self) -> EditAbilities:
         able = self.abilities
-        kinds: tuple[FileOperation, ...] = get_args(FileOperation)
-        operations = frozenset(kind for kind in kinds if types.ResourceOperationKind(kind) in able.file_operations)
+        operations: frozenset[FileOperation] = frozenset(get_args(FileOperation)) & {*able.file_operations}
         return EditAbilities(able.apply_edit, able.checks_edits, operations)
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:

@@ -37,11 +37,15 @@ LOOK = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What came of one edit: done or not, and what a person should know of it. `again`: another try may succeed."""
+    """What came of one edit: done or not, and what a person should know of it.
+
+    `again`: another try may succeed. `ended`: what the file says, where the editor ended the last line by itself.
+    """
 
     done: bool
     message: str = ""
     again: bool = True
+    ended: str | None = None
 
 
 async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> list[Carried]:
@@ -54,7 +58,7 @@ async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> 
     shared = [edit for edit, way in routes if way.writer == "editor"]
     made = await _by_editor(session, label, shared)
     results |= dict(zip(map(id, shared), made, strict=True))
-    failed = next((result for result in made if not result.done), None)
+    failed = next((replace(result, again=True) for result in made if not result.done), None)
     own = [edit for edit, way in routes if way.writer == "fairlead"]
     for edit in sorted(own, key=lambda edit: edit.new is not None):  # what is new may take a deleted file's place
         results[id(edit)] = failed or _write(session, edit)
@@ -128,16 +132,17 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
 
 async def _confirmed(session: Session, edits: Sequence[FileEdit]) -> list[Carried]:
     """What came of edits that the editor says it made: a moment later the files say so, or it is not believed."""
-    waiting = {index: _Look(session, edit) for index, edit in enumerate(edits)}
+    looks = [_Look(session, edit) for edit in edits]
+    waiting = looks
     deadline = time.monotonic() + TELLING
     while True:
-        waiting = {index: look for index, look in waiting.items() if not look.is_done()}
+        waiting = [look for look in waiting if not look.is_done()]
         if not waiting or time.monotonic() > deadline:
             break
         await asyncio.sleep(LOOK)
     return [
-        Carried(False, waiting[index].difference, again=False) if index in waiting else _permitted(edit)
-        for index, edit in enumerate(edits)
+        Carried(False, look.difference, again=False) if look in waiting else replace(_permitted(edit), ended=look.ended)
+        for look, edit in zip(looks, edits, strict=True)
     ]
 
 
@@ -148,6 +153,7 @@ class _Look:
         self._session = session
         self._edit = edit
         self._said: str | None = edit.old
+        self.ended: str | None = None
 
     def is_done(self) -> bool:
         """Whether the edit is in the file, be it among changes that came after it."""
@@ -161,6 +167,9 @@ class _Look:
             return True
         if self._said == before or self._said is None or edit.new is None:
             return False
+        if self._said in (f"{edit.new}\n", f"{edit.new}\r\n"):  # Neovim ends the last line of each document
+            self.ended = self._said
+            return True
         try:
             return merged(edit.old or "", self._said, edit.new) == self._said
         except MergeConflict:

@@ -146,13 +146,21 @@ async def _apply(
     for one, had, made, result in zip(planned, kept, folders, carried, strict=True):
         if result.done:
             session.files.changes = cs.accept(session.files.changes, one.before, one.done)
-            steps.append(FileStep(one.before, one.done, True, had, one.before.raw, made))
+            after = _with_last_line_ended(one.done, result.ended)
+            steps.append(FileStep(one.before, after, True, had, one.before.raw, made))
             decided += one.choice.decided("applied", result.message)
         elif last or not result.again:
             decided += one.choice.decided("failed", result.message)
         else:
             again.append(one.choice)
     return again
+
+
+def _with_last_line_ended(done: Proposal, ended: str | None) -> Proposal:
+    if ended is None:
+        return done
+    everywhere = {"base": ended, "proposed": ended} if done.settled else {}
+    return replace(done, current=ended, **everywhere)
 
 
 async def _carry(session: Session, label: str, planned: Sequence[_Planned]) -> list[Carried]:
