@@ -72,28 +72,6 @@ async def test_fault_26_nothing_waits_for_input(box: Boxes, command: str) -> Non
         assert (await box.run(command)).code == 0
 
 
-async def test_fault_28_what_leaves_its_session_ends_with_the_command(box: Boxes) -> None:
-    """docs/faults.md 28: a child that left its group and session is gone when the command is."""
-    mark = f"998.28{os.getpid()}"
-    ran = await box.run(f"setsid sleep {mark} >/dev/null 2>&1 & (setsid nohup sleep {mark} &) ; echo started")
-    assert "started" in ran.output
-    assert await gone(mark, 2)
-
-
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
-async def test_fault_28_all_is_gone_after_a_kill(box: Boxes, name: str) -> None:
-    """docs/faults.md 28: two seconds after the launcher was killed nothing of the box runs, however it was killed."""
-    mark = f"998.29{os.getpid()}"
-    opened = await box.layer.open(f"trap '' TERM; setsid sleep {mark} & echo ready; sleep {mark}", View())
-    process = await start(opened)
-    assert process.stdout is not None
-    assert await process.stdout.readline() == b"ready\n"
-    process.send_signal(signal.Signals[name])
-    assert await gone(mark, 2)
-    await process.wait()
-    assert (await opened.close()).files == []
-
-
 async def test_fault_28_no_kill_is_too_early(workspace: Path, tmp_path: Path) -> None:
     """docs/faults.md 28: killed at any moment of its start, a box leaves no process, no mount and no change."""
     mark = f"998.30{os.getpid()}"
@@ -110,29 +88,6 @@ async def test_fault_28_no_kill_is_too_early(workspace: Path, tmp_path: Path) ->
             assert {change.path for change in (await opened.close()).files} <= {"x.txt"}
             assert await gone(mark, 2)
     assert str(workspace) not in Path("/proc/self/mountinfo").read_text()
-
-
-async def test_fault_28_all_is_gone_after_the_servers_death(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 28: a server that is killed takes its commands with it."""
-    mark = f"998.31{os.getpid()}"
-    code = (
-        "import asyncio, pathlib, sys\n"
-        "from shell.boxes import boxes, start\n"
-        "from fairlead.shell.layer import View\n"
-        "async def main():\n"
-        "    async with boxes(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])) as box:\n"
-        f"        process = await start(await box.layer.open('setsid sleep {mark} & sleep {mark}', View()))\n"
-        "        await process.wait()\n"
-        "asyncio.run(main())\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    server = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, str(workspace), str(tmp_path / "state"), env=environment
-    )
-    assert await there_are(2, mark)
-    server.kill()
-    await server.wait()
-    assert await gone(mark, 2)
 
 
 FORK_LOOPS = {

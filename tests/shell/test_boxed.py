@@ -6,10 +6,8 @@ import os
 import platform
 import re
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Box, View
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.sandbox import boxed
-from shell.boxes import PLAIN, Boxes, boxes, find, has, start, write
+from shell.boxes import PLAIN, Boxes, boxes, has, start, write
 from support.sandbox import needs_sandbox
 
 SERVE = "python3 -u -m http.server --bind 127.0.0.1 0"
@@ -58,23 +56,6 @@ async def test_nothing_is_left_of_the_network(workspace: Path, tmp_path: Path) -
         assert network == (await box.output("readlink /proc/self/ns/net")).strip()
     assert network not in _held(os.getpid())
     assert list(_in_network(network)) == []
-
-
-async def test_a_killed_server_leaves_no_process(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 28: neither of a command nor of the network; what runs in the background goes at once."""
-    place = (await find(workspace, tmp_path / "state", "unshare")).place
-    serve = Path(__file__).with_name("killed_server.py")
-    run = [sys.executable, str(serve), str(workspace), str(place)]
-    killed = subprocess.run(run, check=False, capture_output=True, text=True, env={**os.environ, **_paths()})
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    network = killed.stdout.strip()
-    assert network.startswith("net:["), killed.stderr
-    await _until(lambda: not list(_in_network(network)))
-
-
-def _paths() -> dict[str, str]:
-    tests = Path(__file__).parents[1]
-    return {"PYTHONPATH": f"{tests.parent / 'server'}:{tests}"}
 
 
 async def test_no_devices_but_the_boxs_own(box: Boxes) -> None:
@@ -240,10 +221,3 @@ def _in_network(network: str) -> Iterator[int]:
         with contextlib.suppress(OSError):
             if os.readlink(path) == network:
                 yield int(path.parts[2])
-
-
-async def _until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < until
-        await asyncio.sleep(0.02)

@@ -1,0 +1,131 @@
+"""docs/faults.md 73: no process of a box outlives it, whatever its command does and whichever of its processes dies."""
+
+import asyncio
+import contextlib
+import os
+import platform
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("the sandbox is Linux's", allow_module_level=True)
+
+from fairlead.shell.layer import Limits
+from fairlead.shell.sandbox.overlay import SandboxLayer
+from shell.boxes import PLAIN, Boxes, find, is_there, start
+from shell.killed_server import PRCTL
+from support.sandbox import needs_sandbox
+
+# in the environment of all processes of a box, the launcher and the init included: names with this beginning are passed
+MARK = "LC_FAIRLEAD_TEST"
+SERVER = Path(__file__).parents[1] / "shell/killed_server.py"
+NOBODY = 65534
+WITHIN = 5.0
+STUBBORN = "trap '' TERM; setsid sleep 60 & (setsid nohup sleep 60 >/dev/null 2>&1 &); echo ready; sleep 60"
+COMMANDS = {
+    "asks for 30 GB": "head -c 30G /dev/zero | tail",
+    "forks in a loop": "python3 -c 'import os\nwhile 1: os.fork() or os.setsid()'",
+    "leaves its session": "(setsid nohup sleep 60 >/dev/null 2>&1 &); setsid sleep 60 & echo ready",
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A layer, with what a server elsewhere needs to make the same one."""
+
+    layer: SandboxLayer
+    workspace: Path
+    place: Path
+    bubblewrap: str
+    mark: str
+
+    def left(self) -> Iterator[int]:
+        """The processes with the mark, ended ones left out."""
+        for name in os.listdir("/proc"):
+            with contextlib.suppress(OSError):
+                if name.isdigit() and f"{MARK}={self.mark}".encode() in Path("/proc", name, "environ").read_bytes():
+                    yield int(name)
+
+    async def is_over(self) -> bool:
+        """Whether all of them have gone in time; what has not is ended."""
+        until = time.monotonic() + WITHIN
+        while left := list(self.left()):
+            if time.monotonic() > until:
+                for pid in left:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                return False
+            await asyncio.sleep(0.02)
+        return True
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+@pytest.fixture(params=["unshare", "bubblewrap", "another user's workspace"])
+async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Kind]:
+    backend = request.param if request.param == "bubblewrap" else "unshare"
+    if not is_there(backend):
+        pytest.skip("bubblewrap is not installed")
+    with tempfile.TemporaryDirectory(prefix="fairlead-ends-", dir="/var/tmp") as folder:
+        workspace, state = Path(folder, "ws"), Path(folder, "state")
+        workspace.mkdir()
+        if request.param == "another user's workspace":
+            if os.geteuid() != 0:
+                pytest.skip("only root runs commands as somebody else")
+            Path(folder).chmod(0o755)
+            os.chown(workspace, NOBODY, NOBODY)
+        mark = Path(folder).name
+        monkeypatch.setenv(MARK, mark)
+        found = await find(workspace, state, backend)
+        layer = await found.layer()
+        try:
+            assert found.place is not None
+            yield Kind(layer, workspace, found.place, found.bubblewrap, mark)
+        finally:
+            await layer.aclose()
+
+
+@pytest.mark.parametrize("way", COMMANDS)
+async def test_fault_73_nothing_is_left_when_a_command_has_ended(kind: Kind, way: str) -> None:
+    """docs/faults.md 73: by itself, or since it met a limit."""
+    await Boxes(kind.layer).run(COMMANDS[way], limits=Limits(processes=40, memory=100 << 20))
+    assert await kind.is_over()
+
+
+@pytest.mark.parametrize("killed", ["launcher", "init"])
+async def test_fault_73_nothing_is_left_of_a_box_that_is_killed(kind: Kind, killed: str) -> None:
+    """docs/faults.md 73: neither of the two that make a box needs the other to live on."""
+    opened = await kind.layer.open(STUBBORN, PLAIN)
+    process = await start(opened)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"ready\n"
+    [init] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(process.pid if killed == "launcher" else int(init), signal.SIGKILL)
+    assert await kind.is_over()
+    await process.wait()
+    assert (await opened.close()).files == []
+
+
+@pytest.mark.parametrize("deaf", [False, True], ids=["as usual", "the kernel tells nobody"])
+async def test_fault_73_nothing_is_left_of_a_killed_server(kind: Kind, deaf: bool) -> None:
+    """docs/faults.md 73: also where the kernel does not tell the launcher, which looks for its server each second."""
+    if deaf and platform.machine() not in PRCTL:
+        pytest.skip("no filter for this machine")
+    run = [sys.executable, str(SERVER), str(kind.workspace), str(kind.place), kind.bubblewrap, *(["deaf"] * deaf)]
+    tests = SERVER.parents[1]
+    paths = {"PYTHONPATH": f"{tests.parent / 'server'}:{tests}"}
+    killed = subprocess.run(run, check=False, capture_output=True, text=True, env={**os.environ, **paths})
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert killed.stdout == "ready\n", killed.stdout + killed.stderr
+    assert await kind.is_over()
