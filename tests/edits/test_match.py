@@ -78,7 +78,7 @@ def test_fault_03_more_than_one_place_is_refused_with_the_count_and_the_lines(
 ) -> None:
     """docs/faults.md 3, docs/plan.md L12: overlapping places count, and never is the first one taken silently."""
     message = explained(text, old)
-    assert message.startswith(f"old_text stands {count} times in the file, at lines {lines}. ")
+    assert message.startswith(f"old_text occurs {count} times in the file, at lines {lines}. ")
     assert "until it is unique" in message
 
 
@@ -92,9 +92,9 @@ def test_an_exact_place_wins_over_one_that_differs_in_line_ends() -> None:
     [
         ("a", "", "b", "old_text is empty. To write a whole file, use write_file."),
         ("a", "a", "a", "old_text and new_text are the same"),
-        ("a\r\nb", "a\nb", "a\r\nb", "differ only in line ends"),
+        ("a\r\nb", "a\nb", "a\r\nb", "differ only in line endings"),
         ("", "a", "b", "the file is empty"),
-        ("one\ntwo\n", "zzz qqq", "b", "nothing like it stands in the file. Read the file again."),
+        ("one\ntwo\n", "zzz qqq", "b", "the file contains nothing similar. Read the file again."),
     ],
 )
 def test_an_edit_that_makes_no_sense_is_refused(text: str, old: str, new: str, said: str) -> None:
@@ -106,15 +106,15 @@ EXPLAINED = {
     "tabs in the file": (
         "all:\n\tgcc -o x\n",
         "    gcc -o x",
-        "The file has tabs where old_text has blanks",
+        "The file has tabs where old_text has spaces",
         "→gcc -o x",
     ),
-    "tabs in old_text": ("all:\n    gcc\n", "\tgcc", "The file has blanks where old_text has tabs", "····gcc"),
-    "tabs inside": ("a\tb\n", "a b", "The file has tabs where old_text has blanks", "a→b"),
-    "too few blanks": ("  x = 1\n", "    x = 1", "Only the blanks differ", "··x = 1"),
-    "no-break space": ("x\u00a0= 1\n", "x = 1", "Only the blanks differ", "x\\u00a0= 1"),
-    "ideographic space": ("如果\u3000是\n", "如果 是", "Only the blanks differ", "如果\\u3000是"),
-    "trailing blanks": ("a = 1  \nb\n", "a = 1\nb", "The blanks at the end of a line differ", "a = 1··\nb"),
+    "tabs in old_text": ("all:\n    gcc\n", "\tgcc", "The file has spaces where old_text has tabs", "····gcc"),
+    "tabs inside": ("a\tb\n", "a b", "The file has tabs where old_text has spaces", "a→b"),
+    "too few blanks": ("  x = 1\n", "    x = 1", "Only the whitespace differs", "··x = 1"),
+    "no-break space": ("x\u00a0= 1\n", "x = 1", "Only the whitespace differs", "x\\u00a0= 1"),
+    "ideographic space": ("如果\u3000是\n", "如果 是", "Only the whitespace differs", "如果\\u3000是"),
+    "trailing blanks": ("a = 1  \nb\n", "a = 1\nb", "The spaces at the end of a line differ", "a = 1··\nb"),
     "NFD in the file": ("cafe\u0301 = 1\n", "caf\u00e9 = 1", "another Unicode form: the file is in NFD", "cafe\u0301"),
     "NFC in the file": ("caf\u00e9 = 1\n", "cafe\u0301 = 1", "another Unicode form: the file is in NFC", "caf\u00e9"),
     "both forms": ("e\u0301\u00e9\n", "\u00e9\u00e9", "neither NFC nor NFD", "e\u0301\u00e9"),
@@ -163,15 +163,15 @@ BIG = "".join(f"    value_{n} = compute({n}, other={n * 7})\n" for n in range(50
 ROWS = "".join(("|".join(f"{n * 7919 * k % 99991:05}" for k in range(40)) + "\n") for n in range(4000))
 SLOW = {
     "a typo at the end of 50,000 lines": (BIG, "    valeu_49999 = compute(49999, other=349993)", "lines are 50000 to"),
-    "tabs at the end of 50,000 lines": (BIG, "\tvalue_49999 = compute(49999, other=349993)", "has blanks where"),
-    "nothing alike in 50,000 lines": (BIG, "zzz qqq", "nothing like it"),
+    "tabs at the end of 50,000 lines": (BIG, "\tvalue_49999 = compute(49999, other=349993)", "has spaces where"),
+    "nothing alike in 50,000 lines": (BIG, "zzz qqq", "nothing similar"),
     "2,000 lines that all differ a little": (
         BIG,
         BIG[:90_000].replace("compute", "computes"),
         "nearest lines are 1 to",
     ),
     "4,000 long rows alike": (ROWS, ROWS[-240:-1] + "x", "old_text not found"),
-    "50,000 equal lines": ("  }\n" * 50_000, "\t}", "has blanks where"),
+    "50,000 equal lines": ("  }\n" * 50_000, "\t}", "has spaces where"),
     "two lines of 200,000 characters": (
         "ab c" * 50_000,
         "ab c" * 25_000 + "d" + "ab c" * 25_000,

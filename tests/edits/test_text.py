@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.edits.dress import dressed_as
+from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.text import body, line_end, line_number, split_lines, with_line_end
 
 # every character that some library takes for a line end, and what stands around it
@@ -82,11 +82,11 @@ def test_all_line_ends_can_be_one(text: str, end: str) -> None:
 )
 def test_a_rewrite_wears_the_line_ends_that_were_there(old: str, new: str, dressed: str) -> None:
     """docs/faults.md 1: only what was meant to change changes, in a file that mixes line ends too."""
-    assert dressed_as(old, new) == dressed
+    assert match_line_endings(old, new) == dressed
 
 
 @given(TEXTS, TEXTS)
 def test_a_rewrite_says_what_it_was_meant_to_say(old: str, new: str) -> None:
     """Line ends apart, it is the new text; and the same text in other line ends is no change at all."""
-    assert [*map(body, split_lines(dressed_as(old, new)))] == [*map(body, split_lines(new))]
-    assert dressed_as(old, with_line_end(old, "\n")) == old
+    assert [*map(body, split_lines(match_line_endings(old, new)))] == [*map(body, split_lines(new))]
+    assert match_line_endings(old, with_line_end(old, "\n")) == old

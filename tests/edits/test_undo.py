@@ -181,7 +181,7 @@ def test_a_new_file_that_the_agent_goes_on_with_is_not_taken_back() -> None:
     bench.propose("new\n")
     bench.accept(None)
     bench.propose("new\nmore\n")
-    with pytest.raises(MovedOn, match="the agent proposes something else"):
+    with pytest.raises(MovedOn, match="the agent has proposed something else"):
         bench.undo()
     bench.reject(None)
     bench.undo()

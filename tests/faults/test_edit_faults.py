@@ -51,7 +51,7 @@ async def test_only_those_bytes_change(
 REFUSED: list[tuple[str, bytes, str, list[str]]] = [
     ("fault_03_twice", b"x\ny\nx\n", "x", ["2 times", "lines 1, 3"]),
     ("fault_04_nfd", "cafe\u0301\n".encode(), "caf\u00e9", ["Unicode form", "NFD"]),
-    ("fault_05_tabs", b"all:\n\tmake\n", "all:\n    make\n", ["tabs where old_text has blanks", "→make"]),
+    ("fault_05_tabs", b"all:\n\tmake\n", "all:\n    make\n", ["tabs where old_text has spaces", "→make"]),
     ("fault_12_binary", b"a\0b", "a", ["binary file"]),
     ("fault_12_control_characters", b"caf\xe9\x01\n", "caf", ["binary file"]),
 ]

@@ -48,7 +48,7 @@ def run_events() -> Iterator[Golden]:
         events.CommandStarted(CALL, "2", "npm run dev", str(FOLDER), "sandboxed", False, "cmd-1"),
         events.ToolOutput(CALL, "\x1b[1mcollected 3 items\x1b[0m\n"),
         events.CommandEnded("cmd-1", CommandRun(CALL, "npm run dev", None, 62.04, True), "stopped"),
-        events.ToolFinished(CALL, True, "Error: old_text not found, and nothing like it stands in the file."),
+        events.ToolFinished(CALL, True, "Error: old_text not found, and the file contains nothing similar."),
         events.ReminderSent(REMINDER),
         events.Steered("用您好 (say it politely)"),
         events.Told(FEEDBACK),

@@ -58,7 +58,7 @@ class Model:
 
     def rename(self, name: str, new: str) -> None:
         """A path is free where neither side has a file; the way back of a rename is free as well."""
-        own = self.room.session.files.changes.leading_to(str(self.room.folder / name))
+        own = self.room.session.files.changes.for_target(str(self.room.folder / name))
         back = own is not None and own.path == str(self.room.folder / new) and own.new_path is not None
         free = new not in self.view and (new not in self.mine or back)
         done = self.room.call("rename_file", path=name, new_path=new) is not None
@@ -108,7 +108,7 @@ class Model:
         """The paths that the proposals of a decision are about."""
         changes = self.room.session.files.changes
         path = str(self.room.folder / (name or ""))
-        found = list(changes) if name is None else [changes.get(path) or changes.leading_to(path)]
+        found = list(changes) if name is None else [changes.get(path) or changes.for_target(path)]
         paths = {path for one in found if one is not None for path in (one.path, one.target)}
         return {Path(path).relative_to(self.room.folder).as_posix() for path in paths}
 

@@ -112,10 +112,10 @@ async def test_fault_07_an_edit_is_made_on_the_open_buffer(desk: Desk) -> None:
 
 
 REFUSED = {
-    "fault 3": ("x = 1\ny\nx = 1\n", "x = 1", "stands 2 times in the file, at lines 1, 3"),
+    "fault 3": ("x = 1\ny\nx = 1\n", "x = 1", "occurs 2 times in the file, at lines 1, 3"),
     "fault 4": ("cafe\u0301\n", "caf\u00e9", "the file is in NFD"),
-    "fault 5": ("all:\n\tgcc\n", "    gcc", "has tabs where old_text has blanks"),
-    "nothing alike": ("a\n", "zzz", "nothing like it stands in the file"),
+    "fault 5": ("all:\n\tgcc\n", "    gcc", "has tabs where old_text has spaces"),
+    "nothing alike": ("a\n", "zzz", "the file contains nothing similar"),
     "empty": ("a\n", "", "use write_file"),
 }
 

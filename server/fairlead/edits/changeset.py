@@ -1,14 +1,14 @@
-"""The changeset: what the agent proposes, file by file, and what becomes of it. Pure functions on values.
+"""The changeset: the proposals of all files, and how decisions change them. Pure functions on values.
 
-Accepting moves a hunk's new lines into base and current; rejecting puts its base lines back into the proposed text;
-what the person types moves the base along (`Proposal.rebased`). Hunks are always derived, never stored.
+Accepting moves a hunk's new lines into base and current. Rejecting restores its base lines in the proposed text. When
+the user types, the base moves (`Proposal.rebased`).
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from fairlead.edits.derived import derived
+from fairlead.edits.cached_derivation import cached_derivation
 from fairlead.edits.merge import Region, merged
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import PLAIN, Kind, Proposal, Raw, untouched
@@ -18,12 +18,12 @@ __all__ = ["PLAIN", "Changeset", "Kind", "Proposal", "Raw"]
 
 @dataclass(frozen=True)
 class Changeset:
-    """All proposals by the path that each file has now, in the order in which they were first made."""
+    """All proposals by the current path of their file, in the order of their first change."""
 
     files: Mapping[str, Proposal] = field(default_factory=lambda: MappingProxyType({}))
     order: int = 0
 
-    @derived
+    @cached_derivation
     def _renamed(self) -> dict[str, Proposal]:
         return {p.new_path: p for p in self if p.new_path is not None}
 
@@ -36,14 +36,14 @@ class Changeset:
     def get(self, path: str) -> Proposal | None:
         return self.files.get(path)
 
-    def leading_to(self, path: str) -> Proposal | None:
-        """The proposal whose text is for this path: the file's own, or a rename to it."""
+    def for_target(self, path: str) -> Proposal | None:
+        """The proposal that leads to this path: the file's own, or a rename to it."""
         renamed = self._renamed.get(path)
         own = self.files.get(path)
         return renamed or (own if own is not None and own.new_path is None else None)
 
     def with_proposal(self, proposal: Proposal) -> "Changeset":
-        """The changeset with this proposal in it, moved along with the person's file, or without it once settled."""
+        """The changeset with this proposal, rebased on the user's file; without it if nothing is left to decide."""
         if proposal.base != proposal.current:
             proposal = proposal.rebased(proposal.current)
         files = {**self.files, proposal.path: proposal}
@@ -57,7 +57,7 @@ class Changeset:
 
 @dataclass(frozen=True)
 class _Author:
-    """The plan item in progress and the tool call that proposes."""
+    """The plan item in progress and the tool call that makes a proposal."""
 
     item_id: str | None
     call_id: str | None
@@ -79,36 +79,36 @@ def propose(
     """Adds a proposed text for a file.
 
     Args:
-        current: what the person's file says now, None where there is none; used where nothing is proposed for it yet.
+        current: the text of the user's file now, None if there is no file; used if the file has no proposal yet.
         item_id, call_id: the plan item in progress and the tool call that proposes it.
-        raw: what the text does not say; None: what is proposed of that already stays.
+        raw: bytes and permissions; None keeps those already proposed.
     """
     changes, origin = _Author(item_id, call_id).signs(changes)
-    old = changes.leading_to(path)
+    old = changes.for_target(path)
     if old is None:
-        moved = changes.get(path)  # a rename leads away from here: the file is made anew, so it is two files now
+        moved = changes.get(path)  # the file was renamed away and is created again: two files now
         if moved is not None:
             changes = _split(changes, moved)
         old = untouched(path, current if moved is None else moved.base)
         old = old if moved is None else replace(old, current=moved.current)
     made = origin if old.base is None and old.proposed is None else old.made
-    new = replace(old, made=None if old.kind == "delete" else made).saying(proposed, origin)
+    new = replace(old, made=None if old.kind == "delete" else made).with_text(proposed, origin)
     if raw is not None:
         new = replace(new, raw=raw, made=origin if raw != PLAIN and new.kind == "modify" else new.made)
     return changes.with_proposal(new)
 
 
 def _split(changes: Changeset, renamed: Proposal) -> Changeset:
-    """A rename as what it comes to: a new file there. What becomes of the old path is the caller's."""
+    """Turns a rename into a new file at its target. The caller decides about the old path."""
     text = renamed.proposed or ""
     created = Proposal(renamed.target, None, None, text, renamed.origins, made=renamed.made)
     return changes.without(renamed.path).with_proposal(created)
 
 
 def delete(changes: Changeset, path: str, current: str | None, item_id: str | None, call_id: str | None) -> Changeset:
-    """Proposes that a file shall be no more; one that was only proposed is not proposed any more."""
+    """Proposes to delete a file; for a file that is only proposed, removes its proposal."""
     changes, origin = _Author(item_id, call_id).signs(changes)
-    old = changes.leading_to(path) or untouched(path, current)
+    old = changes.for_target(path) or untouched(path, current)
     made = origin.taking([old.made, *old.origins.lines, *old.origins.gaps])
     gone = replace(old, proposed=None, new_path=None, origins=Origins.untouched(""), made=made, raw=PLAIN)
     return changes.with_proposal(gone)
@@ -117,9 +117,9 @@ def delete(changes: Changeset, path: str, current: str | None, item_id: str | No
 def rename(
     changes: Changeset, path: str, new_path: str, current: str | None, item_id: str | None, call_id: str | None
 ) -> Changeset:
-    """Proposes another path for a file, with what is proposed for its text."""
+    """Proposes another path for a file, together with its proposed text."""
     changes, origin = _Author(item_id, call_id).signs(changes)
-    old = changes.leading_to(path) or untouched(path, current)
+    old = changes.for_target(path) or untouched(path, current)
     if old.kind == "create":
         return changes.without(old.path).with_proposal(replace(old, path=new_path, made=origin))
     moved = replace(old, new_path=None if new_path == old.path else new_path, made=origin)
@@ -135,14 +135,14 @@ def capture(
     item_id: str | None,
     call_id: str | None,
 ) -> Changeset:
-    """Adds what a command left in a file that said `before` when it began; None: no file.
+    """Adds what a command changed in a file that contained `before` when it started; None: no file.
 
-    What is proposed for the file by now is merged with it. All that is shown of the proposal is worked out.
+    It is merged with what is proposed for the file now. Computes everything that is shown of the proposal.
 
     Raises:
         MergeConflict: both changed the same lines.
     """
-    known = changes.leading_to(path)
+    known = changes.for_target(path)
     now = before if known is None else known.proposed
     if now != before and after is not None and raw.data is None:
         after = merged(before or "", now or "", after)
@@ -150,14 +150,14 @@ def capture(
         left = delete(changes, path, before, item_id, call_id)
     else:
         left = propose(changes, path, before, after, item_id, call_id, raw)
-    proposal = left.leading_to(path)
+    proposal = left.for_target(path)
     if proposal is not None:
-        proposal.work_out()
+        proposal.precompute()
     return left
 
 
 def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
-    """Notes what the person's file says now: the proposal moves along (`Proposal.rebased`)."""
+    """Records the current text of the user's file; rebases its proposal."""
     old = changes.get(path)
     if old is None or old.current == current:
         return changes
@@ -165,15 +165,15 @@ def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
 
 
 def acceptable(proposal: Proposal, hunk_ids: Collection[str] | None, over_mine: bool) -> list[Region]:
-    """The regions that accepting some hunks (None: all) puts in; conflicts only `over_mine`."""
+    """The regions that an accept of some hunks (None: all) applies; conflicts only with `over_mine`."""
     sides = ("theirs", "conflict") if over_mine else ("theirs",)
     regions = proposal.regions if hunk_ids is None else proposal.chosen(hunk_ids)
     return [region for region in regions if region.side in sides]
 
 
 def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
-    """The proposal once some regions of it are in the person's file; one that is decided as a whole with all of it."""
-    if proposal.in_one_piece:
+    """The proposal after some of its regions were written to the user's file; all of it if it is decided as a whole."""
+    if proposal.is_atomic:
         return replace(proposal, base=proposal.proposed, current=proposal.proposed, new_path=None, raw=PLAIN)
     base, current = proposal.applied(regions)
     if proposal.whole:
@@ -182,7 +182,7 @@ def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
 
 
 def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
-    """Takes what came of an accept (see `accepted`). What the agent proposed meanwhile stays proposed."""
+    """Applies the result of an accept (see `accepted`). What the agent proposed meanwhile stays proposed."""
     now = changes.get(done.path)
     if now is None:
         return changes
@@ -197,16 +197,16 @@ def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
 
 
 def rejected(proposal: Proposal, hunk_ids: Collection[str] | None) -> Proposal:
-    """The proposal without some hunks (None: without anything). In a conflict the person's text stays."""
+    """The proposal without some hunks (None: without all). In a conflict the user's text stays."""
     if hunk_ids is None or proposal.whole:
         origins = Origins.untouched(proposal.base or "")
         return replace(proposal, proposed=proposal.base, new_path=None, origins=origins, raw=PLAIN)
     regions = proposal.chosen(hunk_ids)
     decided = proposal.decided | proposal.ids_in(regions)
-    left = replace(proposal, decided=decided).saying(proposal.reverted(regions), None)
+    left = replace(proposal, decided=decided).with_text(proposal.reverted(regions), None)
     return left.rebased(left.current)
 
 
 def amended(proposal: Proposal, text: str) -> Proposal:
-    """The proposal with the proposed text as the person wrote it."""
-    return proposal.saying(text, None, by_hand=True).rebased(proposal.current)
+    """The proposal with the proposed text that the user wrote."""
+    return proposal.with_text(text, None, by_hand=True).rebased(proposal.current)

@@ -9,22 +9,22 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from operator import lt
 
-from fairlead.edits.slide import Block, drawn_well
+from fairlead.edits.sliders import Block, align_blocks
 from fairlead.edits.text import split_lines
 
-# SequenceMatcher looks at each pair of equal lines; after so many pairs a stretch counts as changed as a whole
+# SequenceMatcher looks at each pair of equal lines; beyond this number of pairs, a section counts as changed as a whole
 _MAX_PAIRS = 100_000
 _MAX_DEPTH = 20
-_MAX_LINES = 300_000  # of a changed stretch, on both sides: a longer one counts as changed as a whole
+_MAX_LINES = 300_000  # of a changed section, both sides together: a longer one counts as changed as a whole
 _MAX_BLOCKS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A run of lines that changes. Starts count from 0; `old` and `new` hold the lines with their ends.
+    """A run of lines that changes.
 
-    `id` is a digest of what the hunk says: its base lines, its proposed lines, and which occurrence of the
-    same change it is (docs/protocol.md, `Hunk`). Other content is another id.
+    Starts count from 0; `old` and `new` contain the lines with their line endings. `id` is a digest of the base lines,
+    the proposed lines, and the number of equal changes before this one (docs/protocol.md, `Hunk`).
     """
 
     id: str
@@ -37,8 +37,8 @@ class Hunk:
 def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
     """The changed runs `(a_start, a_end, b_start, b_end)` between two lists of lines, in order, none touching another.
 
-    Lines that stand once on both sides anchor the comparison, so that its time grows with the files' size and not
-    with its square. More than 5,000 runs nobody decides one by one: those that lie nearest to each other become one.
+    Lines that occur exactly once on both sides anchor the comparison, so that its time grows with the size of the files
+    and not with its square. Nobody reviews more than 5,000 runs one by one; beyond that number the nearest are joined.
     """
     if a == b:
         return []
@@ -69,11 +69,11 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
         pairs = zip(starts, ends, strict=True)
         gaps = [(i, j, k, m, depth + 1) for (i, k), (j, m) in pairs if i < j or k < m]
         waiting += reversed(gaps)
-    return _joined(drawn_well(found, a, b))
+    return _joined(align_blocks(found, a, b))
 
 
 def _joined(blocks: list[Block]) -> list[Block]:
-    """The runs, no more than _MAX_BLOCKS: where there are more, over the smallest gaps between them."""
+    """At most _MAX_BLOCKS runs: if there are more, those with the smallest gaps between them are joined."""
     if len(blocks) <= _MAX_BLOCKS:
         return blocks
     gaps = sorted(later[0] - earlier[1] for earlier, later in pairwise(blocks))
@@ -89,14 +89,14 @@ def _joined(blocks: list[Block]) -> list[Block]:
 
 
 def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest row of lines that stand once in `a` and once in `b`, in the same order in both."""
+    """The longest sequence of lines that occur once in `a` and once in `b`, in the same order."""
     count_a, count_b = Counter(a), Counter(b)
     where = {line: j for j, line in enumerate(b) if count_b[line] == 1}
     pairs = [(i, where[line]) for i, line in enumerate(a) if count_a[line] == 1 and line in where]
     if all(map(lt, (j for _, j in pairs), (j for _, j in pairs[1:]))):
         return pairs
-    ends: list[int] = []  # of the rows of each length, the smallest last place in b
-    last: list[int] = []  # which pair stands there
+    ends: list[int] = []  # per length of a sequence, the smallest last position in b
+    last: list[int] = []  # the pair at that position
     before: list[int | None] = []
     for number, (_, j) in enumerate(pairs):
         length = bisect_left(ends, j)
@@ -117,7 +117,7 @@ def _equal_pairs(a: Sequence[str], b: Sequence[str]) -> int:
 
 
 def _compared(a: Sequence[str], b: Sequence[str]) -> list[Block]:
-    """The changed runs of a stretch without anchors."""
+    """The changed runs of a section without anchors."""
     opcodes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
     return [(i, j, k, m) for tag, i, j, k, m in opcodes if tag != "equal"]
 
@@ -125,7 +125,7 @@ def _compared(a: Sequence[str], b: Sequence[str]) -> list[Block]:
 def hunks(base: str, proposed: str, decided: Collection[str] = ()) -> tuple[Hunk, ...]:
     """The hunks that turn `base` into `proposed`, in order, none touching another.
 
-    An id in `decided` is not given again: of two hunks that say the same, the second keeps its id when the first goes.
+    Ids in `decided` are not used again: of two equal hunks, the second keeps its id when the first is decided.
     """
     a, b = split_lines(base), split_lines(proposed)
     return hunks_of_blocks(changed_blocks(a, b), a, b, decided)
@@ -134,12 +134,12 @@ def hunks(base: str, proposed: str, decided: Collection[str] = ()) -> tuple[Hunk
 def hunks_of_blocks(
     blocks: Sequence[Block], a: Sequence[str], b: Sequence[str], decided: Collection[str] = ()
 ) -> tuple[Hunk, ...]:
-    """`hunks` where the changed runs are known already."""
+    """As `hunks`, for changed runs that are already known."""
     seen: Counter[bytes] = Counter()
     found: list[Hunk] = []
     for a0, a1, b0, b1 in blocks:
         old, new = tuple(a[a0:a1]), tuple(b[b0:b1])
-        says = what_it_says(old, new)
+        says = content_key(old, new)
         while (hunk_id := _digest(says, seen[says])) in decided:
             seen[says] += 1
         seen[says] += 1
@@ -147,8 +147,8 @@ def hunks_of_blocks(
     return tuple(found)
 
 
-def what_it_says(old: Sequence[str], new: Sequence[str]) -> bytes:
-    """The same for two hunks that take out and put in the same lines, wherever they stand."""
+def content_key(old: Sequence[str], new: Sequence[str]) -> bytes:
+    """A key that is equal for two hunks with the same old and new lines, wherever they are."""
     return repr((tuple(old), tuple(new))).encode("utf-8", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""Why a text is not found: the nearest lines, and the one thing that differs. For the model's eyes; changes nothing."""
+"""Explains to the model why a text was not found: the nearest lines, and how they differ."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from fairlead.edits.text import body, split_lines
 
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _MAX_SHOWN = 12
-# bounds on the search for the nearest lines: it stands between the model and the rest of the server
+# limits of the search for the nearest lines, during which the server does nothing else
 _MAX_LINES = 100_000
 _MAX_WIDTH = 120
 _MAX_CANDIDATES = 500
@@ -18,14 +18,14 @@ _MAX_COMPARED = 10
 
 
 def explain_missing(text: str, old: str) -> str:
-    """The error for an `old` that does not stand in `text`; not empty, a few dozen lines at most."""
+    """The error for an `old` that does not occur in `text`: a few dozen lines at most."""
     lines = [body(line) for line in split_lines(text)]
     wanted = [body(line) for line in split_lines(old)]
     if not lines:
         return "old_text not found: the file is empty."
     start, score = _nearest(lines[:_MAX_LINES], wanted)
     if score < 0.5:
-        return "old_text not found, and nothing like it stands in the file. Read the file again."
+        return "old_text not found, and the file contains nothing similar. Read the file again."
     found = lines[start : start + len(wanted)]
     difference = _difference(wanted, found)
     shown = [_visible(line) if difference in _BLANKS else line for line in found[:_MAX_SHOWN]]
@@ -35,7 +35,7 @@ def explain_missing(text: str, old: str) -> str:
 
 
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, float]:
-    """The start of the lines that are most like `wanted`, and how like they are (0 to 1)."""
+    """The start of the lines that are most similar to `wanted`, and their similarity (0 to 1)."""
     loose = [_loose(line[:_MAX_WIDTH]) for line in lines]
     target = [_loose(line[:_MAX_WIDTH]) for line in wanted]
     key = max(range(len(target)), key=lambda index: len(target[index]))
@@ -49,7 +49,7 @@ def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, float]:
 
 
 def _similar(lines: Sequence[str], wanted: str) -> list[int]:
-    """The lines that share the most with `wanted`, most like first, if they are like it at all."""
+    """The lines that are most similar to `wanted`, the best first; none if no line is similar."""
     pieces = _pieces(wanted)
     shared = [2 * len(pieces & own) / (len(pieces) + len(own)) for own in map(_pieces, lines)]
     close = nlargest(_MAX_COMPARED, range(len(lines)), key=shared.__getitem__)
@@ -58,7 +58,7 @@ def _similar(lines: Sequence[str], wanted: str) -> list[int]:
 
 
 def _pieces(line: str) -> set[str]:
-    """The runs of three characters in a line, its edges among them."""
+    """The sequences of three characters in a line, including its edges."""
     framed = f"\n{line}\n"
     return {framed[index : index + 3] for index in range(len(framed) - 2)} or {framed}
 
@@ -80,14 +80,14 @@ def _one_blank(line: str) -> str:
 
 
 def _loose(line: str) -> str:
-    """A line without what is easily taken for something else: blanks, Unicode form, kinds of quotes, case."""
+    """A line without differences that are easy to overlook: whitespace, Unicode form, kind of quotes, case."""
     return _one_blank(_one_form(line).translate(_QUOTES)).casefold()
 
 
-_TRAILING = "The blanks at the end of a line differ (shown: → is a tab, · a blank). "
-_TABS = "The file has tabs where old_text has blanks (shown: → is a tab, · a blank). "
-_NO_TABS = "The file has blanks where old_text has tabs (shown: → is a tab, · a blank). "
-_OTHER_BLANKS = "Only the blanks differ (shown: → is a tab, · a blank). "
+_TRAILING = "The spaces at the end of a line differ (shown: → is a tab, · a space). "
+_TABS = "The file has tabs where old_text has spaces (shown: → is a tab, · a space). "
+_NO_TABS = "The file has spaces where old_text has tabs (shown: → is a tab, · a space). "
+_OTHER_BLANKS = "Only the whitespace differs (shown: → is a tab, · a space). "
 _BLANKS = (_TRAILING, _TABS, _NO_TABS, _OTHER_BLANKS)
 _FORM = "The characters are the same in another Unicode form: the file is in {form}. "
 _SAME_BUT: tuple[tuple[Callable[[str], str], str], ...] = (
@@ -100,7 +100,7 @@ _SAME_BUT: tuple[tuple[Callable[[str], str], str], ...] = (
 
 
 def _difference(wanted: Sequence[str], found: Sequence[str]) -> str:
-    """Names the one thing that differs, where it is one thing; else empty."""
+    """Names the kind of difference if there is only one kind, else empty."""
     pairs = [(a, b) for a, b in zip(wanted, found, strict=False) if a != b]
     for form, message in _SAME_BUT:
         if len(found) == len(wanted) and all(form(a) == form(b) for a, b in pairs):
@@ -117,7 +117,7 @@ def _form_of(text: str) -> str:
 
 
 def _visible(line: str) -> str:
-    """Tabs and the blanks at the edges as signs, other kinds of blanks as escapes."""
+    """Tabs, and spaces at the edges, as signs; other kinds of whitespace as escapes."""
     text = line.rstrip(" \t")
     lead = text[: len(text) - len(text.lstrip(" \t"))]
     signs = str.maketrans({"\t": "→", " ": "·"})

@@ -1,12 +1,12 @@
-"""Where an edit goes: exactly one exact place, or an error that says what is there instead (docs/plan.md L12)."""
+"""Finds the only exact location of an edit, or says what is there instead (docs/plan.md L12)."""
 
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice
 
-from fairlead.edits.dress import dressed_as
 from fairlead.edits.explain import explain_missing
+from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.text import line_end, line_number, with_line_end
 
 _MAX_SHOWN = 12
@@ -14,16 +14,16 @@ _MAX_PLACES = 1000
 
 
 class MatchError(ValueError):
-    """The old text is not found exactly once; the message helps the model to correct itself."""
+    """The old text does not occur exactly once; the message helps the model to correct itself."""
 
 
 def replace_once(text: str, old: str, new: str) -> str:
-    """Replaces the only place where `old` stands by `new`; only line ends may differ.
+    """Replaces the only occurrence of `old` by `new`; only line endings may differ.
 
-    The new lines get the line ends of those that they replace, so that a CRLF file edited in LF stays CRLF.
+    The new lines get the line endings of those that they replace, so a CRLF file edited with LF stays CRLF.
 
     Raises:
-        MatchError: `old` is empty, equals `new`, or does not stand exactly once in `text`.
+        MatchError: `old` is empty, equals `new`, or does not occur exactly once in `text`.
     """
     if not old:
         raise MatchError("old_text is empty. To write a whole file, use write_file.")
@@ -35,16 +35,16 @@ def replace_once(text: str, old: str, new: str) -> str:
     if len(places) > 1:
         raise MatchError(_ambiguous(text, [start for start, _ in places]))
     start, end = places[0]
-    replaced = text[:start] + dressed_as(text[start:end], new, default=line_end(text)) + text[end:]
+    replaced = text[:start] + match_line_endings(text[start:end], new, default=line_end(text)) + text[end:]
     if replaced == text:
-        raise MatchError("old_text and new_text differ only in line ends: nothing would change.")
+        raise MatchError("old_text and new_text differ only in line endings: nothing would change.")
     return replaced
 
 
 def _places(text: str, old: str) -> Iterator[tuple[int, int]]:
-    """The places of `old`, overlapping ones too: exact ones, else those that differ only in line ends.
+    """The locations of `old`, overlapping ones included: exact ones, else those that differ only in line endings.
 
-    A place never begins or ends inside a CRLF: half of a line end is no line end.
+    No location begins or ends inside a CRLF.
     """
     exact = ((start, start + len(old)) for start in _found(text, old))
     whole = (p for p in exact if not any(text[edge - 1 : edge + 1] == "\r\n" for edge in p))
@@ -71,4 +71,4 @@ def _ambiguous(text: str, starts: list[int]) -> str:
     count = f"more than {_MAX_PLACES}" if len(starts) > _MAX_PLACES else len(starts)
     lines = ", ".join(str(line_number(text, start)) for start in starts[:_MAX_SHOWN])
     more = ", ..." if len(starts) > _MAX_SHOWN else ""
-    return f"old_text stands {count} times in the file, at lines {lines}{more}. Add lines around it until it is unique."
+    return f"old_text occurs {count} times in the file, at lines {lines}{more}. Add lines around it until it is unique."

@@ -1,8 +1,6 @@
-"""Three-way merge by line: what two sides made of one base, stretch by stretch.
+"""Three-way merge by line: what two sides changed in one base, region by region.
 
-Our own and small, because a stretch must say where it lies in all three texts: a conflict is one hunk's, not the
-file's, and an accept puts a stretch into the person's text at its place there. A merge that only returns a text with
-markers could not do that.
+docs/decisions.md says why no library does this: a region needs its positions in all three texts.
 """
 
 from collections.abc import Sequence
@@ -10,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.edits.diff import changed_blocks
-from fairlead.edits.slide import Block
+from fairlead.edits.sliders import Block
 from fairlead.edits.text import split_lines
 
 Side = Literal["mine", "theirs", "same", "conflict"]
@@ -18,14 +16,14 @@ Span = tuple[int, int]
 
 
 class MergeConflict(ValueError):
-    """Both sides changed the same lines, each in its own way."""
+    """Both sides changed the same lines differently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A stretch that one side or both changed. Each span counts lines from 0 in its text, the end excluded.
+    """A region that one side or both changed. Spans count lines from 0 in their text; the end is exclusive.
 
-    `side` says who: `mine` alone, `theirs` alone, both the `same` way, or both differently (`conflict`).
+    `side` says who changed it: only `mine`, only `theirs`, both in the `same` way, or both differently (`conflict`).
     """
 
     side: Side
@@ -35,11 +33,11 @@ class Region:
 
 
 def compare(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> list[Region]:
-    """The changed stretches of three lists of lines, in order.
+    """The changed regions of three lists of lines, in order.
 
-    Two changes are one stretch where they share a line of the base, or both put lines in at the same place. Changes
-    that only lie side by side are two: their order is clear, so nothing of either is lost by having both. Only where
-    the first leaves the text without a line end they are one: else two lines would become one.
+    Two changes are one region if they share a line of the base, or if both insert lines at the same position. Adjacent
+    changes are two regions, because their order is clear. The exception is a first change that ends without a line
+    ending: there, two lines would become one.
     """
     return regions_of_blocks(changed_blocks(base, mine), changed_blocks(base, theirs), mine, theirs)
 
@@ -47,15 +45,15 @@ def compare(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
 def regions_of_blocks(
     mine_blocks: Sequence[Block], theirs_blocks: Sequence[Block], mine: Sequence[str], theirs: Sequence[str]
 ) -> list[Region]:
-    """`compare` for changes that are known already."""
+    """As `compare`, for changes that are already known."""
     waiting = sorted([(*block, 0) for block in mine_blocks] + [(*block, 1) for block in theirs_blocks])
     regions: list[Region] = []
-    offsets = [0, 0]  # of each side's text against the base, behind what was taken so far
+    offsets = [0, 0]  # of each side's text from the base, after the regions so far
     index = 0
     while index < len(waiting):
         start, end = waiting[index][:2]
         sides: list[list[tuple[int, int, int, int, int]]] = [[], []]
-        runs_on = False  # a side's text ends here without a line end
+        runs_on = False  # a side's text ends here without a line ending
         while index < len(waiting):
             block = waiting[index]
             lines = (mine, theirs)[block[4]]
@@ -73,7 +71,7 @@ def regions_of_blocks(
 
 
 def _share(x0: int, x1: int, y0: int, y1: int) -> bool:
-    """Whether two spans of the base have a line, or the place of an insertion, in common."""
+    """Whether two spans of the base share a line or the position of an insertion."""
     if x0 == x1 and y0 == y1:
         return x0 == y0
     if x0 == x1:
@@ -84,9 +82,9 @@ def _share(x0: int, x1: int, y0: int, y1: int) -> bool:
 
 
 def _span_of(start: int, end: int, blocks: Sequence[tuple[int, int, int, int, int]], offset: int) -> Span:
-    """Where the base's lines from start to end lie in a side's text."""
-    behind = blocks[-1][3] - blocks[-1][1] if blocks else offset
-    return start + offset, end + behind
+    """The position in a side's text of the base's lines from start to end."""
+    offset_after = blocks[-1][3] - blocks[-1][1] if blocks else offset
+    return start + offset, end + offset_after
 
 
 def _side(sides: Sequence[Sequence[object]], spans: Sequence[Span], mine: Sequence[str], theirs: Sequence[str]) -> Side:
@@ -99,7 +97,7 @@ def _side(sides: Sequence[Sequence[object]], spans: Sequence[Span], mine: Sequen
 
 
 def replaced(lines: Sequence[str], changes: Sequence[tuple[Span, Sequence[str]]]) -> list[str]:
-    """The lines with each span, in order and none overlapping, replaced by other lines."""
+    """The lines with each span replaced by other lines. Spans are in order and do not overlap."""
     result: list[str] = []
     at = 0
     for (start, end), new in changes:
@@ -111,10 +109,10 @@ def replaced(lines: Sequence[str], changes: Sequence[tuple[Span, Sequence[str]]]
 
 
 def merged(base: str, mine: str, theirs: str) -> str:
-    """Both sides' changes in one text.
+    """One text with the changes of both sides.
 
     Raises:
-        MergeConflict: they changed the same lines, each in its own way.
+        MergeConflict: they changed the same lines differently.
     """
     if base == theirs or mine == theirs:
         return mine

@@ -1,4 +1,4 @@
-"""Which plan item and tool call made which lines of a proposed text, kept beside it as data."""
+"""Tracks which plan item and tool call produced which lines of a proposed text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,9 +9,10 @@ from fairlead.edits.text import split_lines
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made a change. `order` grows with each change, so that the latest one can be told.
+    """The plan item and tool call that made a change.
 
-    `over` are the other plan items whose changes it took the place of.
+    `order` grows with each change, so the latest one is known. `over` are the other plan items whose changes it
+    replaced.
     """
 
     order: int
@@ -20,7 +21,7 @@ class Origin:
     over: tuple[str, ...] = ()
 
     def taking(self, made: Iterable["Origin | None"]) -> "Origin":
-        """This origin, of a change that took the place of some others."""
+        """This origin, for a change that replaced others."""
         items = [item for o in made if o is not None for item in (*o.over, o.item_id)]
         over = tuple(dict.fromkeys(item for item in (*self.over, *items) if item not in (None, self.item_id)))
         return replace(self, over=over) if over != self.over else self
@@ -28,9 +29,9 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """`lines[i]` made line i; `gaps[i]` changed what stands just before or behind that gap (one more than lines).
+    """The origins of a text: `lines[i]` of line i, `gaps[i]` of the gap before line i (one more than lines).
 
-    The gaps know what took lines out: a diff to the base may show them missing on either side of those that came.
+    Gaps record the removal of lines: a diff to the base may show the removed lines on either side of added ones.
     """
 
     lines: tuple[Origin | None, ...]
@@ -42,7 +43,7 @@ class Origins:
         return Origins((None,) * count, (None,) * (count + 1))
 
     def after(self, old: str, new: str, origin: Origin | None) -> "Origins":
-        """The origins of `new`, which came out of `old` by a change of `origin`."""
+        """The origins of `new`, which a change of `origin` made from `old`."""
         lines: list[Origin | None] = []
         gaps: list[Origin | None] = []
         touched: list[tuple[int, Origin | None]] = []
@@ -61,7 +62,7 @@ class Origins:
         return Origins(tuple(lines), tuple(gaps))
 
     def amended(self, old: str, new: str) -> "Origins":
-        """The origins of `new`, which a person made of `old` by hand: what they touched stays with its step."""
+        """The origins of `new`, which the user made from `old`: changed lines keep their plan item."""
         result = self.after(old, new, None)
         lines, gaps = list(result.lines), list(result.gaps)
         for a0, a1, b0, b1 in changed_blocks(split_lines(old), split_lines(new)):
@@ -72,17 +73,17 @@ class Origins:
         return Origins(tuple(lines), tuple(gaps))
 
     def filled(self, other: "Origins") -> "Origins":
-        """These origins, and where they know none those of another way to the same text."""
+        """These origins; where they have none, those of `other` for the same text."""
         lines = tuple(mine or theirs for mine, theirs in zip(self.lines, other.lines, strict=True))
         return Origins(lines, tuple(mine or theirs for mine, theirs in zip(self.gaps, other.gaps, strict=True)))
 
     def within(self, hunk: Hunk) -> list[Origin]:
-        """All that made a hunk."""
+        """The origins of all lines and gaps of a hunk."""
         start, end = hunk.new_start, hunk.new_start + len(hunk.new)
         return [o for o in (*self.lines[start:end], *self.gaps[start : end + 1]) if o is not None]
 
     def of(self, hunk: Hunk) -> Origin | None:
-        """The latest origin within a hunk, else the nearest one: of equal lines a diff may show another as changed."""
+        """The latest origin in a hunk, else the nearest: a diff may show another of several equal lines as changed."""
         start, made = hunk.new_start, self.within(hunk)
         if made:
             return max(made, key=lambda o: o.order)

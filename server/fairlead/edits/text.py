@@ -1,4 +1,4 @@
-"""Lines and line ends, as an editor counts them (LSP 3.18, `Position`): `\\n`, `\\r\\n` and `\\r` end a line."""
+"""Lines and line endings as editors count them (LSP 3.18, `Position`): `\\n`, `\\r\\n` and `\\r` end a line."""
 
 import re
 
@@ -7,29 +7,29 @@ _END = re.compile(r"\r\n|\r|\n")
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text with their ends; joined again they are the text. Form feeds and the like stay inside."""
+    """The lines of a text with their line endings. Joined, they are the text; form feeds do not end a line."""
     return _LINE.findall(text)
 
 
 def body(line: str) -> str:
-    """A line without its end."""
+    """A line without its line ending."""
     return line.rstrip("\r\n")
 
 
 def line_number(text: str, index: int) -> int:
-    """The line, from 1, of a place that does not lie inside a line end."""
+    """The line, counted from 1, of an index that is not inside a line ending."""
     return len(_END.findall(text, 0, index)) + 1
 
 
 def line_end(text: str, default: str = "\n") -> str:
-    """The line end that a text uses most, `default` where it has none."""
+    """The most frequent line ending of a text, `default` if it has none."""
     counts = _counts(text)
     best = max(counts, key=lambda end: counts[end])
     return best if counts[best] else default
 
 
 def line_ends(text: str) -> set[str]:
-    """Which line ends stand in a text."""
+    """The line endings that occur in a text."""
     return {end for end, count in _counts(text).items() if count}
 
 
@@ -39,5 +39,5 @@ def _counts(text: str) -> dict[str, int]:
 
 
 def with_line_end(text: str, end: str) -> str:
-    """The text with each line end replaced by `end`."""
+    """The text with each line ending replaced by `end`."""
     return _END.sub(lambda _: end, text)

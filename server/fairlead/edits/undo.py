@@ -1,7 +1,7 @@
-"""Undo and redo of what the person decided: a linear stack of steps, and what each makes of the proposals.
+"""Undo and redo of the user's decisions: a linear stack of steps, and the effect of each on the proposals.
 
-A step goes both ways between two states of each file that it touched. What the agent proposed and the person typed in
-the meantime stays: proposals are merged; only the person's own file must say what it said right behind the step.
+A step leads in both directions between two states of each file. What the agent proposed and the user typed since then
+stays: proposals are merged. Only the user's file must contain exactly what it contained right after the step.
 """
 
 from collections.abc import Collection
@@ -13,15 +13,15 @@ from fairlead.edits.proposal import PLAIN, Proposal, Raw, untouched
 
 
 class MovedOn(Exception):
-    """A step cannot be taken back any more; the message says why, for people."""
+    """A step can no longer be undone; the message tells the user why."""
 
 
 @dataclass(frozen=True)
 class FileStep:
-    """One file before and behind a decision.
+    """One file before and after a decision.
 
-    `in_file` tells that the person's file itself was changed; `had` and `got` are what its text did not say before and
-    behind it, where that matters; `folders` are those that had to be made for it, the inmost first.
+    `in_file` says that the user's file itself was changed. `had` and `got` are its bytes and permissions before and
+    after, where they matter. `folders` were created for it, the innermost first.
     """
 
     before: Proposal
@@ -38,9 +38,9 @@ class FileStep:
 
 @dataclass(frozen=True)
 class Step:
-    """One decision. `label` names it for people, as "Accept a.py"; `reason` is what a rejection came with.
+    """One decision. `label` is its name in the UI, such as "Accept a.py"; `reason` is why the user rejected.
 
-    An "undo" took what was accepted of a plan item, `item_id`, out of the person's files again.
+    An "undo" removed what was accepted of the plan item `item_id` from the user's files.
     """
 
     kind: Literal["accept", "reject", "amend", "undo"]
@@ -56,7 +56,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Steps:
-    """The stack; a new step forgets what was undone."""
+    """The stack of steps; a new step discards what was undone."""
 
     done: tuple[Step, ...] = field(default_factory=tuple)
     undone: tuple[Step, ...] = field(default_factory=tuple)
@@ -65,12 +65,12 @@ class Steps:
         return Steps((*self.done, step), ())
 
     def undo(self, files: Collection[int]) -> "Steps":
-        """The last step goes over to the undone ones; where only some of its files could, the others stay."""
+        """Moves the last step to the undone ones; if only some of its files could be undone, the others stay."""
         stays, goes = _parted(self.done[-1], files)
         return Steps((*self.done[:-1], *stays), (*self.undone, *goes))
 
     def redo(self, files: Collection[int]) -> "Steps":
-        """As `undo`, the other way."""
+        """The reverse of `undo`."""
         stays, goes = _parted(self.undone[-1], files)
         return Steps((*self.done, *goes), (*self.undone[:-1], *stays))
 
@@ -82,14 +82,14 @@ def _parted(step: Step, files: Collection[int]) -> tuple[list[Step], list[Step]]
 
 
 def taken_back(step: FileStep, now: Proposal | None, current: str | None, name: str) -> Proposal:
-    """The proposal with a step undone. (To redo one, take back the turned step.)
+    """The proposal with a step undone. (To redo a step, undo its reverse.)
 
     Args:
-        now: what is proposed for the file now; current: what the person's file says.
-        name: how to call the file.
+        now: the file's proposal now; current: the text of the user's file.
+        name: the file's name in messages.
 
     Raises:
-        MovedOn: the file, or the proposal where the step changed it, is not what it was behind the step.
+        MovedOn: the file, or the proposal in the lines of the step, has changed since the step.
     """
     before, after = step.before, step.after
     now = now or untouched(after.path, current)
@@ -99,13 +99,13 @@ def taken_back(step: FileStep, now: Proposal | None, current: str | None, name: 
         raise MovedOn(f"{name} has changed since. Undo your own changes there first (in the editor), then this.")
     if before.whole or after.whole or now.whole:
         if step.in_file or not (now.settled and after.settled):
-            raise MovedOn(f"{name}: the agent proposes something else there by now.")
+            raise MovedOn(f"{name}: the agent has proposed something else there since.")
         return before.rebased(current)
     try:
         base = merged(after.base or "", now.base or "", before.base or "")
         text = merged(after.proposed or "", now.proposed or "", before.proposed or "")
     except MergeConflict as error:
-        raise MovedOn(f"{name}: the same lines are proposed in another way by now.") from error
+        raise MovedOn(f"{name}: the same lines have another proposal now.") from error
     return replace(
         now,
         base=base,

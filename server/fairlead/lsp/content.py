@@ -54,7 +54,7 @@ class ProposedContent:
             return "This session is no longer there, so its proposed changes cannot be shown.\n"
         try:
             path = files.root.resolve(str(parsed.path))
-            proposal = files.proposal(path) or files.changes.leading_to(str(path))
+            proposal = files.proposal(path) or files.changes.for_target(str(path))
             if proposal is None:
                 return files.current(path) or ""
         except ToolError as error:

@@ -78,7 +78,7 @@ def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
         path = session.root.resolve(str(path))
     except ToolError:
         return
-    proposal = session.files.proposal(path) or session.files.changes.leading_to(str(path))
+    proposal = session.files.proposal(path) or session.files.changes.for_target(str(path))
     if proposal is None:
         return
     lead = "Fairlead: " if in_file else ""

@@ -1,6 +1,6 @@
-"""The plan: items, the manager that holds them, and how they read as text. Pure: no I/O, no clock.
+"""The plan: its items, their owner, and the plan as text. Pure: no I/O, no clock.
 
-Rules are numbered in docs/plan.md (P1 to P12).
+The rules are numbered in docs/plan.md (P1 to P15).
 """
 
 from fairlead.plan.items import PlanError, PlanItem, PlanningState, StalePlan, Status

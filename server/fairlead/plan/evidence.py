@@ -1,4 +1,4 @@
-"""What happened under each step: the record beside the plan. Values and sums; no clock, no I/O."""
+"""The record of the work on each step. Pure values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,14 +8,14 @@ from fairlead.plan.items import PlanItem
 
 Verification = Literal["none", "shown", "claimed", "contradicted"]
 
-# what happened while no step was in progress, by when: before there was a plan, and with one
+# work while no step was in progress: before there was a plan, and with a plan
 BEFORE: Literal["before"] = "before"
 UNPLANNED: Literal["unplanned"] = "unplanned"
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """A command that ran. `exit_code` is None where it was killed; `stopped`: on purpose, which is no failure."""
+    """A command that ran. `exit_code` is None if it was killed. `stopped` on purpose is not a failure."""
 
     call_id: str
     command: str
@@ -30,7 +30,7 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of one step. `files` are paths that it changed; `cost` is in US dollars, None where unknown."""
+    """The recorded work on one step. `files` are the changed paths; `cost` is in US dollars, None if unknown."""
 
     files: tuple[str, ...] = ()
     commands: tuple[CommandRun, ...] = ()
@@ -46,7 +46,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Record:
-    """The evidence by step id, and of what belongs to no step. Identity is the id, which a step keeps (P6)."""
+    """The evidence by step id, and for work outside of steps. A step keeps its id (P6)."""
 
     by_place: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
 
@@ -79,7 +79,7 @@ class Record:
 
 
 def verification(item: PlanItem, evidence: Evidence) -> Verification:
-    """What stands behind a completed step: something, nothing but the word of the model, or a command that failed."""
+    """What supports a completed step (P15): work, only the model's claim, or a failed command against it."""
     if item.status != "completed":
         return "none"
     if evidence.commands and evidence.commands[-1].failed:

@@ -1,4 +1,4 @@
-"""The plan's versions: who changed what, in words for people."""
+"""The versions of the plan: who changed what, as text for users."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Author = Literal["model", "user"]
 
 @dataclass(frozen=True, slots=True)
 class PlanVersion:
-    """A plan as it was from one revision on, what changed with it, and the reason if one was given."""
+    """The plan at one revision, a summary of the change, and its reason if one was given."""
 
     revision: int
     by: Author
@@ -22,7 +22,7 @@ class PlanVersion:
 
 
 def changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:
-    """What became of a plan, as `2 added, 1 dropped, 1 completed`."""
+    """A summary of the change, such as `2 added, 1 dropped, 1 completed`."""
     before, after = {item.id: item for item in old}, {item.id: item for item in new}
     both = [(before[item.id], item) for item in new if item.id in before]
     counts = {

@@ -1,4 +1,4 @@
-"""The values of a plan, and how the model's loose input becomes them."""
+"""The values of a plan, and the checks of the model's input."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -11,18 +11,18 @@ STATUSES: tuple[str, ...] = get_args(Status)
 
 
 class PlanError(ValueError):
-    """A rewrite of the plan that breaks a rule; the message is written for the model."""
+    """A change of the plan that breaks a rule; the message is written for the model."""
 
 
 class StalePlan(ValueError):
-    """The plan is no longer the one that somebody looked at; the message is for people."""
+    """The plan has changed since the user saw it; the message is for users."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
     """One step of the plan (docs/plan.md P1).
 
-    Of the person's: `held` it is not to be started, `by_user` they wrote it, `marked` they called it completed.
+    Set by the user: `held` (must not be started), `by_user` (they wrote it), `marked` (they marked it as completed).
     """
 
     id: str
@@ -38,7 +38,7 @@ class PlanItem:
 class PlanningState:
     """A snapshot of the plan (P2).
 
-    `version` counts every change, `revision` only changes of the items' id, content, status or order.
+    `version` grows with every change, `revision` only if an id, a content, a status or the order changes.
     """
 
     items: tuple[PlanItem, ...] = ()
@@ -52,13 +52,13 @@ class PlanningState:
 
     @property
     def current(self) -> PlanItem | None:
-        """The item in progress, the first one where the setting allows several."""
+        """The item in progress; the first one if there are several."""
         return next((item for item in self.items if item.status == "in_progress"), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An item as the model wrote it, checked but for its id."""
+    """An item as the model wrote it, checked except for its id."""
 
     id: str | None
     content: str
@@ -67,7 +67,7 @@ class Draft:
 
 
 def read_draft(raw: Any, position: int) -> Draft:
-    """Checks one raw item; `position` counts from 1 and names an item without an id in errors.
+    """Checks one raw item. `position` counts from 1 and identifies an item without an id in errors.
 
     Raises:
         PlanError: the item breaks P4 or P5.
@@ -88,12 +88,12 @@ def read_draft(raw: Any, position: int) -> Draft:
 
 
 def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Collection[str]) -> tuple[PlanItem, ...]:
-    """Gives each draft its id (P6): its own, else that of an old item of equal content, else the next free number.
+    """Gives each draft its id (P6): its own, else that of an old item with the same content, else the next free number.
 
-    `used` holds all ids that there ever were: a dropped item's id never comes back for another step by itself.
+    `used` contains all ids that ever existed, so that a new step never gets the id of a dropped one.
 
     Raises:
-        PlanError: two items carry one id.
+        PlanError: two items have the same id.
     """
     given = Counter(draft.id for draft in drafts if draft.id is not None)
     if twice := next((item_id for item_id, times in given.items() if times > 1), None):
@@ -115,17 +115,17 @@ def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Coll
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the person wants of the plan beyond the plan itself: steps that shall not come back, and old wordings."""
+    """What the user demands of later rewrites: steps that must not return, and old words that are replaced."""
 
     dropped: tuple[PlanItem, ...] = ()
-    reworded: tuple[tuple[str, str], ...] = ()  # id, what it said before
+    reworded: tuple[tuple[str, str], ...] = ()  # id, old content
 
 
 def heeded(items: Sequence[PlanItem], previous: Sequence[PlanItem], wish: Wish) -> tuple[PlanItem, ...]:
-    """A model's rewrite, held against what the person did to the plan (P13 to P15).
+    """A rewrite by the model, checked against the edits of the user (P13, P14).
 
     Raises:
-        PlanError: it brings back a dropped step, starts a held one, or leaves out one that is the person's.
+        PlanError: it restores a dropped step, changes the status of a held one, or omits a step of the user.
     """
     ids, contents = {item.id for item in wish.dropped}, {item.content for item in wish.dropped}
     old = {item.id: item for item in previous}

@@ -1,4 +1,4 @@
-"""TodoManager: the one owner of a plan's state."""
+"""TodoManager, the only owner of a plan's state."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ PLAN_REMINDER = "<reminder>No plan yet. If this task has several steps, write th
 
 
 class TodoManager:
-    """Holds the plan, checks every rewrite of it, and watches how long it has not been touched."""
+    """Owns the plan, checks each rewrite, and counts the rounds without one."""
 
     def __init__(self, max_items: int = 20, single_in_progress: bool = True, reminder_interval: int = 3) -> None:
         self.max_items = max_items
@@ -24,27 +24,27 @@ class TodoManager:
         self._state = PlanningState()
         self._used_ids: set[str] = set()
         self._wish = Wish()
-        self.since: Callable[[], str] = lambda: ""  # what happened since the last update, a sentence
+        self.since: Callable[[], str] = lambda: ""  # a sentence about the work since the last update
         self.history: tuple[PlanVersion, ...] = ()
         self._asked_for_plan = False
 
     def snapshot(self) -> PlanningState:
-        """The state as it is now, frozen (docs/plan.md P2)."""
+        """The current state, frozen (docs/plan.md P2)."""
         return self._state
 
     @property
     def wish(self) -> Wish:
-        """What the person wants of the plan beyond the plan itself (P14, P15)."""
+        """What the user demands of later rewrites (P13, P14)."""
         return self._wish
 
     def restore(self, state: PlanningState, history: tuple[PlanVersion, ...] = (), wish: Wish | None = None) -> None:
-        """Goes on with a plan that another process made (P11)."""
+        """Restores the plan of an earlier process (P11)."""
         self._state, self.history, self._wish = state, history, wish or Wish()
         versions = (state.items, *(version.items for version in history))
         self._used_ids = {item.id for items in versions for item in items}
 
     def begin_run(self) -> None:
-        """A new run: the counter starts at 0 (L5), the plan stays (P11)."""
+        """Starts a run: the counter is 0 (L5), the plan stays (P11)."""
         self._asked_for_plan = False
         self._set_rounds(0)
 
@@ -53,10 +53,10 @@ class TodoManager:
 
         Args:
             items: objects as the model writes them: `{id?, content, status, activeForm?}` and the aliases of P1.
-            reason: why the plan changes, in the model's words.
+            reason: why the plan changes, written by the model.
 
         Raises:
-            PlanError: an item breaks a rule (P4 to P8), or goes against the person (P14); the plan is as it was.
+            PlanError: an item breaks a rule (P4 to P8) or contradicts the user (P14); the plan does not change.
         """
         if len(items) > self.max_items:
             raise PlanError(f"Max {self.max_items} todos allowed")
@@ -70,11 +70,11 @@ class TodoManager:
         return self.render()
 
     def edit(self, ops: Sequence[PlanOp], revision: int) -> tuple[str, ...]:
-        """The person changes the plan (P13). Returns what the model is to hear of it, change by change.
+        """Applies the user's edits (P13). Returns one line per change for the model.
 
         Raises:
-            StalePlan: the plan is not the one that they looked at.
-            PlanError: an operation makes no sense; the plan is then as it was.
+            StalePlan: the plan has changed since the user saw it.
+            PlanError: an operation is invalid; the plan does not change.
         """
         if revision != self._state.revision:
             raise StalePlan("The plan has changed since. Look at it again; nothing was done.")
@@ -107,11 +107,11 @@ class TodoManager:
         self._state = new
 
     def note_round_without_update(self) -> None:
-        """Counts a round in which no rewrite succeeded (L5)."""
+        """Counts a round without a successful rewrite (L5)."""
         self._set_rounds(self._state.rounds_since_update + 1)
 
     def reminder(self) -> str | None:
-        """What to remind the model of now (L6 to L8), or None. Asking for a first plan happens once a run."""
+        """The reminder for the model (L6 to L8), or None. Asks for a first plan only once in a run."""
         if self._state.rounds_since_update < self.reminder_interval:
             return None
         if self._state.items:
@@ -122,7 +122,7 @@ class TodoManager:
         return PLAN_REMINDER
 
     def _about(self) -> str:
-        """The step that seems to be the current one."""
+        """A sentence about the current or the next step."""
         state = self._state
         if state.current is not None:
             return f" In progress: {render_line(state.current)[4:]}."
@@ -139,5 +139,5 @@ class TodoManager:
 
 
 def _substance(items: Sequence[PlanItem]) -> list[tuple[str, str, str, bool]]:
-    """What a revision counts (P2)."""
+    """The values whose change makes a new revision (P2)."""
     return [(item.id, item.content, item.status, item.held) for item in items]

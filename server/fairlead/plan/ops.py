@@ -1,4 +1,4 @@
-"""What a person does to a plan: add, reword, move, drop, hold, mark. Pure; all of a list of operations or none."""
+"""The user's edits of the plan: add, reword, move, drop, hold, mark. All operations of a list apply, or none."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ OpKind = Literal["add", "update", "remove", "move"]
 
 @dataclass(frozen=True, slots=True)
 class PlanOp:
-    """One operation. `after` names the item that another shall follow, None for the first place."""
+    """One operation. `after` is the id of the item before the new position, None for the top."""
 
     op: OpKind
     id: str = ""
@@ -24,7 +24,7 @@ class PlanOp:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The items after a person's operations, what the model is to hear, and what was dropped."""
+    """The items after the user's operations, the lines for the model, and the dropped items."""
 
     items: tuple[PlanItem, ...]
     told: tuple[str, ...]
@@ -32,10 +32,10 @@ class Edited:
 
 
 def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], fresh_id: Callable[[], str]) -> Edited:
-    """The plan after a person's operations.
+    """The plan after the user's operations.
 
     Raises:
-        PlanError: an operation names an item that is not there, or has no sense; the message is for people.
+        PlanError: an operation names an item that does not exist, or is invalid; the message is for users.
     """
     now, told, dropped = list(items), list[str](), list[PlanItem]()
     for op in ops:
@@ -57,7 +57,7 @@ def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], fresh_id: Callab
                 if op.after == op.id:
                     raise PlanError(f"Step {op.id} cannot follow itself.")
                 now.insert(_place(now, op.after), item)
-                told.append(f"moved #{item.id} " + (f"behind #{op.after}" if op.after is not None else "to the top"))
+                told.append(f"moved #{item.id} " + (f"after #{op.after}" if op.after is not None else "to the top"))
     return Edited(tuple(now), tuple(told), tuple(dropped))
 
 

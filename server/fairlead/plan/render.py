@@ -1,4 +1,4 @@
-"""The plan as text: what the model reads back after each rewrite, and what a terminal colours."""
+"""The plan as text, for the model and the terminal."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def render_line(item: PlanItem) -> str:
 
 
 def render_items(items: Sequence[PlanItem]) -> str:
-    """All lines, a blank one, and the count; `No todos.` for an empty plan (P9)."""
+    """All lines, a blank line, and the count; `No todos.` for an empty plan (P9)."""
     if not items:
         return "No todos."
     done = sum(item.status == "completed" for item in items)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
-from fairlead.edits.dress import dressed_as
+from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.proposal import PLAIN, Proposal, Raw
 from fairlead.edits.undo import FileStep, Step
 from fairlead.session.carry import Carried, carry_out
@@ -237,7 +237,7 @@ async def amend(session: Session, path: Path, text: str, seen: int | None) -> No
             raise RequestRefused("What is proposed here is no text, so it cannot be edited; accept or reject it.")
         if "\0" in text:
             raise WrongRequest("params.text holds a NUL character; only text files can be written")
-        text = dressed_as(before.proposed, text)
+        text = match_line_endings(before.proposed, text)
         try:
             session.files.person.check_carried(choices[0].path, text)
         except ToolError as error:

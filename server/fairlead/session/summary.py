@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.edits.fates import Fate, Outcome, fates
+from fairlead.edits.review_outcomes import Outcome, ReviewOutcome, review_outcomes
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, Verification, verification
 from fairlead.plan.history import PlanVersion
@@ -43,12 +43,12 @@ class _Part:
     state: Verification | None
     left: bool
     evidence: Evidence
-    fates: Sequence[Fate]
+    results: Sequence[ReviewOutcome]
     lost: Sequence[str]
 
     @property
     def says(self) -> bool:
-        return not self.evidence.empty or bool(self.fates)
+        return not self.evidence.empty or bool(self.results)
 
 
 def short_record(session: SessionState) -> str:
@@ -59,7 +59,7 @@ def short_record(session: SessionState) -> str:
     done = sum(part.state != "none" for part in steps)
     facts = [
         f"{done} of {_count(len(steps), 'step')}" if steps else "",
-        _files(fates(session.changes, session.steps)),
+        _files(review_outcomes(session.changes, session.steps)),
         _count(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
         _money(session.record.by_place.values()),
     ]
@@ -88,15 +88,15 @@ def record_page(session: SessionState, root: Root) -> str:
 
 
 def _parts(session: SessionState) -> list[_Part]:
-    known = fates(session.changes, session.steps)
+    known = review_outcomes(session.changes, session.steps)
     before = {run.call_id for run in session.record.of(BEFORE).commands}
     here = {item.id for item in session.plan.items}
 
     def part(place: str, title: str, state: Verification | None, left: bool) -> _Part:
         evidence = session.record.of(place)
-        own = [fate for fate in known if (fate.item_id or _outside(fate, session, before)) == place]
-        told = {path for fate in own for path in (fate.file, fate.path, fate.new_path)}
-        beside = [fate for path in evidence.files if path not in told for fate in _of(path, known)]
+        own = [result for result in known if (result.item_id or _outside(result, session, before)) == place]
+        told = {path for result in own for path in (result.file, result.path, result.new_path)}
+        beside = [result for path in evidence.files if path not in told for result in _of(path, known)]
         lost = [path for path in evidence.files if path not in told and not _of(path, known)]
         return _Part(title, state, left, evidence, list(dict.fromkeys([*own, *beside])), lost)
 
@@ -125,45 +125,45 @@ def _all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> li
     return steps
 
 
-def _outside(fate: Fate, session: SessionState, before: Collection[str]) -> str:
+def _outside(result: ReviewOutcome, session: SessionState, before: Collection[str]) -> str:
     """The place of a change that was made under no step."""
-    first = not session.versions or fate.call_id in before or fate.path in session.record.of(BEFORE).files
+    first = not session.versions or result.call_id in before or result.path in session.record.of(BEFORE).files
     return BEFORE if first else UNPLANNED
 
 
-def _of(path: str, known: Sequence[Fate]) -> list[Fate]:
+def _of(path: str, known: Sequence[ReviewOutcome]) -> list[ReviewOutcome]:
     """What became of a file, whoever changed it: of lines that a later step changed again only that step knows."""
-    return [fate for fate in known if path in (fate.file, fate.path, fate.new_path)]
+    return [result for result in known if path in (result.file, result.path, result.new_path)]
 
 
 def _changes(part: _Part, root: Root) -> dict[str, list[str]]:
     """The files of a part by what became of them."""
     ways: dict[str, set[Outcome]] = {}
-    for fate in part.fates:
-        ways.setdefault(fate.file, set()).add(fate.outcome)
+    for result in part.results:
+        ways.setdefault(result.file, set()).add(result.outcome)
     found: dict[str, list[str]] = {}
     for outcome, lead in LEADS.items():
-        some = [fate for fate in part.fates if fate.outcome == outcome]
-        names = [_name(fate, root) + (" (in part)" if len(ways[fate.file]) > 1 else "") for fate in some]
+        some = [result for result in part.results if result.outcome == outcome]
+        names = [_name(result, root) + (" (in part)" if len(ways[result.file]) > 1 else "") for result in some]
         found[lead] = list(dict.fromkeys(names))
     found["No longer proposed"] = [_code(path, root) for path in part.lost]
     return {lead: names for lead, names in found.items() if names}
 
 
-def _name(fate: Fate, root: Root) -> str:
-    to = f" → {_code(fate.new_path, root)}" if fate.new_path is not None else ""
-    return _code(fate.path, root) + to
+def _name(result: ReviewOutcome, root: Root) -> str:
+    to = f" → {_code(result.new_path, root)}" if result.new_path is not None else ""
+    return _code(result.path, root) + to
 
 
 def _code(path: str, root: Root) -> str:
     return f"`{root.relative(Path(path))}`"
 
 
-def _files(known: Sequence[Fate]) -> str:
+def _files(known: Sequence[ReviewOutcome]) -> str:
     """How many files, and what became of them: of each the first of OUTCOMES that holds."""
     ways: dict[str, set[Outcome]] = {}
-    for fate in known:
-        ways.setdefault(fate.file, set()).add(fate.outcome)
+    for result in known:
+        ways.setdefault(result.file, set()).add(result.outcome)
     states = [next(outcome for outcome in OUTCOMES if outcome in one) for one in ways.values()]
     counts = {word: states.count(outcome) for outcome, word in OUTCOMES.items() if outcome in states}
     if len(counts) < 2:

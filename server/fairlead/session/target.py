@@ -75,7 +75,7 @@ def _proposals(session: Session, target: Target) -> list[Proposal]:
         return [p for p in session.files.changes if target.item_id in p.item_ids]
     if target.path is None:
         return list(session.files.changes)
-    found = session.files.proposal(target.path) or session.files.changes.leading_to(str(target.path))
+    found = session.files.proposal(target.path) or session.files.changes.for_target(str(target.path))
     return [found] if found is not None else []
 
 

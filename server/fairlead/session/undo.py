@@ -103,7 +103,7 @@ def _back(session: Session, step: FileStep) -> _Back:
     current = text_of(session, at)
     now = session.files.proposal(path) or (session.files.proposal(at) if at != path else None)
     proposal = taken_back(step, now, current, name)
-    other = session.files.changes.leading_to(proposal.target)
+    other = session.files.changes.for_target(proposal.target)
     if other is not None and other.path not in (str(path), str(at)):
         raise MovedOn(f"{name}: the agent proposes another file there by now.")
     return _Back(step, proposal, edit_back(session, step) if step.in_file else None)

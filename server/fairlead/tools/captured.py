@@ -34,7 +34,7 @@ def proposed_entries(files: Files) -> dict[str, Entry | None]:
 
 def _entry(files: Files, path: Path, text: str) -> Entry | None:
     """A file's bytes with a text in them; None where the disk says just that."""
-    proposal = files.changes.leading_to(str(path))
+    proposal = files.changes.for_target(str(path))
     source = Path(proposal.path) if proposal is not None else path
     mode = proposal.raw.mode if proposal is not None else None
     try:
@@ -113,9 +113,9 @@ async def _capture(files: Files, change: Change, item_id: str | None, call_id: s
     after = _said(change.after.data, disk)
     plain = after.encoding == "utf-8" and not after.mark if disk is None else _same_dress(after, disk)
     mode = _new_mode(path, change.after.mode)
-    old = files.changes.leading_to(str(path))
+    old = files.changes.for_target(str(path))
     await files.capture(path, before, after.text, Raw(None if plain else change.after.data, mode), item_id, call_id)
-    new = files.changes.leading_to(str(path))
+    new = files.changes.for_target(str(path))
     if new is old:
         return []
     if new is None:
@@ -129,7 +129,7 @@ async def _capture(files: Files, change: Change, item_id: str | None, call_id: s
 
 
 def _on_disk(files: Files, path: Path) -> DiskText | None:
-    proposal = files.changes.leading_to(str(path))
+    proposal = files.changes.for_target(str(path))
     try:
         return files.person.on_disk(Path(proposal.path) if proposal is not None else path)
     except ToolError:

@@ -4,7 +4,7 @@ from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
-from fairlead.edits.dress import dressed_as
+from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.text import split_lines
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
@@ -39,7 +39,7 @@ class WriteFile:
         old = self._files.read(path)
         content = input["content"]
         if old is not None and "\r" not in content:
-            content = dressed_as(old, content)
+            content = match_line_endings(old, content)
         if content == old:
             return "The file says exactly that already; nothing was proposed."
         self._files.propose(path, content, call.item_id, call.id)

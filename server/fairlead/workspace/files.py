@@ -77,7 +77,7 @@ class Files:
 
     def proposed_at(self, path: Path) -> bool:
         """Whether the agent proposes something that a path says."""
-        return self._changes.leading_to(str(path)) is not None
+        return self._changes.for_target(str(path)) is not None
 
     def secrets(self) -> Callable[[str], bool]:
         """Tells of a path relative to the root whether its file looks like a secret, by the name that it has now."""
@@ -95,7 +95,7 @@ class Files:
             ToolError: as `Root.resolve`.
         """
         path = self.root.resolve(given)
-        proposal = self._changes.leading_to(str(path))
+        proposal = self._changes.for_target(str(path))
         there = os.path.lexists(path) or self.person.buffer(path) is not None
         if not (there if proposal is None else proposal.base is not None):
             return None
@@ -109,7 +109,7 @@ class Files:
         Raises:
             ToolError: there is something, but no text that can be worked on.
         """
-        proposal = self._changes.leading_to(str(path))
+        proposal = self._changes.for_target(str(path))
         if proposal is not None:
             if proposal.raw.data is not None:
                 raise BinaryFile(f"{path.name} is proposed with bytes that are no text.")
@@ -166,7 +166,7 @@ class Files:
             raise ToolError("The content holds a NUL character; only text files can be written.")
         self._check_no_repository(path)
         self._check_place(path)
-        known = self._changes.leading_to(str(path))
+        known = self._changes.for_target(str(path))
         text = self._without_mark(Path(known.path) if known else path, text)
         if known is None or known.base is not None:
             self.person.check_carried(Path(known.path) if known else path, text)
@@ -195,7 +195,7 @@ class Files:
             raise ToolError("the same lines were changed otherwise while the command ran") from error
         if after is not None:
             self._check_place(path)
-        known = self._changes.leading_to(str(path))
+        known = self._changes.for_target(str(path))
         self._check_rejections(left)
         self.changes = left
         self.seen.retell(path, before)
@@ -222,7 +222,7 @@ class Files:
             self._check_no_repository(one)
         current = self._existing(path)
         self._check_place(new_path)
-        own = self._changes.leading_to(str(path))
+        own = self._changes.for_target(str(path))
         back = own is not None and own.path == str(new_path)
         if not back and (self.read(new_path) is not None or self.person.text(new_path, binary=True) is not None):
             raise ToolError(
@@ -237,7 +237,7 @@ class Files:
     def gone(self, path: Path) -> str:
         """What became of a file that the person has and the agent has not, a sentence; empty where that is not so."""
         proposal = self.proposal(path)
-        if proposal is None or self._changes.leading_to(str(path)) not in (None, proposal):
+        if proposal is None or self._changes.for_target(str(path)) not in (None, proposal):
             return ""
         if proposal.new_path is not None:
             return f"It was renamed to {self.root.relative(Path(proposal.new_path))} (as a proposal)."
@@ -245,7 +245,7 @@ class Files:
 
     def _existing(self, path: Path) -> str:
         """The text, or of a binary file its line, of a file that is there for the agent."""
-        proposal = self._changes.leading_to(str(path))
+        proposal = self._changes.for_target(str(path))
         if proposal is not None:
             text = proposal.proposed
         else:
@@ -295,7 +295,7 @@ class Files:
     def _check_place(self, path: Path) -> None:
         """A file cannot be below a file, on the disk or among the proposals."""
         for folder in path.parents:
-            leading = self._changes.leading_to(str(folder))
+            leading = self._changes.for_target(str(folder))
             is_file = leading.proposed is not None if leading else folder.is_file() and not self.proposal(folder)
             if is_file:
                 raise ToolError(f"{self.root.relative(folder)} is a file, so nothing can be put below it.")

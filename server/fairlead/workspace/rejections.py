@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from fairlead.agent.errors import ToolError
-from fairlead.edits.diff import what_it_says
+from fairlead.edits.diff import content_key
 from fairlead.edits.proposal import Proposal
 
 Key = tuple[str, bytes]
@@ -74,8 +74,8 @@ class Rejections:
 def _keys(proposal: Proposal, hunk_ids: Collection[str] | None) -> Iterator[Key]:
     if proposal.whole:
         what = [proposal.kind, proposal.target, str(proposal.raw.mode)]
-        yield proposal.path, sha256(what_it_says(what, [proposal.proposed or ""])).digest()
+        yield proposal.path, sha256(content_key(what, [proposal.proposed or ""])).digest()
         return
     for hunk in proposal.hunks:
         if hunk_ids is None or hunk.id in hunk_ids:
-            yield proposal.path, sha256(what_it_says(hunk.old, hunk.new)).digest()
+            yield proposal.path, sha256(content_key(hunk.old, hunk.new)).digest()

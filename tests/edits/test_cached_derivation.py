@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-from fairlead.edits.derived import derived
+from fairlead.edits.cached_derivation import cached_derivation
 
 
 class Text:
@@ -11,7 +11,7 @@ class Text:
         self._may_go_on = may_go_on
         self.looks = 0
 
-    @derived
+    @cached_derivation
     def length(self) -> int:
         self.looks += 1
         assert self._may_go_on.wait(10)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.edits.diff import changed_blocks
-from fairlead.edits.slide import Block, drawn_well
+from fairlead.edits.sliders import Block, align_blocks
 from fairlead.edits.text import split_lines
 
 LINES = st.lists(st.sampled_from(["a\n", "    b\n", "\n", "}\n", "  }\n"]), max_size=14)
@@ -28,7 +28,7 @@ def made(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) -> list[st
 def test_what_a_diff_does_is_never_changed(a: list[str], b: list[str]) -> None:
     """The blocks still make the one text of the other: as many, as long, in order, and none touches another."""
     blocks = changed_blocks(a, b)
-    again = drawn_well(blocks, a, b)
+    again = align_blocks(blocks, a, b)
     assert made(blocks, a, b) == made(again, a, b) == b
     assert [(a1 - a0, b1 - b0) for a0, a1, b0, b1 in blocks] == [(a1 - a0, b1 - b0) for a0, a1, b0, b1 in again]
     end = -1
@@ -57,7 +57,7 @@ def test_runs_stay_apart_however_alike_the_lines_are(script: list[tuple[list[str
             blocks.append((len(a), len(a) + len(old), len(b), len(b) + len(new)))
         a, b = [*a, *old], [*b, *new]
     a, b = [*a, "end\n"], [*b, "end\n"]
-    drawn = drawn_well(blocks, a, b)
+    drawn = align_blocks(blocks, a, b)
     assert made(drawn, a, b) == b
     ends = [-1, *(block[1] for block in drawn)]
     assert all(end < block[0] for end, block in zip(ends, drawn, strict=False))
@@ -67,7 +67,7 @@ def test_runs_stay_apart_however_alike_the_lines_are(script: list[tuple[list[str
 def test_what_is_drawn_well_is_left_as_it_is(a: list[str], b: list[str]) -> None:
     """A second time changes nothing."""
     blocks = changed_blocks(a, b)
-    assert drawn_well(blocks, a, b) == blocks
+    assert align_blocks(blocks, a, b) == blocks
 
 
 @given(LINES, st.integers(0, 14), LINES.filter(bool))

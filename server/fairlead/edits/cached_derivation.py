@@ -1,0 +1,29 @@
+"""A property that is computed once."""
+
+from collections.abc import Callable
+from typing import Any, Generic, Self, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class cached_derivation(Generic[T]):  # noqa: N801  used as a decorator
+    """As `functools.cached_property`, without its lock.
+
+    In Python 3.11 that lock is shared by all instances, so a thread that compares one long text would block all readers
+    of another. Two threads compute the same value from a frozen instance, so no lock is needed.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        if instance is None:
+            return self
+        found = instance.__dict__[self._name] = self._compute(instance)
+        return found

@@ -1,0 +1,78 @@
+"""The outcome of each proposed change, by file and author: accepted, rejected, undone or still to review."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.origins import Origin
+from fairlead.edits.proposal import Proposal
+from fairlead.edits.undo import Steps
+
+Outcome = Literal["accepted", "review", "undone", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewOutcome:
+    """The outcome of the changes that one author made in a file.
+
+    `file` is the file's path now, which identifies it; `path` and `new_path` are those of the proposal. `item_id` and
+    `call_id` are the author's (`Origin`), None if unknown. `whole` says that the file was decided as a whole.
+    """
+
+    file: str
+    path: str
+    new_path: str | None
+    item_id: str | None
+    call_id: str | None
+    whole: bool
+    outcome: Outcome
+
+
+def review_outcomes(changes: Changeset, steps: Steps) -> list[ReviewOutcome]:
+    """The decisions in order, without those that were undone, then the changes that are left to review."""
+    found: list[ReviewOutcome] = []
+    for step in steps.done:
+        for one in step.files:
+            if step.kind == "accept":
+                found += _decided(one.before, one.after, "accepted")
+                found = [_moved(result, one.before) for result in found]
+            elif step.kind == "reject":
+                found += _decided(one.before, one.after, "rejected")
+            elif step.kind == "undo":
+                found = _undone(found, one.before.path, step.item_id)
+    for proposal in changes:
+        found += _outcomes(proposal, _authors(proposal), "review")
+    return list(dict.fromkeys(found))
+
+
+def _decided(before: Proposal, after: Proposal, outcome: Outcome) -> list[ReviewOutcome]:
+    ids = None if before.whole else after.decided - before.decided
+    return _outcomes(before, _authors(before, ids), outcome)
+
+
+def _authors(proposal: Proposal, hunk_ids: frozenset[str] | None = None) -> list[Origin | None]:
+    """The authors of some hunks; None: of all changes."""
+    made = [proposal.origin(hunk) for hunk in proposal.hunks if hunk_ids is None or hunk.id in hunk_ids]
+    return made if hunk_ids is not None or proposal.made is None else [proposal.made, *made]
+
+
+def _outcomes(proposal: Proposal, authors: Iterable[Origin | None], outcome: Outcome) -> list[ReviewOutcome]:
+    names = [(made.item_id, made.call_id) if made is not None else (None, None) for made in authors]
+    return [
+        ReviewOutcome(proposal.path, proposal.path, proposal.new_path, *name, proposal.whole, outcome) for name in names
+    ]
+
+
+def _moved(result: ReviewOutcome, accepted: Proposal) -> ReviewOutcome:
+    moved = accepted.new_path is not None and result.file == accepted.path
+    return replace(result, file=accepted.target) if moved else result
+
+
+def _undone(found: list[ReviewOutcome], path: str, item_id: str | None) -> list[ReviewOutcome]:
+    """Marks what was accepted of an item in a file as undone; if the file was decided as a whole, all of it."""
+    there = [result for result in found if (result.file, result.outcome) == (path, "accepted")]
+    own = [result for result in there if result.item_id == item_id]
+    whole = bool(own) and own[-1].whole
+    gone = {result for result in there if result.whole == whole and (whole or result.item_id == item_id)}
+    return [replace(result, outcome="undone") if result in gone else result for result in found]

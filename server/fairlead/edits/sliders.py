@@ -1,0 +1,44 @@
+"""Chooses the position of a changed run where equal lines allow several (a slider), as a human would."""
+
+from collections.abc import Sequence
+
+Block = tuple[int, int, int, int]
+
+_MAX_SLIDE = 100
+
+
+def align_blocks(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) -> list[Block]:
+    """The same changes, with added and removed runs moved up or down to natural boundaries.
+
+    A new function is shown from its own first line to the blank line after it, not from the middle of the previous one.
+    """
+    aligned: list[Block] = []
+    for index, block in enumerate(blocks):
+        floor = aligned[-1][1] + 1 if aligned else 0
+        ceiling = blocks[index + 1][0] - 1 if index + 1 < len(blocks) else len(a)
+        aligned.append(_aligned(block, a, b, floor, ceiling))
+    return aligned
+
+
+def _aligned(block: Block, a: Sequence[str], b: Sequence[str], floor: int, ceiling: int) -> Block:
+    """`floor` and `ceiling` limit the block in `a`, so that it touches no other."""
+    a0, a1, b0, b1 = block
+    if a0 < a1 and b0 < b1:
+        return block
+    lines, start, end = (b, b0, b1) if a0 == a1 else (a, a0, a1)
+    up = 0
+    while up < min(_MAX_SLIDE, a0 - floor) and lines[start - up - 1] == lines[end - up - 1]:
+        up += 1
+    down = 0
+    while down < min(_MAX_SLIDE, ceiling - a1) and lines[start + down] == lines[end + down]:
+        down += 1
+    by = max(range(-up, down + 1), key=lambda shift: (*_boundary_score(lines, start + shift, end + shift), shift))
+    return a0 + by, a1 + by, b0 + by, b1 + by
+
+
+def _boundary_score(lines: Sequence[str], start: int, end: int) -> tuple[bool, int, bool]:
+    """How natural the boundaries of a run are: after a blank line, little indentation, ending with a blank line."""
+    first = lines[start]
+    after_blank = start == 0 or not lines[start - 1].strip()
+    indent = len(first) - len(first.lstrip()) if first.strip() else 1_000
+    return after_blank and bool(first.strip()), -indent, not lines[end - 1].strip()
