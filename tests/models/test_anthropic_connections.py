@@ -10,6 +10,7 @@ import pytest
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta
+from fairlead.models.anthropic import load_sdk
 from fairlead.models.retry import MAX_ATTEMPTS, RESTARTED
 from models.asking import ANSWER, HELLO, asked, events, opened, reply, shown
 from support.fake_api import Call, Cut, FakeApi, Text, Thinking, Turn, Wait, event_names
@@ -116,3 +117,12 @@ async def test_a_model_can_be_used_again_after_it_was_closed() -> None:
             await events(model)
             await model.aclose()
             assert shown(await events(model)) == ANSWER
+
+
+async def test_the_certificates_are_read_once_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later session makes its client without reading them: it works where they cannot be read any more."""
+    load_sdk()
+    monkeypatch.setenv("SSL_CERT_FILE", "/not/there")
+    with FakeApi([HELLO]) as api:
+        async with opened(api) as model:
+            assert (await reply(model)).text == ANSWER

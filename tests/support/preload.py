@@ -1,11 +1,15 @@
 """What a forked server finds in memory: the modules of a server, and what it makes from them once per process."""
 
 import json
+from contextlib import suppress
 from importlib import import_module
+
+import httpx2
 
 from fairlead.lsp.features import register
 from fairlead.lsp.server import AgentServer
 from fairlead.models.anthropic import load_sdk
+from fairlead.models.prices import price_list
 from support.client import Client
 
 for module in (
@@ -18,7 +22,13 @@ for module in (
     "support.server_process",
 ):
     import_module(module)
-load_sdk()
+price_list()
+sdk = load_sdk()
+# the types of an answer with an error are made with the first one
+ERROR = {"type": "error", "error": {"type": "authentication_error", "message": "No."}}
+refusing = httpx2.MockTransport(lambda _: httpx2.Response(401, json=ERROR))
+with suppress(sdk.AuthenticationError), httpx2.Client(transport=refusing) as client:
+    sdk.Anthropic(api_key="none", max_retries=0, http_client=client).models.list()
 
 
 class _Nowhere:

@@ -55,6 +55,11 @@ def _certificates() -> Any:
     return importlib.import_module("httpx2").create_ssl_context()
 
 
+def _http_client(sdk: Any) -> Any:
+    """The connections of one client of the SDK."""
+    return sdk.DefaultAsyncHttpxClient(verify=_certificates())
+
+
 class AnthropicModel:
     """The model port over the Messages API. Keeps one connection pool and the encoded messages of one session."""
 
@@ -172,7 +177,7 @@ class AnthropicModel:
     async def _connected(self, sdk: Any) -> Any:
         end = self._endpoint
         if self._client is None and end.cloud is not None:
-            self._client = await clouds.connect(sdk, end.cloud, end.base_url)
+            self._client = await clouds.connect(sdk, end.cloud, end.base_url, _http_client)
         elif self._client is None:
             self._client = await asyncio.to_thread(_client, sdk, end)
         return self._client
@@ -202,7 +207,7 @@ class AnthropicModel:
 
 
 def _client(sdk: Any, end: Endpoint) -> Any:
-    """The SDK's client. Made in a thread: it reads the certificates of all authorities."""
+    """The SDK's client. Made in a thread: its parts are imported with the first one."""
     return sdk.AsyncAnthropic(
         # a local server takes any key, but the SDK insists on one
         api_key=end.api_key or (None if end.auth_token else "none"),
@@ -210,6 +215,7 @@ def _client(sdk: Any, end: Endpoint) -> Any:
         base_url=end.base_url or "https://api.anthropic.com",
         timeout=sdk.Timeout(SILENCE_TIMEOUT, connect=CONNECT_TIMEOUT),
         max_retries=0,
+        http_client=_http_client(sdk),
     )
 
 

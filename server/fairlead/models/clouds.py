@@ -10,7 +10,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -125,23 +125,25 @@ class Cloud:
         return f"{advice} {_TWO_PLACES.format(base_url=base_url)}" if base_url else advice
 
 
-async def connect(sdk: Any, cloud: Cloud, base_url: str | None) -> Any:
-    """The SDK's client. Libraries, profiles and key files are read in a thread: they block.
+async def connect(sdk: Any, cloud: Cloud, base_url: str | None, http_client: Callable[[Any], Any]) -> Any:
+    """The SDK's client, with the connections that `http_client` makes.
+
+    Libraries, profiles and key files are read in a thread: they block.
 
     Raises:
         ModelError: the extra is not installed, or no region or project is to be had.
     """
-    return await asyncio.to_thread(_client, sdk, cloud, base_url)
+    return await asyncio.to_thread(_client, sdk, cloud, base_url, http_client)
 
 
-def _client(sdk: Any, cloud: Cloud, base_url: str | None) -> Any:
+def _client(sdk: Any, cloud: Cloud, base_url: str | None, http_client: Callable[[Any], Any]) -> Any:
     _load(cloud)
     timeout = sdk.Timeout(SILENCE_TIMEOUT, connect=CONNECT_TIMEOUT)
-    common = {"base_url": base_url, "timeout": timeout, "max_retries": 0}
+    common: dict[str, Any] = {"base_url": base_url, "timeout": timeout, "max_retries": 0}
     if cloud.provider == "bedrock":
         region = cloud.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or _aws_region()
         _check_region(cloud, region, "AWS_REGION, or a region in your AWS profile")
-        client = sdk.AsyncAnthropicBedrock(aws_region=region, **common)
+        client = sdk.AsyncAnthropicBedrock(aws_region=region, http_client=http_client(sdk), **common)
         # one that is empty is none; the SDK would send it
         client.api_key = (client.api_key or "").strip() or None
         return client
@@ -153,7 +155,7 @@ def _client(sdk: Any, cloud: Cloud, base_url: str | None) -> Any:
             "invalid_request",
             "No Google Cloud project to ask. Set it in cloud.project, or in ANTHROPIC_VERTEX_PROJECT_ID.",
         )
-    return sdk.AsyncAnthropicVertex(region=region, project_id=project, **common)
+    return sdk.AsyncAnthropicVertex(region=region, project_id=project, http_client=http_client(sdk), **common)
 
 
 def _load(cloud: Cloud) -> None:

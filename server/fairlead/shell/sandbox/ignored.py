@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import pathspec
@@ -162,6 +163,7 @@ def _spec(text: bytes) -> pathspec.GitIgnoreSpec:
     return pathspec.GitIgnoreSpec([pattern for line in lines if (pattern := _pattern(line)) is not None])
 
 
+@lru_cache(maxsize=1024)  # what each command left is read with much the same rules
 def _pattern(line: str) -> GitIgnoreSpecPattern | None:
     """None for a line that is no pattern, as git passes over it, and for one that could take long."""
     if len(line) > _MAX_RULE or _CLASS_WITH_SLASH.search(line):
