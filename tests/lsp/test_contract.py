@@ -286,3 +286,29 @@ async def test_context_is_told_to_the_model(connect: Callable[..., Client], work
             await client.run(context=[{"uri": uri, "range": span}, {"uri": workspace.as_uri()}])
         told = api.requests[0].body["messages"][0]["content"][1]["text"]
         assert told == "The user points to:\n- a.py, lines 3 to 5\n- ."
+
+
+async def test_fault_86_an_empty_list_is_an_empty_object(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 86: Lua cannot tell them apart, so Neovim sends `[]` for an empty table wherever an object is."""
+    (workspace / "a").write_text("1\n")
+    settings = replay({"calls": [PLAN, edit("a", "1", "2")]}, {"text": "."})
+    lua: list[Any] = []
+    window = {"showMessage": lua}
+    files = {"workspaceEdit": lua, "didChangeConfiguration": lua, "codeLens": lua, "textDocumentContent": lua}
+    capabilities = {"workspace": files, "window": window, "textDocument": {"codeAction": lua}, "experimental": lua}
+    others: list[Any] = [{**capabilities, "general": lua, "workspace": lua, "experimental": {"agent": lua}}, lua]
+    for able in (capabilities, *others):
+        async with Client(workspace, settings=settings, capabilities=able) as client:
+            client.notify("initialized", lua)
+            client.notify("workspace/didChangeConfiguration", {"settings": lua})
+            session = (await client.request("agent/sessions/create", lua))["sessionId"]
+            assert (await client.run(sessionId=session, context=lua))["stopReason"] == "end_turn"
+            for command in ("sessions", "plan"):
+                given: Any = lua if command == "sessions" else {"sessionId": session}
+                asked = {"command": f"fairlead.server.{command}", "arguments": [given]}
+                assert await client.request("workspace/executeCommand", asked)
+            assert len((await client.request("agent/sessions/list", lua))["sessions"]) == 1
+            await client.request("agent/credentials", lua)
+            error = await client.error("agent/edits/accept", {"sessionId": session, "target": lua})
+            assert "must be one of {all: true}" in error.message
+            assert client.all("window/showMessage") == []

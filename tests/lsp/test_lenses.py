@@ -202,3 +202,5 @@ async def test_a_lens_shows_the_change_where_the_client_can(workspace: Path, rep
         target = accept["command"]["arguments"][0]["target"]
         assert show["command"]["arguments"] == [{"sessionId": session, "target": target}]
         assert len(await lenses(client, proposed(session, file))) == 2
+        # nor the same again as code actions: such a client has a command for the change at the cursor
+        assert "codeActionProvider" not in client.server["capabilities"]

@@ -12,6 +12,7 @@ from lsprotocol import types
 from fairlead.agent.errors import ToolError
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.actions import KIND, code_actions
 from fairlead.lsp.editor import ClientAbilities
 from fairlead.lsp.knowledge import EditorKnowledge
 from fairlead.lsp.params import (
@@ -69,6 +70,9 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     server.host.layers = Layers(folder)
     server.lenses.refreshable = server.editor.abilities.lens_refresh
     server.lenses.with_diffs = server.editor.abilities.diffs
+    if not server.editor.abilities.diffs:  # it has its own accept and reject at the cursor, and code lenses beside them
+        kinds = types.CodeActionOptions(code_action_kinds=[KIND])
+        server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(_answering(server, offer_actions))
     server.use_settings(given.get("settings"))
     server.documents.encoding = str(
         getattr(server.workspace.position_encoding, "value", server.workspace.position_encoding)
@@ -311,6 +315,10 @@ def _observe(server: AgentServer, path: Path | None) -> None:
 
 async def text_content(server: AgentServer, params: Params) -> dict[str, str]:
     return {"text": server.content.text(params.text("uri"))}
+
+
+async def offer_actions(server: AgentServer, params: Params) -> list[dict[str, Any]]:
+    return code_actions(server.sessions, params)
 
 
 async def code_lenses(server: AgentServer, params: Params) -> list[dict[str, Any]]:

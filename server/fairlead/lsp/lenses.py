@@ -72,19 +72,30 @@ class Lenses:
                 return
 
 
-def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
-    """`in_file`: for the person's text, else for the proposed one."""
+def proposal_of(session: Session, path: Path) -> Proposal | None:
+    """What a session proposes for a file, by its path or by the one that it is to get."""
+    if not session.files.changes.files:
+        return None
     try:
         path = session.root.resolve(str(path))
     except ToolError:
-        return
-    proposal = session.files.proposal(path) or session.files.changes.for_target(str(path))
+        return None
+    return session.files.proposal(path) or session.files.changes.for_target(str(path))
+
+
+def uri_of(proposal: Proposal) -> str:
+    return Path(proposal.path).as_uri()
+
+
+def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
+    """`in_file`: for the person's text, else for the proposed one."""
+    proposal = proposal_of(session, path)
     if proposal is None:
         return
     lead = "Fairlead: " if in_file else ""
-    uri = Path(proposal.path).as_uri()
+    uri = uri_of(proposal)
     if proposal.whole:
-        yield from _pair(session, 0, {"uri": uri}, proposal.in_conflict, lead, _whole(session, proposal))
+        yield from _pair(session, 0, {"uri": uri}, proposal.in_conflict, lead, whole_title(session, proposal))
         if in_file:
             yield _show(session, 0, {"uri": uri})
         return
@@ -99,14 +110,17 @@ def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
             yield _show(session, min(start, last), target)
 
 
-def _whole(session: Session, proposal: Proposal) -> str:
+def whole_title(session: Session, proposal: Proposal) -> str:
+    """The title of an accept of a file that is decided as a whole."""
     match proposal.kind:
         case "create":
             return "Accept New File"
         case "delete":
             return "Accept Deletion"
-        case _:
+        case "rename":
             return f"Accept Rename to {session.root.relative(Path(proposal.target))}"
+        case "modify":  # a binary file, or one with other permissions
+            return "Accept File"
 
 
 def _pair(

@@ -22,6 +22,8 @@ class Params:
     """A JSON object with checked access; every getter raises WrongRequest."""
 
     def __init__(self, value: Any, where: str = "params") -> None:
+        if value == []:  # Lua's empty table
+            value = {}
         if not isinstance(value, dict):
             raise WrongRequest(f"{where} must be an object")
         self._value: dict[str, Any] = value

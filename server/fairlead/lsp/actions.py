@@ -1,0 +1,88 @@
+"""Accept and reject at the cursor, as code actions: for editors that show no code lenses, or only when asked to."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from lsprotocol import types
+
+from fairlead.edits.diff import Hunk
+from fairlead.edits.proposal import Proposal
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.lenses import proposal_of, uri_of, whole_title
+from fairlead.lsp.params import Params, file_path
+from fairlead.session.session import Session
+
+KIND = types.CodeActionKind.QuickFix.value
+
+Action = dict[str, Any]
+
+
+def code_actions(sessions: Iterable[Session], params: Params) -> list[Action]:
+    """The answer to `textDocument/codeAction`: none where nothing is proposed in the lines of the range."""
+    path = file_path(params.child("textDocument").text("uri"))
+    if path is None or not _is_wanted(params):
+        return []
+    first, last = _lines(params.child("range"))
+    found: list[Action] = []
+    for session in sessions:
+        proposal = proposal_of(session, path)
+        if proposal is not None:
+            found += _actions(session, proposal, first, last)
+    return found
+
+
+def _is_wanted(params: Params) -> bool:
+    """Whether the client asks for this kind, or one that holds it (LSP 3.18, `CodeActionContext.only`)."""
+    only = params.child("context").raw("only") if params.has("context") else None
+    return not only or not isinstance(only, list) or not {"", KIND}.isdisjoint(map(str, only))
+
+
+def _lines(range_: Params) -> tuple[int, int]:
+    """The first and the last line. An end at the start of a line is the end of the line before."""
+    start, end = range_.child("start"), range_.child("end")
+    first, last = start.integer("line"), end.integer("line")
+    return first, last - 1 if last > first and end.integer("character") == 0 else last
+
+
+def _actions(session: Session, proposal: Proposal, first: int, last: int) -> Iterator[Action]:
+    uri = uri_of(proposal)
+    if proposal.whole:
+        accept, reject = whole_title(session, proposal), "Reject"
+        yield from _pair(session, {"uri": uri}, accept, reject, conflict=proposal.in_conflict)
+        return
+    touched = [hunk for hunk in proposal.hunks if _touches(proposal, hunk, first, last)]
+    for hunk in touched:
+        line = proposal.region_of[hunk.id].mine[0] + 1
+        which = "This Change" if len(touched) == 1 else f"the Change at Line {line}"
+        accept, reject = f"Accept {which} (+{len(hunk.new)} −{len(hunk.old)})", f"Reject {which}"
+        conflict = hunk.id in proposal.conflicts
+        if conflict:
+            at = "" if len(touched) == 1 else f" at Line {line}"
+            accept, reject = f"Accept Proposed{at} (Replace Mine)", f"Keep Mine{at}"
+        yield from _pair(session, {"uri": uri, "hunk": hunk.id}, accept, reject, conflict=conflict)
+    if touched and len(proposal.hunks) > 1:
+        every = f"All {len(proposal.hunks)} Changes in This File"
+        yield from _pair(session, {"uri": uri}, f"Accept {every}", f"Reject {every}")
+
+
+def _touches(proposal: Proposal, hunk: Hunk, first: int, last: int) -> bool:
+    """Whether a hunk is in these lines of the user's text; one that only inserts is beside both of its neighbours."""
+    start, end = proposal.region_of[hunk.id].mine
+    return (start <= last and first < end) if start < end else start - 1 <= last and first <= start
+
+
+def _pair(
+    session: Session, target: dict[str, str], accept: str, reject: str, *, conflict: bool = False
+) -> Sequence[Action]:
+    params: Action = {"sessionId": session.id, "target": target, "version": session.files.version}
+    taken = {**params, "resolution": "proposed"} if conflict else params
+    return _action(accept, wire.COMMAND_ACCEPT, taken), _action(reject, wire.COMMAND_REJECT, params)
+
+
+def _action(title: str, command: str, params: Action) -> Action:
+    title = f"Fairlead: {title}"
+    return {
+        "title": title,
+        "kind": KIND,
+        "command": {"title": title, "command": command, "arguments": [params]},
+    }
