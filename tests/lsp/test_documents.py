@@ -7,8 +7,9 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from fairlead.edits.text import split_lines
-from fairlead.lsp.convert import offset_at
+from fairlead.lsp.convert import apply_text_edits, offset_at, text_edits
 from fairlead.lsp.documents import Documents
+from fairlead.workspace.editor import FileEdit
 
 TEXTS = st.text(st.sampled_from("a\r\n🚀\u2028é"), max_size=8)
 PLACES = st.tuples(st.integers(0, 6), st.integers(0, 6))
@@ -32,6 +33,21 @@ def test_changes_are_applied_as_to_the_whole_text(text: str, changes: list[Any],
         documents.changed(uri, version, [{"range": {"start": start, "end": end}, "text": new}])
         buffer = documents.open_buffer(path)
         assert buffer is not None and (buffer.text, buffer.version) == (text, version)
+
+
+@given(TEXTS, TEXTS, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
+def test_an_edit_makes_exactly_the_new_text(old: str, new: str, encoding: str) -> None:
+    """A client that applies the edit as LSP says has the new text, whatever both texts are."""
+    changes = text_edits(FileEdit(Path("/ws/a.txt"), old, new), encoding)
+    assert apply_text_edits(old, changes, encoding) == new
+
+
+def test_lines_after_the_last_one_are_inserted_in_it() -> None:
+    """An insertion after the last line end would leave Neovim (0.11) with an extra empty line."""
+    for ending in ("\n", "\r\n"):
+        [change] = text_edits(FileEdit(Path("/ws/a.txt"), f"é{ending}", f"é{ending}b{ending}"), "utf-16")
+        place = {"line": 0, "character": 1}
+        assert change == {"range": {"start": place, "end": place}, "newText": f"{ending}b"}
 
 
 def test_many_changes_in_a_long_file_are_quick() -> None:

@@ -265,12 +265,19 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
 
 
 def text_edits(edit: FileEdit, encoding: str) -> list[dict[str, Any]]:
-    """An edit as LSP TextEdits on the old text: whole lines, but at the end of a text without a line end."""
+    """An edit as LSP TextEdits on the old text: whole lines, but at the end of the text."""
     lines, new = split_lines(edit.old or ""), split_lines(edit.new or "")
-    return [
-        {"range": _range(lines, a0, a1, encoding), "newText": "".join(new[b0:b1])}
-        for a0, a1, b0, b1 in changed_blocks(lines, new)
-    ]
+    return [_text_edit(lines, a0, a1, new[b0:b1], encoding) for a0, a1, b0, b1 in changed_blocks(lines, new)]
+
+
+def _text_edit(lines: list[str], start: int, end: int, new: list[str], encoding: str) -> dict[str, Any]:
+    last, text = lines[-1] if lines else "", "".join(new)
+    ending = last[len(last.rstrip("\r\n")) :]
+    if start == len(lines) and ending and text.endswith(ending):
+        # Neovim adds an empty line to what is inserted after the last line end (0.11, `apply_text_edits`)
+        place = {"line": start - 1, "character": code_units(last.removesuffix(ending), encoding)}
+        return {"range": {"start": place, "end": place}, "newText": ending + text.removesuffix(ending)}
+    return {"range": _range(lines, start, end, encoding), "newText": text}
 
 
 def _range(lines: list[str], start: int, end: int, encoding: str) -> dict[str, Any]:
