@@ -1,6 +1,8 @@
 """What a command leaves is hostile: read without following it, in bounded time and memory, and removed whole."""
 
+import contextlib
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -198,3 +200,25 @@ def test_no_folder_is_made_behind_a_link(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError):
         trees.make_folder(tmp_path / "ours", "link/upper", os.getuid(), os.getgid())
     assert os.listdir(tmp_path / "outside") == ["a.txt"]
+
+
+def test_fault_74_a_folder_that_is_moved_away_while_it_is_removed(tmp_path: Path) -> None:
+    """docs/faults.md 74: nothing is removed where its owner, another user than the server, moved a part of it to."""
+    names = [f"x{n}" for n in range(20)]
+    write(tmp_path, {f"elsewhere/{name}/keep.txt": "k" for name in names})
+    write(tmp_path, {f"layer/{name}/a.txt": "a" for name in names} | {f"layer/moved/{n}.txt": "" for n in range(2000)})
+    moved = tmp_path / "layer/moved"
+    before = moved.stat().st_mtime_ns
+    removing = threading.Thread(target=_removed, args=(tmp_path / "layer",))
+    removing.start()
+    with contextlib.suppress(FileNotFoundError):  # it was too late
+        while moved.stat().st_mtime_ns == before:
+            time.sleep(0)
+        moved.rename(tmp_path / "elsewhere/moved")
+    removing.join()
+    assert on_disk(tmp_path / "elsewhere") == {f"{name}/keep.txt": "k" for name in names}
+
+
+def _removed(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # it says so, and the rest stays for the next sweep
+        trees.remove_all(folder)

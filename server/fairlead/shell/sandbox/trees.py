@@ -1,6 +1,6 @@
 """Folders that a command left: walked and removed without following a link, whatever their depth and modes.
 
-Nothing else may be writing there meanwhile: the box is over.
+No command is writing there meanwhile: the box is over.
 """
 
 import contextlib
@@ -118,21 +118,32 @@ def remove_all(folder: str | os.PathLike[str]) -> None:
 
 
 def _empty(descriptor: int) -> None:
-    """Empties a folder and closes its descriptor; one open at a time, and no path that could be too long."""
+    """Empties a folder and closes its descriptor; one open at a time, and no path that could be too long.
+
+    Raises OSError where it does not come back to the folder it came from: the owner of a layer, who may be another
+    user than the server, may have moved one out of it.
+    """
     left = [_clear_files(descriptor)]  # the folders still to empty, in the first and in each below it
-    while True:
-        if left[-1]:
-            inner = open_folder(left[-1][-1], descriptor)
-            left.append(_clear_files(inner))
-        elif len(left) > 1:
-            left.pop()
-            inner = os.open("..", FOLDER, dir_fd=descriptor)
-            os.rmdir(left[-1].pop(), dir_fd=inner)
-        else:
-            os.close(descriptor)
-            return
+    way = [os.fstat(descriptor)]
+    try:
+        while left[-1] or len(left) > 1:
+            if left[-1]:
+                inner = open_folder(left[-1][-1], descriptor)
+                os.close(descriptor)
+                descriptor = inner
+                left.append(_clear_files(descriptor))
+                way.append(os.fstat(descriptor))
+            else:
+                left.pop()
+                way.pop()
+                above = os.open("..", FOLDER, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = above
+                if not os.path.samestat(os.fstat(descriptor), way[-1]):
+                    raise OSError(errno.ESTALE, "a folder was moved away while it was removed")
+                os.rmdir(left[-1].pop(), dir_fd=descriptor)
+    finally:
         os.close(descriptor)
-        descriptor = inner
 
 
 def _clear_files(descriptor: int) -> list[str]:
