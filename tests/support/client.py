@@ -11,7 +11,7 @@ import os
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote, urlparse
 
 from support import server_process
@@ -93,7 +93,7 @@ class Client:
         self.process: server_process.ServerProcess
         self.server: Json = {}
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> Self:
         await self.start()
         self.server = await self.request("initialize", self.initialize_params())
         self.notify("initialized", {})
@@ -195,6 +195,11 @@ class Client:
         """All that the model said, as it was shown."""
         return "".join(event["text"] for event in self.events(kind))
 
+    @property
+    def encoding(self) -> str:
+        """The position encoding that was agreed on."""
+        return self.server["capabilities"].get("positionEncoding", "utf-16")
+
     # the person's editor
 
     def open(self, path: Path, text: str | None = None) -> str:
@@ -224,7 +229,9 @@ class Client:
             path = uri_path(uri)
             if uri not in self.buffers and (not path.exists() or sha256(path.read_bytes()).hexdigest() != digest):
                 return {"applied": False, "failureReason": f"{path.name} changed on disk."}
-        for change in params["edit"]["documentChanges"]:
+        plain = params["edit"].get("changes", {})
+        texts = [{"textDocument": {"uri": uri, "version": None}, "edits": edits} for uri, edits in plain.items()]
+        for change in params["edit"].get("documentChanges", texts):
             if change.get("kind") in ("delete", "rename"):
                 refused = self._remove(change)
                 if refused:
@@ -240,14 +247,15 @@ class Client:
             uri, version = change["textDocument"]["uri"], change["textDocument"]["version"]
             if uri in self.buffers:
                 text, known = self.buffers[uri]
-                if version != known:
+                if version != known and uri not in plain:
                     return {"applied": False}
-                self.type(uri_path(uri), edited(text, change["edits"]))
+                self.type(uri_path(uri), edited(text, change["edits"], self.encoding))
             else:
                 path = uri_path(uri)
                 data = path.read_bytes()
                 bom = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-                path.write_bytes(bom + edited(data[len(bom) :].decode(), change["edits"]).encode())
+                text = edited(data[len(bom) :].decode(), change["edits"], self.encoding)
+                path.write_bytes(bom + text.encode())
         return {"applied": True}
 
     def _remove(self, change: Json) -> str:
@@ -317,8 +325,9 @@ def uri_path(uri: str) -> Path:
     return Path(unquote(urlparse(uri).path))
 
 
-def edited(text: str, edits: list[Json]) -> str:
-    """LSP TextEdits applied to a text, positions in UTF-16."""
+def edited(text: str, edits: list[Json], encoding: str = "utf-16") -> str:
+    """LSP TextEdits applied to a text, positions in the units of an encoding."""
+    codec, size = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}[encoding]
     starts = [0]
     index = 0
     while index < len(text):
@@ -332,8 +341,8 @@ def edited(text: str, edits: list[Json]) -> str:
         if position["line"] >= len(starts):
             return len(text)
         start = starts[position["line"]]
-        units = text[start:].encode("utf-16-le")[: 2 * position["character"]]
-        return start + len(units.decode("utf-16-le"))
+        units = text[start:].encode(codec)[: size * position["character"]]
+        return start + len(units.decode(codec))
 
     for edit in sorted(edits, key=lambda e: offset(e["range"]["start"]), reverse=True):
         text = text[: offset(edit["range"]["start"])] + edit["newText"] + text[offset(edit["range"]["end"]) :]
