@@ -1,12 +1,14 @@
 // What `npm test` runs: one entry per check, in the order in which they start.
 
 import { availableParallelism } from "node:os";
+import { localModelDir } from "./local-model.mjs";
 import { exists, nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
 
 /**
  * The checks, each with
  *   name     as in `--only`
- *   needs    "python", "node", "vscode": which set-up it stands on
+ *   needs    "python", "node", "vscode", "model": the set-up that it needs
+ *   optional true where it runs only if `--only` names it
  *   absent   why it cannot run yet, if so
  *   alone    true where it measures time or uses all cores: it runs after the others
  *   count    of its output: the tests passed and failed; without it the check counts as one test
@@ -46,6 +48,17 @@ export function checks({ pytest = [], env = process.env } = {}) {
       passing: /^[.sxFE]+ +\[ *\d+%\]$/,
       failure: /^(FAILED|ERROR) /,
       ...python("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", ...pytest),
+    },
+    {
+      name: "local-model",
+      needs: ["python", "model"],
+      optional: true,
+      alone: true,
+      count: countWords,
+      summary: /^(SKIPPED .*|=* ?(\d+ \w+, )*\d+ \w+ in [\d.]+s\b.*)$/,
+      failure: /^(FAILED|ERROR) /,
+      ...python("python", "-m", "pytest", "tests/local_model", "-rs", ...pytest),
+      env: pythonEnvironment({ FAIRLEAD_LOCAL_MODEL: localModelDir() }, env),
     },
     { name: "bench", needs: ["python"], alone: true, ...python("python", "tests/bench/run.py", "--smallest") },
     {

@@ -13,6 +13,8 @@ const OFFLINE = new RegExp(
   "i",
 );
 
+const PIP_MIRROR = "PIP_INDEX_URL, for a folder of wheels PIP_NO_INDEX=1 and PIP_FIND_LINKS";
+
 /** Makes an empty .venv, whatever was there before, and says which Python it stands on. */
 export async function makeVenv() {
   const { executable, version } = await findPython();
@@ -45,8 +47,21 @@ export async function pipInstall(extras) {
   const env = pythonEnvironment({ PIP_USER: "0" });
   await step("install Python packages", async () => {
     const { code, output } = await run(venvProgram("python"), args, { env });
-    const mirror = "PIP_INDEX_URL, for a folder of wheels PIP_NO_INDEX=1 and PIP_FIND_LINKS";
-    if (code !== 0) throw downloadError("Python packages", output, mirror);
+    if (code !== 0) throw downloadError("Python packages", output, PIP_MIRROR);
+  });
+}
+
+/** Unpacks wheels, without what they depend on, into a folder. An error has `noWheel` if there is none for this machine. */
+export async function installWheels(what, packages, folder) {
+  const options = ["--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar=off"];
+  const args = ["-m", "pip", "install", ...options, "--no-deps", "--only-binary=:all:", "--target", folder, ...packages];
+  const env = pythonEnvironment({ PIP_USER: "0" });
+  await step(`install ${what}`, async () => {
+    const { code, output } = await run(venvProgram("python"), args, { env });
+    if (code === 0) return;
+    const offline = OFFLINE.test(output);
+    const error = downloadError("wheels", output, PIP_MIRROR);
+    throw Object.assign(error, { noWheel: !offline && output.includes("No matching distribution") });
   });
 }
 

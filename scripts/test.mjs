@@ -6,6 +6,7 @@
 import { parseArgs } from "node:util";
 import { checks } from "./checks.mjs";
 import { isolate } from "./isolation.mjs";
+import { ensureLocalModel } from "./local-model.mjs";
 import { run } from "./process.mjs";
 import { during, say, seconds } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
@@ -61,7 +62,7 @@ function choose(all, { only, editor }) {
     throw new SetupError(`No check is called ${unknown.join(", ")}. There are: ${all.map((c) => c.name).join(", ")}.`);
   }
   return all
-    .filter((check) => names?.includes(check.name) ?? true)
+    .filter((check) => names?.includes(check.name) ?? !check.optional)
     .map((check) => (check.name === "editor" && !editor ? { ...check, absent: "--no-editor" } : check));
 }
 
@@ -71,6 +72,7 @@ async function setUp(chosen) {
     needed.has("python") ? ensurePython({ extras: ["dev"] }) : undefined,
     needed.has("node") ? ensureNode() : undefined,
   );
+  if (needed.has("model")) await ensureLocalModel();
   // Where it cannot be installed, the check itself says why.
   if (needed.has("vscode")) await installEditor().catch(() => {});
 }

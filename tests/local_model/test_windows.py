@@ -1,0 +1,57 @@
+"""A real llama.cpp server with a small window: tasks go on in it."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import run_plain
+from local_model.llama import DEADLINE, TOOLS, Llama
+from support.client import Client
+
+LINE = "one plum and one pear\n"
+"""Six tokens of the tiny model."""
+
+
+def write_fruit(workspace: Path, name: str, tokens: int) -> None:
+    (workspace / name).write_text(LINE * (tokens // 6), encoding="utf-8")
+
+
+def read(*names: str) -> dict[str, Any]:
+    """A turn of a recorded model that reads files."""
+    return {"calls": [{"read_file": {"path": name}} for name in names]}
+
+
+@pytest.mark.parametrize("window", [2048, 4096])
+async def test_restored_session(
+    window: int, workspace: Path, tmp_path: Path, replay: Callable[..., dict[str, Any]]
+) -> None:
+    """A restored session whose first request overflows learns the window's size from the refusal, and goes on."""
+    storage = tmp_path / "storage"
+    write_fruit(workspace, "plums.txt", window)
+    (workspace / "pears.txt").write_text("Two pears.\n", encoding="utf-8")
+    recorded = replay(read("plums.txt"), {"text": "Done."})
+    async with Client(workspace, settings=recorded, storage=storage) as client:
+        session = (await client.run("Read plums.txt"))["sessionId"]
+    async with Llama(window, TOOLS) as llama, Client(workspace, env=llama.env, storage=storage) as client:
+        outcome = await client.run("Read pears.txt", DEADLINE, sessionId=session)
+        assert outcome["stopReason"] == "end_turn", outcome
+        assert [ended["text"] for ended in client.events("tool_finished")] == ["Two pears.\n"]
+        assert len(client.events("room_made")) == 1
+        assert client.events("usage")[-1]["contextLimit"] == window
+
+
+async def test_continue(workspace: Path, tmp_path: Path, replay: Callable[..., dict[str, Any]]) -> None:
+    """`fairlead run --continue` goes on with a task that no longer fits the window, and says what was cleared."""
+    env: dict[str, Any] = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    write_fruit(workspace, "plums.txt", 2048)
+    (workspace / "pears.txt").write_text("Two pears.\n", encoding="utf-8")
+    recorded = replay(read("plums.txt"), {"text": "Done."})["replay"]
+    run_plain("run", "Read plums.txt", "--workspace", workspace, "--replay", recorded, **env)
+    async with Llama(2048, TOOLS) as llama:
+        command = ("run", "--continue", "Read pears.txt", "--workspace", workspace, "--base-url", llama.url)
+        ended = await asyncio.to_thread(run_plain, *command, **env)
+    assert ended.code == 0, ended.out + ended.err
+    assert "Old results were cleared to make room" in ended.out
