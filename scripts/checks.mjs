@@ -28,17 +28,18 @@ export function checks({ pytest = [], env = process.env } = {}) {
     { name: "eslint", needs: ["node"], ...node("eslint/bin/eslint.js", "--max-warnings=0") },
     { name: "tsc", needs: ["node"], absent: noClient, ...node("typescript/bin/tsc", "--noEmit") },
     { name: "build", needs: ["node"], absent: noClient, ...script("scripts/build.mjs") },
-    { name: "ruff", needs: ["python"], ...python("ruff", "check", "--quiet", "--output-format=concise") },
-    { name: "format", needs: ["python"], ...python("ruff", "format", "--check", "--output-format=concise") },
-    { name: "imports", needs: ["python"], ...python("lint-imports", "--no-logo") },
     {
       name: "client",
       needs: ["node"],
       absent: exists("client", "test") ? undefined : "no client/test yet",
-      alone: true,
       count: countTap,
       ...script("scripts/client-tests.mjs"),
     },
+    // its figures mean nothing at this size: it shows that each measurement still runs
+    { name: "bench", needs: ["python"], ...python("python", "tests/bench/run.py", "--smallest") },
+    { name: "ruff", needs: ["python"], ...python("ruff", "check", "--quiet", "--output-format=concise") },
+    { name: "format", needs: ["python"], ...python("ruff", "format", "--check", "--output-format=concise") },
+    { name: "imports", needs: ["python"], ...python("lint-imports", "--no-logo") },
     {
       name: "pytest",
       needs: ["python"],
@@ -60,7 +61,6 @@ export function checks({ pytest = [], env = process.env } = {}) {
       ...python("python", "-m", "pytest", "tests/local_model", "-rs", ...pytest),
       env: pythonEnvironment({ FAIRLEAD_LOCAL_MODEL: localModelDir() }, env),
     },
-    { name: "bench", needs: ["python"], alone: true, ...python("python", "tests/bench/run.py", "--smallest") },
     {
       name: "editor",
       needs: ["python", "node", "vscode"],

@@ -18,6 +18,10 @@ for module in (
     "fairlead.models.replay",
     "fairlead.shell.sandbox.overlay",
     "anyio._backends._asyncio",
+    "boto3",
+    "botocore.eventstream",
+    "botocore.parsers",
+    "google.auth.transport.requests",
     "cli.forked_command",
     "support.server_process",
 ):
