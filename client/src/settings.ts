@@ -7,6 +7,7 @@ const KEYS = [
   "model",
   "maxTokens",
   "contextTokens",
+  "maxSilenceSeconds",
   "effort",
   "provider",
   "cloud.region",

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from cli.command import Ended, run_plain
-from support.fake_api import FakeApi, Text, Turn
+from support.fake_api import FakeApi, HttpError, Text, Turn
 from support.fake_clouds import FakeBedrock
 
 Record = Callable[..., Path]
@@ -141,6 +141,15 @@ def test_a_run_that_is_cut_off(workspace: Path) -> None:
     assert "✗ The last answer was cut off" in ended.out
     assert "maxTokens" in ended.out
     assert ended.out.count("half an answ") == 1
+
+
+def test_fault_83_a_model_that_is_being_loaded_is_told_of_once(workspace: Path) -> None:
+    """docs/faults.md 83: not with each of the many tries."""
+    loading = HttpError(503, "unavailable_error", "Loading model", {"retry-after-ms": "20"})
+    with FakeApi([*[loading] * 8, Turn((Text("Done."),))], require_key=False) as api:
+        ended = run_plain("run", "a task", "--workspace", workspace, "--base-url", api.url, "--model", "m-1")
+    assert ended.code == 0, ended.out
+    assert ended.out.count("still being loaded") == 1
 
 
 def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:

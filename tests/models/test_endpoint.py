@@ -112,7 +112,7 @@ async def test_fault_25_no_network_says_where_and_what_to_check() -> None:
         failed = await failure(model)
     assert (failed.kind, failed.retryable) == ("network", True)
     assert f"No connection to {url}" in failed.message
-    assert "Check the network and the base URL" in failed.message
+    assert "Check whether the server is running, and the base URL" in failed.message
 
 
 async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFixture) -> None:

@@ -42,6 +42,7 @@ from .fake_api_turns import (
     HttpError,
     MaxTokensCut,
     MidStreamError,
+    Page,
     Scripted,
     Step,
     Streamed,
@@ -68,6 +69,7 @@ __all__ = [
     "HttpError",
     "MaxTokensCut",
     "MidStreamError",
+    "Page",
     "Request",
     "Scripted",
     "Text",
@@ -177,8 +179,10 @@ class FakeApi:
                 raise TimeoutError(f"{len(self._requests)} of {n} requests came within {timeout} s")
             return list(self._requests)
 
-    def respond(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> HttpError | Json | list[Step]:
-        """Record a request and decide its answer: an error, a JSON message, or the steps of a stream."""
+    def respond(
+        self, method: str, path: str, headers: Mapping[str, str], raw: bytes
+    ) -> HttpError | Page | Json | list[Step]:
+        """Record a request and decide its answer: an error, a page, a JSON message, or the steps of a stream."""
         body, fault = read_body(raw)
         with self._changed:
             self._requests.append(Request(headers, body, raw, time.monotonic(), method, path))
@@ -196,7 +200,7 @@ class FakeApi:
         body, edits = edited(body)
         try:
             scripted = answer(body) if callable(answer) else answer
-            return scripted if isinstance(scripted, HttpError) else self._play(scripted, body, edits)
+            return scripted if isinstance(scripted, HttpError | Page) else self._play(scripted, body, edits)
         except Exception as error:  # The script is the test's code; a test looks at the refusals.
             with self._changed:
                 return self._refuse(f"the script failed: {type(error).__name__}: {error}")
@@ -315,6 +319,8 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.api.respond(self.command, self.path.partition("?")[0], headers, raw)
         if isinstance(answer, HttpError):
             self._send_error(answer)
+        elif isinstance(answer, Page):
+            self._send(200, answer.body.encode(), {"content-type": answer.content_type})
         elif isinstance(answer, list):
             self._send_stream(answer)
         else:
@@ -327,12 +333,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_error(self, error: HttpError) -> None:
         body, headers = self.api.error(error, self.api.mint("req"))
-        self._send_json(error.status, body, {**headers, **error.headers})
+        if isinstance(body, str):
+            self._send(error.status, body.encode(), {"content-type": "text/html", **error.headers})
+        else:
+            self._send_json(error.status, body, {**headers, **error.headers})
 
     def _send_json(self, status: int, body: Any, headers: Mapping[str, str]) -> None:
-        data = json.dumps(body).encode()
-        kind = {"content-type": "application/json", "content-length": str(len(data))}
-        self._send_head(status, {**kind, **headers})
+        self._send(status, json.dumps(body).encode(), {"content-type": "application/json", **headers})
+
+    def _send(self, status: int, data: bytes, headers: Mapping[str, str]) -> None:
+        self._send_head(status, {"content-length": str(len(data)), **headers})
         self.wfile.write(data)
 
     def _send_head(self, status: int, headers: Mapping[str, str]) -> None:

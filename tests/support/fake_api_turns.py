@@ -87,7 +87,15 @@ class HttpError:
     error_type: str
     message: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    body: Json | None = None
+    body: Json | str | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A 200 with any body: a proxy's page, another API's answer."""
+
+    content_type: str
+    body: str
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,7 @@ class Wait:
 
 
 Streamed = Turn | BadJson | Cut | MidStreamError | MaxTokensCut | Wait
-Scripted = Streamed | HttpError
+Scripted = Streamed | HttpError | Page
 Answer = Scripted | Callable[[Json], Scripted]
 
 

@@ -21,7 +21,7 @@ from zlib import crc32
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from .fake_api import FakeApi, HttpError, Json, Request
+from .fake_api import FakeApi, HttpError, Json, Page, Request
 from .fake_api_ask import read_body
 from .fake_api_turns import Answer, Event, Step
 
@@ -56,7 +56,9 @@ class FakeCloud(FakeApi):
     def body_problem(self, body: Json) -> str | None:
         """What of a body is not as the cloud wants it."""
 
-    def respond(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> HttpError | Json | list[Step]:
+    def respond(
+        self, method: str, path: str, headers: Mapping[str, str], raw: bytes
+    ) -> HttpError | Page | Json | list[Step]:
         body, fault = read_body(raw)
         self.arrived.append(Request(headers, body, raw, 0.0, method, path))
         model = self.model(path)
@@ -161,7 +163,9 @@ class FakeVertex(FakeCloud):
         name = path.removeprefix(where).removesuffix(":streamRawPredict")
         return unquote(name) if path == f"{where}{name}:streamRawPredict" and "/" not in name else None
 
-    def respond(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> HttpError | Json | list[Step]:
+    def respond(
+        self, method: str, path: str, headers: Mapping[str, str], raw: bytes
+    ) -> HttpError | Page | Json | list[Step]:
         if path != "/token":
             return super().respond(method, path, headers, raw)
         form = parse_qs(raw.decode())

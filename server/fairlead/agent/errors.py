@@ -42,7 +42,8 @@ class ModelError(FairleadError):
     """The model did not answer.
 
     `kind` is the wire's `Error.kind`; `retryable` says that the same request may work later; `retry_after` is
-    what the server asked to wait, in seconds; `overflow` belongs to the kind `context_overflow`.
+    what the server asked to wait, in seconds; `loading` that it said that its model is not loaded yet; `overflow`
+    belongs to the kind `context_overflow`.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class ModelError(FairleadError):
         *,
         retryable: bool = False,
         retry_after: float | None = None,
+        loading: bool = False,
         overflow: Overflow = Overflow(),
     ) -> None:
         super().__init__(message)
@@ -59,6 +61,7 @@ class ModelError(FairleadError):
         self.message = message
         self.retryable = retryable
         self.retry_after = retry_after
+        self.loading = loading
         self.overflow = overflow
 
 

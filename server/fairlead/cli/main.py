@@ -125,6 +125,13 @@ def _parser() -> argparse.ArgumentParser:
         help="the longest answer, in tokens (default: 32000, or what the model's window leaves)",
     )
     run.add_argument(
+        "--max-silence",
+        metavar="SECONDS",
+        type=_count,
+        default=0,
+        help="how long the model's server may send nothing (default: 180, or an hour in your own network)",
+    )
+    run.add_argument(
         "--accept",
         choices=["ask", "all", "none"],
         help="what becomes of the changes: ask for each file, apply all, or only show them "
@@ -145,7 +152,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
@@ -179,6 +186,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         provider=given.provider or "",
         base_url=given.base_url,
         max_tokens=given.max_tokens,
+        max_silence=given.max_silence,
         accept=given.accept,
         record=record.absolute() if record else None,
         allow_commands=given.allow_commands,

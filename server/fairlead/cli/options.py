@@ -26,6 +26,7 @@ class RunOptions:
     provider: str = ""
     base_url: str = ""
     max_tokens: int = 0
+    max_silence: int = 0
     accept: Accept | None = None
     record: Path | None = None
     allow_commands: bool = False
@@ -38,6 +39,7 @@ class RunOptions:
             "provider": self.provider,
             "baseUrl": self.base_url,
             "maxTokens": self.max_tokens,
+            "maxSilenceSeconds": self.max_silence,
             "replay": str(self.replay or ""),
         }
         return {name: value for name, value in given.items() if value}

@@ -43,6 +43,7 @@ class Transcript:
         self._flow: Flow | None = None
         self._speaks = ""
         self._last_block = ""
+        self._waited_for = ""
         self._calls: dict[str, _Call] = {}
         self._plan: tuple[PlanItem, ...] = ()
         self._told_plan: tuple[PlanItem, ...] = ()
@@ -206,7 +207,9 @@ class Transcript:
     def _retry(self, event: Json) -> None:
         wait = f"{event['delayMs'] / 1000:.1f} s"
         reason = first_line(event["reason"])
-        self.note(f"try {event['attempt']} failed, again in {wait}: {reason}", mark=self._display.marks.again)
+        if reason != self._waited_for or event["attempt"] == 1:  # a model may be loaded for minutes
+            self.note(f"try {event['attempt']} failed, again in {wait}: {reason}", mark=self._display.marks.again)
+        self._waited_for = reason
         self._display.now(f"waiting {wait} to ask again")
 
     def _block(self, kind: str) -> None:

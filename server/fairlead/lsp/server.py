@@ -127,6 +127,7 @@ class AgentServer(LanguageServer):
             api_key=api_key or None,
             auth_token=auth_token or None,
             cloud=cloud,
+            max_silence=settings.max_silence_seconds,
         )
         return ModelChoice(endpoint, Path(os.path.expanduser(settings.replay)) if settings.replay else None)
 

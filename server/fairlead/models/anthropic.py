@@ -19,18 +19,16 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import Message
 from fairlead.agent.model import Clearing, ModelEvent, Request, ToolSpec
 from fairlead.models import clouds
-from fairlead.models.api_errors import connection_error, status_error, stream_error
+from fairlead.models.api_errors import connection_error, event_error, foreign_error, status_error
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.refusals import is_too_long, most_answer
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
-from fairlead.models.sse import read_events
+from fairlead.models.sse import NotEvents, read_events
 
 log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT = 15.0
-# the API pings while the model thinks, so a silence this long means that the connection is dead
-SILENCE_TIMEOUT = 180.0
 DRAIN_TIMEOUT = 0.5
 CLEARING_BETA = "context-management-2025-06-27"
 
@@ -94,21 +92,9 @@ class AnthropicModel:
         sdk, stream = self._sdk, None
         try:
             stream = await self._open(sdk, request)
-            builder = ReplyBuilder()
-            framed = self._endpoint.cloud is not None and self._endpoint.cloud.provider == "bedrock"
-            events = clouds.read_frames(sdk, stream) if framed else read_events(stream.response.aiter_bytes())
-            async for event in events:
-                if event.get("type") == "error":
-                    raise stream_error(event.get("error") or {}, self._endpoint)
-                seen = builder.feed(event)
-                if seen is not None:
-                    yield seen
-                if builder.reply is not None:
-                    break
-            if builder.reply is None:
-                raise ModelError("network", "The model's answer broke off in the middle.", retryable=True)
-            await _drain(events)
-            yield builder.reply
+            async with contextlib.aclosing(self._read(sdk, stream)) as events:
+                async for event in events:
+                    yield event
         except (ModelError, GeneratorExit):
             raise
         except sdk.APIStatusError as error:
@@ -121,6 +107,26 @@ class AnthropicModel:
         finally:
             if stream is not None:
                 await stream.response.aclose()
+
+    async def _read(self, sdk: Any, stream: Any) -> AsyncGenerator[ModelEvent, None]:
+        builder = ReplyBuilder()
+        framed = self._endpoint.cloud is not None and self._endpoint.cloud.provider == "bedrock"
+        events = clouds.read_frames(sdk, stream) if framed else read_events(stream.response.aiter_bytes())
+        try:
+            async for event in events:
+                if (wrong := event_error(event, self._endpoint)) is not None:
+                    raise wrong
+                seen = builder.feed(event)
+                if seen is not None:
+                    yield seen
+                if builder.reply is not None:
+                    break
+        except NotEvents as error:
+            raise foreign_error(stream.response, error.beginning, self._endpoint) from error
+        if builder.reply is None:
+            raise ModelError("network", "The model's answer broke off in the middle.", retryable=True)
+        await _drain(events)
+        yield builder.reply
 
     async def _open(self, sdk: Any, request: Request) -> Any:
         """Sends the request; fields that the server does not know are left out from then on."""
@@ -177,7 +183,7 @@ class AnthropicModel:
     async def _connected(self, sdk: Any) -> Any:
         end = self._endpoint
         if self._client is None and end.cloud is not None:
-            self._client = await clouds.connect(sdk, end.cloud, end.base_url, _http_client)
+            self._client = await clouds.connect(sdk, end.cloud, end.base_url, end.silence, _http_client)
         elif self._client is None:
             self._client = await asyncio.to_thread(_client, sdk, end)
         return self._client
@@ -213,7 +219,7 @@ def _client(sdk: Any, end: Endpoint) -> Any:
         api_key=end.api_key or (None if end.auth_token else "none"),
         auth_token=None if end.api_key else end.auth_token,
         base_url=end.base_url or "https://api.anthropic.com",
-        timeout=sdk.Timeout(SILENCE_TIMEOUT, connect=CONNECT_TIMEOUT),
+        timeout=sdk.Timeout(end.silence, connect=CONNECT_TIMEOUT),
         max_retries=0,
         http_client=_http_client(sdk),
     )

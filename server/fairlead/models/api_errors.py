@@ -7,7 +7,8 @@ from typing import Any
 from fairlead.agent.errors import ErrorKind, ModelError
 from fairlead.models import clouds
 from fairlead.models.endpoint import Endpoint
-from fairlead.models.refusals import is_too_long, overflow_of
+from fairlead.models.foreign import BASE_URL, OPENAI, describe, error_in, is_openai, readable
+from fairlead.models.refusals import is_loading, is_too_long, overflow_of
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "authentication_error": ("auth", False),
@@ -29,7 +30,9 @@ _STATUSES: dict[int, str] = {
     408: "timeout_error",
     409: "timeout_error",
     413: "request_too_large",
+    425: "overloaded_error",
     429: "rate_limit_error",
+    503: "overloaded_error",
     529: "overloaded_error",
 }
 _ADVICE: dict[str, str] = {
@@ -44,25 +47,58 @@ _ADVICE: dict[str, str] = {
 }
 
 
+LOADING = "The model is still being loaded."
+SILENT = (
+    "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs longer, for a long prompt "
+    "or to be loaded, raise the setting maxSilenceSeconds."
+)
+
+
 def status_error(error: Any, endpoint: Endpoint) -> ModelError:
     """An HTTP error answer as a ModelError; the status decides, the body explains."""
-    status: int = error.status_code
-    said = (clouds.words_of(error.body) or str(error.message))[:500]
+    return _refusal(error.status_code, error.body, str(error.message), error.response.headers, endpoint)
+
+
+def _refusal(status: int, body: Any, message: str, headers: Any, endpoint: Endpoint) -> ModelError:
+    said = clouds.words_of(body) or message
     name = _STATUSES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     if endpoint.cloud is not None:
         said = said.partition("\n")[0]  # AWS goes on with what was signed, a token among it
-        name = endpoint.cloud.error_name(status, said, error.response.headers) or name
+        name = endpoint.cloud.error_name(status, said, headers) or name
+    said = readable(said)[:500]
     kind, retryable = _KINDS[name]
     advice = _advice(name, endpoint) or "The model's server refused the request."
     if name in ("invalid_request_error", "api_error") and is_too_long(said):
         kind, retryable, advice = "context_overflow", False, "The request is too long for the model."
+    loading = retryable and is_loading(said)
     return ModelError(
         kind,
-        f"{advice} ({status}: {said})",
+        f"{LOADING if loading else advice} ({status}: {said})",
         retryable=retryable,
-        retry_after=_retry_after(error.response.headers),
-        overflow=overflow_of(f"{said} {json.dumps(error.body)}"),
+        retry_after=_retry_after(headers),
+        loading=loading,
+        overflow=overflow_of(f"{said} {json.dumps(body)}"),
     )
+
+
+def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelError:
+    """A success whose body is no stream of events: an error that was sent as one, or something else altogether."""
+    body = error_in(beginning)
+    if body is not None:
+        status = body["error"].get("code") if isinstance(body["error"], dict) else None
+        return _refusal(status if isinstance(status, int) else 400, body, "", response.headers, endpoint)
+    content_type = response.headers.get("content-type", "")
+    return ModelError("invalid_request", describe(_name_of(endpoint), content_type, beginning))
+
+
+def event_error(event: dict[str, Any], endpoint: Endpoint) -> ModelError | None:
+    """What is wrong with an event that is not of the Messages API's stream, None where nothing is."""
+    if event.get("type") == "error" or ("type" not in event and "error" in event):
+        error = event.get("error")
+        return stream_error(error if isinstance(error, dict) else {"message": error}, endpoint)
+    if is_openai(event):
+        return ModelError("invalid_request", OPENAI.format(where=_name_of(endpoint), base_url=BASE_URL))
+    return None
 
 
 def _advice(name: str, endpoint: Endpoint) -> str | None:
@@ -76,23 +112,35 @@ def _advice(name: str, endpoint: Endpoint) -> str | None:
 def stream_error(error: dict[str, Any], endpoint: Endpoint) -> ModelError:
     """An `event: error` inside an answer that began well."""
     name = str(error.get("type", ""))
+    said = readable(str(error.get("message") or name or "no reason given"))
+    if is_too_long(said):
+        sizes = overflow_of(f"{said} {json.dumps(error)}")
+        return ModelError("context_overflow", f"The request is too long for the model. ({said})", overflow=sizes)
     kind, retryable = _KINDS.get(name, ("internal", True))
-    return ModelError(
-        kind,
-        f"{_advice(name, endpoint) or 'The answer broke off.'} ({error.get('message', name)})",
-        retryable=retryable,
-    )
+    return ModelError(kind, f"{_advice(name, endpoint) or 'The answer broke off.'} ({said})", retryable=retryable)
 
 
 def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
-    cloud = endpoint.cloud
-    where = endpoint.shown_url or (cloud.label if cloud else "the Anthropic API")
-    cause = error.__cause__ or error
-    if cloud is not None and isinstance(cause, importlib.import_module("httpx2").LocalProtocolError):
+    """No connection, one that broke, or one on which nothing comes."""
+    transport = importlib.import_module("httpx2")
+    cloud, where = endpoint.cloud, _name_of(endpoint)
+    cause = error if isinstance(error, transport.TransportError) else error.__cause__ or error  # the SDK wraps it
+    if cloud is not None and isinstance(cause, transport.LocalProtocolError):
         return ModelError("auth", clouds.ODD_CREDENTIALS.format(label=cloud.label))  # the cause quotes them
+    if isinstance(cause, transport.ReadTimeout):
+        silent = SILENT.format(where=where, seconds=endpoint.silence)
+        return ModelError("network", silent, retryable=not endpoint.is_local)
     detail = str(cause) or type(cause).__name__
-    check = "the network and the region (setting cloud.region)" if cloud else "the network and the base URL"
+    if isinstance(cause, transport.ReadError | transport.WriteError | transport.RemoteProtocolError):
+        return ModelError("network", f"The connection to {where} broke ({detail}).", retryable=True)
+    check = "whether the server is running, and the base URL" if endpoint.is_local else "the network and the base URL"
+    if cloud is not None:
+        check = "the network and the region (setting cloud.region)"
     return ModelError("network", f"No connection to {where} ({detail}). Check {check}.", retryable=True)
+
+
+def _name_of(endpoint: Endpoint) -> str:
+    return endpoint.shown_url or (endpoint.cloud.label if endpoint.cloud else "the Anthropic API")
 
 
 def _retry_after(headers: Any) -> float | None:

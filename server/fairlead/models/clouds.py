@@ -17,8 +17,6 @@ from typing import Any, Literal
 
 from fairlead.agent.errors import ModelError
 
-# unlike the API itself, a cloud may be silent as long as the model thinks
-SILENCE_TIMEOUT = 600.0
 CONNECT_TIMEOUT = 15.0
 MARK = {"type": "ephemeral"}
 ODD_CREDENTIALS = "The credentials for {label} hold characters that none have, a line end perhaps. Set them again."
@@ -125,7 +123,9 @@ class Cloud:
         return f"{advice} {_TWO_PLACES.format(base_url=base_url)}" if base_url else advice
 
 
-async def connect(sdk: Any, cloud: Cloud, base_url: str | None, http_client: Callable[[Any], Any]) -> Any:
+async def connect(
+    sdk: Any, cloud: Cloud, base_url: str | None, silence: float, http_client: Callable[[Any], Any]
+) -> Any:
     """The SDK's client, with the connections that `http_client` makes.
 
     Libraries, profiles and key files are read in a thread: they block.
@@ -133,12 +133,12 @@ async def connect(sdk: Any, cloud: Cloud, base_url: str | None, http_client: Cal
     Raises:
         ModelError: the extra is not installed, or no region or project is to be had.
     """
-    return await asyncio.to_thread(_client, sdk, cloud, base_url, http_client)
+    return await asyncio.to_thread(_client, sdk, cloud, base_url, silence, http_client)
 
 
-def _client(sdk: Any, cloud: Cloud, base_url: str | None, http_client: Callable[[Any], Any]) -> Any:
+def _client(sdk: Any, cloud: Cloud, base_url: str | None, silence: float, http_client: Callable[[Any], Any]) -> Any:
     _load(cloud)
-    timeout = sdk.Timeout(SILENCE_TIMEOUT, connect=CONNECT_TIMEOUT)
+    timeout = sdk.Timeout(silence, connect=CONNECT_TIMEOUT)
     common: dict[str, Any] = {"base_url": base_url, "timeout": timeout, "max_retries": 0}
     if cloud.provider == "bedrock":
         region = cloud.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or _aws_region()

@@ -1,5 +1,6 @@
 """Where the model is asked, and whether it can be."""
 
+import ipaddress
 import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -8,6 +9,10 @@ from fairlead.agent.errors import ModelError
 from fairlead.models.clouds import Cloud
 
 MAX_URL = 2000
+# The API pings while the model thinks, so there a long silence means a dead connection. A cloud may be silent as long
+# as the model thinks, and a local model may read a long prompt, or be loaded, for many minutes.
+SILENCE, CLOUD_SILENCE, LOCAL_SILENCE = 180.0, 600.0, 3600.0
+LOCAL_NAMES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
 
 NO_KEY = (
     "No API key. In VS Code run “Agent: Set API Key”; in a terminal set ANTHROPIC_API_KEY. "
@@ -20,6 +25,7 @@ ODD_KEY = "The API key holds characters that no key has. Set it again with “Ag
 class Endpoint:
     """Where requests go and with what: the model's name, limits, and who pays. Secrets do not show in its repr.
 
+    `max_silence` is how long a connected server may send nothing, in seconds; 0: by where it is (`silence`).
     Blanks around an address or a key, as pasting brings them along, are no part of it.
     """
 
@@ -30,6 +36,7 @@ class Endpoint:
     api_key: str | None
     auth_token: str | None
     cloud: Cloud | None = None
+    max_silence: float = 0
 
     def __post_init__(self) -> None:
         for name in ("base_url", "api_key", "auth_token"):
@@ -42,6 +49,22 @@ class Endpoint:
     def shown_url(self) -> str | None:
         """The base URL as it may be shown: without a password in it."""
         return self.base_url and re.sub(r"//[^/]*@", "//", self.base_url)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine or in the user's own network."""
+        host = urlsplit(self.base_url).hostname if self.base_url and _is_address(self.base_url) else None
+        if host is None or self.cloud is not None:
+            return False
+        try:
+            return ipaddress.ip_address(host).is_private
+        except ValueError:
+            return "." not in host or host.endswith(LOCAL_NAMES)
+
+    @property
+    def silence(self) -> float:
+        usual = CLOUD_SILENCE if self.cloud else LOCAL_SILENCE if self.is_local else SILENCE
+        return self.max_silence or usual
 
     def check(self) -> None:
         """Raises ModelError where no request can be made with this. A base URL alone will do, as of a local server.

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from itertools import count
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Retrying, TextDelta, ThinkingDelta
@@ -11,6 +12,9 @@ from fairlead.agent.model import ModelEvent, Retrying, TextDelta, ThinkingDelta
 MAX_ATTEMPTS = 5
 FIRST_DELAY = 0.5
 MAX_DELAY = 60.0
+# while the server says that its model is being loaded: in seconds, all pauses together
+LOADING_LIMIT = 1800.0
+LOADING_DELAY = 3.0
 RESTARTED = "\n\n[The connection broke; the answer starts again.]\n\n"
 
 
@@ -21,12 +25,14 @@ async def with_retries(
     """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS, each later one after a longer pause.
 
     The pauses double from FIRST_DELAY seconds with jitter; what the server asks for (`retry-after`) goes first.
+    Attempts that end because the model is still being loaded do not count, up to LOADING_LIMIT.
 
     Raises:
         ModelError: one that no retry can mend, or the last attempt's.
     """
     text, thinking = _Shown(), _Shown()
-    for number in range(1, MAX_ATTEMPTS + 1):
+    failed, loaded_for = 0, 0.0
+    for number in count(1):
         try:
             async with aclosing(attempt()) as events:
                 async for event in events:
@@ -43,12 +49,18 @@ async def with_retries(
         except ModelError as error:
             if not error.retryable:
                 raise
-            if number == MAX_ATTEMPTS:
+            is_loading = error.loading and loaded_for < LOADING_LIMIT
+            failed += not is_loading
+            if failed == MAX_ATTEMPTS or (error.loading and not is_loading):
                 kept = "Your task and proposals are kept: try again later."
-                message = f"{error.message} Fairlead tried {MAX_ATTEMPTS} times. {kept}"
-                raise ModelError(error.kind, message, retryable=True) from error
-            backoff = FIRST_DELAY * 2 ** (number - 1) * random.uniform(0.75, 1.0)
-            delay = min(MAX_DELAY, backoff if error.retry_after is None else error.retry_after)
+                tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {MAX_ATTEMPTS} times"
+                raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {kept}", retryable=True) from error
+            if is_loading:
+                delay = min(MAX_DELAY, error.retry_after or LOADING_DELAY)  # 0 would ask without a pause for long
+                loaded_for += delay
+            else:
+                backoff = FIRST_DELAY * 2 ** (failed - 1) * random.uniform(0.75, 1.0)
+                delay = min(MAX_DELAY, backoff if error.retry_after is None else error.retry_after)
             yield Retrying(number, delay, error.message)
             await sleep(delay)
             text.again()

@@ -65,6 +65,7 @@ class Settings:
     model: str = "claude-sonnet-5-5"
     max_tokens: int = 32_000
     context_tokens: int = 0
+    max_silence_seconds: int = 0
     effort: str = ""
     provider: Provider = "anthropic"
     cloud: CloudSettings = field(default_factory=CloudSettings)

@@ -1,0 +1,141 @@
+"""Servers that answer with something else than the Messages API's stream, or with nothing for long."""
+
+import asyncio
+from threading import Event as Signal
+
+import pytest
+
+from fairlead.agent.errors import Overflow
+from fairlead.agent.model import Retrying
+from fairlead.models.endpoint import CLOUD_SILENCE, LOCAL_SILENCE, SILENCE
+from fairlead.models.retry import LOADING_DELAY, LOADING_LIMIT, MAX_ATTEMPTS
+from models.asking import ANSWER, HELLO, endpoint, events, failure, opened, shown
+from support.fake_api import FakeApi, HttpError, Page, Wait
+
+SIGN_IN = """<!DOCTYPE html>
+<html><head><title>Sign in to the &quot;Guest&quot; network</title><script>if (a < b) { go("x"); }</script></head>
+<body><h1>Welcome</h1></body></html>"""
+OPENAI = '{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{}}]}'
+CHUNK = '{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}'
+STREAM = "text/event-stream"
+PAGES = {
+    "a sign-in page": (Page("text/html; charset=utf-8", SIGN_IN), 'a web page: “Sign in to the "Guest" network”'),
+    "a page that calls itself a stream": (Page(STREAM, "<html><body><p>No  such<br>host</body>"), "“No such host”"),
+    "JSON": (Page("application/json", '{"status": "ok"}'), 'application/json: “{"status": "ok"}”'),
+    "text": (Page("text/plain", "Unauthorized " * 100), "text/plain: “Unauthorized Unauthorized"),
+    "no content type": (Page("", "[]"), "something without a content type: “[]”"),
+    "OpenAI's answer": (Page("application/json", OPENAI), "in the form of OpenAI's API"),
+    "OpenAI's stream": (Page(STREAM, f"data: {CHUNK}\n\ndata: [DONE]\n\n"), "in the form of OpenAI's API"),
+    "a whole message": (Page("application/json", '{"id":"msg_1","type":"message","content":[]}'), "a whole message"),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_fault_83_what_is_no_stream_is_named_and_not_asked_for_again(name: str) -> None:
+    """docs/faults.md 83: one error that says what came, in few words and without HTML, and what to check."""
+    page, said = PAGES[name]
+    with FakeApi([page] * MAX_ATTEMPTS) as api:
+        async with opened(api) as model:
+            failed = await failure(model)
+        assert (failed.kind, failed.retryable, len(api.requests)) == ("invalid_request", False, 1)
+        assert failed.message.startswith(f"{api.url} ")
+    assert said in failed.message
+    assert "<" not in failed.message and len(failed.message) < 450
+    assert ("proxy" in failed.message) == ("page" in name or "message" in name)
+
+
+async def test_fault_83_an_error_in_a_success_is_that_error() -> None:
+    """docs/faults.md 83: some servers refuse with a 200, before the stream or in it."""
+    said = '{"error":{"code":400,"message":"exceeds the available context size","n_prompt_tokens":9,"n_ctx":8}}'
+    for page in (Page("application/json", said), Page(STREAM, f"event: error\ndata: {said}\n\n")):
+        with FakeApi([page]) as api:
+            async with opened(api) as model:
+                failed = await failure(model)
+        assert (failed.kind, failed.overflow) == ("context_overflow", Overflow(window=8, request=9))
+
+
+async def test_fault_83_a_proxys_error_page_is_told_in_words() -> None:
+    """docs/faults.md 83: its title, and none of its HTML."""
+    page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><hr>nginx</body></html>"
+    with FakeApi([HttpError(502, "", "", body=page)] * MAX_ATTEMPTS) as api:
+        async with opened(api) as model:
+            failed = await failure(model)
+    assert "(502: 502 Bad Gateway)" in failed.message
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_fault_83_a_silent_server_is_told_from_no_connection(begun: bool) -> None:
+    """docs/faults.md 83: before the answer and in it, with the setting that helps; a local one is asked once."""
+    turn = Wait(HELLO, Signal(), 3 if begun else 0)
+    with FakeApi([turn] * MAX_ATTEMPTS) as api:
+        async with opened(api, max_silence=0.2) as model:
+            failed = await failure(model)
+        assert f"{api.url} is connected, but has sent nothing for 0.2 seconds" in failed.message
+        assert "maxSilenceSeconds" in failed.message and "network" not in failed.message
+        assert (failed.kind, len(api.requests)) == ("network", 1)
+
+
+async def test_fault_83_a_server_that_takes_the_request_and_is_silent_is_one_too() -> None:
+    """docs/faults.md 83: also without a status line."""
+
+    async def read(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    quiet = await asyncio.start_server(read, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{quiet.sockets[0].getsockname()[1]}"
+    async with opened(base_url=url, max_silence=0.2) as model:
+        failed = await failure(model)
+    quiet.close()
+    assert "has sent nothing for 0.2 seconds" in failed.message
+
+
+def test_fault_83_a_local_server_may_be_silent_for_long() -> None:
+    """docs/faults.md 83: an hour in the user's own network; elsewhere a dead connection is noticed in minutes."""
+    local = [
+        "http://localhost:1",
+        "http://127.0.0.1",
+        "http://[::1]:8",
+        "http://192.168.1.5:1",
+        "http://gpu",
+        "http://x.local",
+    ]
+    remote = ["https://api.anthropic.com", "https://8.8.8.8", "http://127.0.0.1.example.com", None]
+    assert {endpoint(base_url=url).silence for url in local} == {LOCAL_SILENCE}
+    assert {endpoint(base_url=url).silence for url in remote} == {SILENCE}
+    assert endpoint(base_url=local[0], max_silence=7).silence == 7
+    assert SILENCE < CLOUD_SILENCE < LOCAL_SILENCE
+
+
+LOADING = {
+    "llama.cpp": (503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}),
+    "Hugging Face": (503, {"error": "Model bigscience/bloom is currently loading", "estimated_time": 20.0}),
+    "Ollama": (500, {"error": "llm server loading model"}),
+}
+
+
+@pytest.mark.parametrize("server", LOADING)
+async def test_fault_83_a_model_that_is_being_loaded_is_waited_for(server: str) -> None:
+    """docs/faults.md 83: longer than other retries last; the user is told each time what is waited for."""
+    status, body = LOADING[server]
+    with FakeApi([HttpError(status, "", "", body=body)] * 30 + [HELLO]) as api:
+        async with opened(api) as model:
+            seen = await events(model)
+    assert shown(seen) == ANSWER
+    waited = [event for event in seen if isinstance(event, Retrying)]
+    assert [event.attempt for event in waited] == list(range(1, 31))
+    assert {event.delay for event in waited} == {LOADING_DELAY}
+    assert all(event.reason.startswith("The model is still being loaded.") for event in waited)
+
+
+async def test_fault_83_a_model_that_is_never_loaded_is_given_up() -> None:
+    """docs/faults.md 83: after what `retry-after` and the pauses sum up to; other failures still count."""
+    loading = HttpError(503, "", "", {"retry-after": "60"}, body=LOADING["llama.cpp"][1])
+    with FakeApi([loading] * 100) as api:
+        async with opened(api) as model:
+            failed = await failure(model)
+        assert len(api.requests) == LOADING_LIMIT / 60 + 1
+    assert (failed.kind, failed.retryable) == ("overloaded", True)
+    assert "Fairlead waited 30 minutes" in failed.message
+    with FakeApi([loading] + [HttpError(503, "", "busy")] * MAX_ATTEMPTS) as api:
+        async with opened(api) as model:
+            assert "Fairlead tried 5 times" in (await failure(model)).message
