@@ -32,7 +32,7 @@ def told(api: FakeApi, request: int) -> list[str]:
 
 async def moved(client: Client, version: int) -> Json:
     """The next state of the proposals; the watch must see a change within moments."""
-    await client.until(lambda: client.last("agent/edits")["version"] > version, deadline=5)
+    await client.until(lambda: client.last("agent/edits")["version"] > version)
     return client.last("agent/edits")
 
 

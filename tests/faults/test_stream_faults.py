@@ -20,7 +20,7 @@ OVERLOADED = HttpError(529, "overloaded_error", "Overloaded", {"retry-after": "0
 async def still_works(client: Client, api: FakeApi, session: str) -> None:
     """The guarantee behind every fault: the next prompt works, and nothing that the API would refuse was sent."""
     api.push(Turn((Text("I am here."),)))
-    result = await client.run("Still there?", sessionId=session, deadline=10)
+    result = await client.run("Still there?", sessionId=session)
     assert (result["stopReason"], result["message"]) == ("end_turn", "I am here.")
     assert api.refusals == []
 

@@ -54,7 +54,7 @@ async def test_fault_44_each_wrong_request_gets_its_code(workspace: Path) -> Non
             error = await client.error(method, sent)
             assert (method, params, error.code) == (method, params, code)
             assert error.message and error.data is None and "Traceback" not in error.message
-        assert (await client.request("agent/sessions/create", {}, deadline=2))["sessionId"]
+        assert (await client.request("agent/sessions/create", {}))["sessionId"]
         assert client.all("window/showMessage") == []
 
 
@@ -69,7 +69,7 @@ async def test_fault_44_before_initialize_and_after_shutdown(workspace: Path) ->
     await client.request("shutdown", None)
     assert (await client.error("agent/runTask", {"prompt": "x"})).code == -32600
     client.notify("exit", None)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await client.process.wait() == 0
 
 
@@ -79,7 +79,7 @@ async def test_fault_44_exit_without_shutdown(workspace: Path) -> None:
     await client.start()
     await client.request("initialize", client.initialize_params())
     client.notify("exit", None)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await client.process.wait() == 1
 
 
@@ -125,7 +125,7 @@ async def test_fault_45_a_stream_out_of_step_ends_the_process(workspace: Path, s
     assert client.process.stdin is not None
     client.process.stdin.write(stream)
     client.process.stdin.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await client.process.wait() != 0
 
 
@@ -140,7 +140,7 @@ async def test_fault_45_a_length_that_nobody_has_the_memory_for_ends_the_process
     await client.start()
     assert client.process.stdin is not None
     client.process.stdin.write(b"Content-Length: %s\r\n\r\n{" % length)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await client.process.wait() == 1
 
 
@@ -156,7 +156,7 @@ async def test_a_client_that_leaves_ends_the_server_and_its_command(workspace: P
     await client.event("tool_output")
     assert client.process.stdin is not None
     client.process.stdin.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await client.process.wait()
     assert not Path(f"/proc/{pid_file.read_text().strip()}").exists()
 

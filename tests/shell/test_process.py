@@ -75,7 +75,7 @@ class Watched:
 
     async def says(self, word: str) -> None:
         """Returns once the command has written the word."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while word not in self.text:
                 await self._grown.wait()
                 self._grown.clear()

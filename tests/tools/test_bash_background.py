@@ -40,7 +40,7 @@ def ends(desk: Desk) -> list[CommandEnded]:
 
 
 async def until_it_says(desk: Desk, word: str) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while word not in desk.streamed:
             await asyncio.wait([asyncio.ensure_future(asyncio.sleep(0.01))])
 
