@@ -230,13 +230,13 @@ class _Case:
             await files.capture(self._file, said[0], said[1], raw if change.new is not None else PLAIN, None, None)
             return
         if change.new is None:
-            files.delete(self._file, None, None)
+            await files.delete(self._file, None, None)
             return
         new = change.new.decode("utf-8" if change.new.isascii() else "cp1252")
         if change.old != change.new:
-            files.propose(self._file, new + self._typed, None, None)
+            await files.propose(self._file, new + self._typed, None, None)
         if change.new_name != "f":
-            files.rename(self._file, self._target, None, None)
+            await files.rename(self._file, self._target, None, None)
 
     @property
     def _able(self) -> Any:

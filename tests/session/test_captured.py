@@ -223,7 +223,7 @@ async def test_what_happens_while_a_long_text_is_compared_counts(tmp_path: Path)
     taking = asyncio.ensure_future(capture(room.session.files, changes, "1", "call-9"))
     await asyncio.sleep(0)
     (room.folder / "a").write_text(before + "MINE\n")
-    room.session.files.propose(room.folder / "b", "other\n", "1", "call-1")
+    await room.session.files.propose(room.folder / "b", "other\n", "1", "call-1")
     await taking
     assert {Path(one.path).name for one in room.session.files.changes} == {"a", "b"}
     assert room.view("a") == after + "MINE\n"

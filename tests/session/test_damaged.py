@@ -116,12 +116,12 @@ async def shown(folder: Path, workspace: Path, *, wakes: bool) -> tuple[set[str]
     host = Host(Documents(), Person("reject"), no_model, Settings(), journals=journals, root=root, wakes=wakes)
     sessions = Sessions(host, lambda session_id, _: as_a_client_sees(session_id, root), lambda _: None)
     sessions.restore()
-    rows = sessions.rows()
+    rows = await sessions.listed()
     json.dumps(convert.sessions(rows)).encode()
     opened: set[str] = set()
     for row in rows:
         try:
-            session = sessions.get(row.id)
+            session = await sessions.get(row.id)
         except RequestRefused as error:
             told.append(str(error))
             continue

@@ -47,7 +47,7 @@ class Desk:
 
     def type(self, text: str) -> None:
         self.path.write_text(text)
-        self.session.files.observe_all()
+        now(self.session.files.observe_all())
 
     def propose(self, text: str) -> None:
         assert self.room.call("write_file", path="a.txt", content=text) is not None

@@ -156,7 +156,7 @@ def test_what_is_there_is_listed(workspace: Path) -> None:
     assert protected_files(workspace / "gone") == []
 
 
-def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Path) -> None:
+async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Path) -> None:
     """docs/faults.md 35: what git runs programs by, where a `.git` leads, in bare ones, and where settings say."""
     for name in ("store", "deep/bare", "deep/plain"):
         for part in ("objects", "refs", "hooks"):
@@ -170,5 +170,5 @@ def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Path) -> 
     assert protected_links(workspace).keys() == {"ci/hooks", "store/config", "store/hooks"}
     files = Files(Root(workspace), Documents())
     with pytest.raises(ToolError, match="repository itself"):
-        files.propose(workspace / "store/hooks/pre-commit", "x\n", None, None)
-    files.propose(workspace / "deep/plain/hooks/pre-commit", "x\n", None, None)
+        await files.propose(workspace / "store/hooks/pre-commit", "x\n", None, None)
+    await files.propose(workspace / "deep/plain/hooks/pre-commit", "x\n", None, None)

@@ -8,7 +8,7 @@ What is not here: providers (models/), what tools do (tools/), who watches (even
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -102,7 +102,7 @@ class Agent:
     history: History
     emit: Callable[[Event], None]
     stamp: Callable[[], Hashable]
-    notes: Callable[[], Sequence[str]]
+    notes: Callable[[], Awaitable[Sequence[str]]]
     spoken_to: Callable[[], bool]
     cost: Callable[[Usage], float | None]
     proposals: Callable[[], str]
@@ -130,8 +130,8 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
     run = _Run(agent)
     agent.plan.begin_run()
     agent.emit(RunStarted(agent.model.name))
-    agent.history.add_prompt([*prompt, *map(text_block, run.news())])
     try:
+        await run.begin(prompt)
         outcome = await run.rounds()
     except asyncio.CancelledError:
         outcome = run.ended("cancelled", "Stopped.")
@@ -179,6 +179,14 @@ class _Run:
             mode=agent.mode,
         )
 
+    async def begin(self, prompt: Sequence[Block]) -> None:
+        """Puts the prompt into the history, with what the model should hear; also where it is stopped meanwhile."""
+        notes: Sequence[str] = ()
+        try:
+            notes = await self.news()
+        finally:
+            self.agent.history.add_prompt([*prompt, *map(text_block, notes)])
+
     async def rounds(self) -> Outcome:
         """The loop itself (L1)."""
         for number in range(1, self.agent.limits.max_rounds + 1):
@@ -196,9 +204,9 @@ class _Run:
                 if reply.stop_reason == "tool_use" and reply.text:  # the calls are what counts: there is nothing to run
                     reply = replace(reply, stop_reason="end_turn")
                 if reply.stop_reason in DONE and self.agent.spoken_to():
-                    self.agent.history.add_prompt(map(text_block, self.news()))
+                    self.agent.history.add_prompt(map(text_block, await self.news()))
                     continue
-                if self.goes_on(reply):
+                if await self.goes_on(reply):
                     continue
                 return self.finished(reply)
             results = await self.answer_calls(reply)
@@ -273,10 +281,11 @@ class _Run:
                 await self.dispatcher.run_all(reply.calls, results)
             else:
                 results += self.refused(reply)
+            notes = await self.news()
         except BaseException:
             self.agent.history.add_results(results)
             raise
-        self.agent.history.add_results(self.fitted(results), [*self.news(), *self.reminders(reply.calls)])
+        self.agent.history.add_results(self.fitted(results), [*notes, *self.reminders(reply.calls)])
         return results
 
     def fitted(self, results: Sequence[ToolResult]) -> list[ToolResult]:
@@ -294,9 +303,9 @@ class _Run:
         text = CUT_OFF if reason == "max_tokens" else NOT_ASKED.format(reason=reason)
         return [self.dispatcher.refuse(call, text) for call in reply.calls]
 
-    def news(self) -> Sequence[str]:
+    async def news(self) -> Sequence[str]:
         """What the person did meanwhile."""
-        notes = self.agent.notes()
+        notes = await self.agent.notes()
         for note in notes:
             self.agent.emit(Told(note))
         return notes
@@ -311,7 +320,7 @@ class _Run:
         self.agent.emit(ReminderSent(reminder))
         return [reminder]
 
-    def goes_on(self, reply: Reply) -> bool:
+    async def goes_on(self, reply: Reply) -> bool:
         """Whether an answer without calls that is not at its end is worth another request: two in a row at most."""
         words = {
             "max_tokens": GO_ON,
@@ -323,7 +332,8 @@ class _Run:
             return False
         self.cut_offs += 1
         self.unfinished += reply.text
-        self.agent.history.add_prompt([text_block(words[reply.stop_reason]), *map(text_block, self.news())])
+        notes = await self.news()
+        self.agent.history.add_prompt([text_block(words[reply.stop_reason]), *map(text_block, notes)])
         return True
 
     def finished(self, reply: Reply) -> Outcome:

@@ -40,4 +40,5 @@ def _counts(text: str) -> dict[str, int]:
 
 def with_line_end(text: str, end: str) -> str:
     """The text with each line ending replaced by `end`."""
-    return _END.sub(lambda _: end, text)
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    return plain if end == "\n" else plain.replace("\n", end)

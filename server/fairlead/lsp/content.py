@@ -43,13 +43,13 @@ class ProposedContent:
         except RequestError as error:
             log.info("the client does not take text document content: %s", error)
 
-    def text(self, uri: str) -> str:
+    async def text(self, uri: str) -> str:
         """The text behind a URI. What cannot be shown explains itself: an error would pop up at the person."""
         parsed = content_uri(uri)
         if parsed is None:
             return f"Fairlead does not know this address: {uri}\n"
         try:
-            files = self._sessions.get(parsed.session_id).files
+            files = (await self._sessions.get(parsed.session_id)).files
         except (WrongRequest, RequestRefused):
             return "This session is no longer there, so its proposed changes cannot be shown.\n"
         try:

@@ -90,16 +90,16 @@ async def initialized(server: AgentServer, _: Any) -> None:
 
 
 async def run_task(server: AgentServer, params: Params) -> wire.RunResult:
-    session = _session_for_run(server, params)
+    session = await _session_for_run(server, params)
     return await _run(server, session, params)
 
 
-def _session_for_run(server: AgentServer, params: Params) -> Session:
+async def _session_for_run(server: AgentServer, params: Params) -> Session:
     if not params.text("prompt").strip():
         raise WrongRequest("The task is empty. Say what should be done.")
     read_mode(params)
     session_id = params.optional_text("sessionId")
-    return server.sessions.get(session_id) if session_id is not None else server.sessions.create()
+    return await server.sessions.get(session_id) if session_id is not None else server.sessions.create()
 
 
 async def _run(server: AgentServer, session: Session, params: Params) -> wire.RunResult:
@@ -114,7 +114,7 @@ async def _run(server: AgentServer, session: Session, params: Params) -> wire.Ru
 
 
 async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
-    session = server.sessions.get(params.text("sessionId"))
+    session = await server.sessions.get(params.text("sessionId"))
     resolution = params.optional_text("resolution")
     if resolution not in (None, "proposed"):
         raise WrongRequest("params.resolution must be 'proposed' (or left out)")
@@ -123,27 +123,27 @@ async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
 
 
 async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
-    session = server.sessions.get(params.text("sessionId"))
+    session = await server.sessions.get(params.text("sessionId"))
     reason = (params.optional_text("reason") or "").strip()
     target, seen = _target(session, params), params.optional_integer("version")
     return _review_result(session, await review.reject(session, target, seen, reason))
 
 
 async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
-    session = server.sessions.get(params.text("sessionId"))
+    session = await server.sessions.get(params.text("sessionId"))
     path = _resolved(session, params.path())
     await review.amend(session, path, params.text("text"), params.optional_integer("version"))
     return {"edits": convert.edits(session.id, session.root, session.edits())}
 
 
 async def undo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
-    session = server.sessions.get(params.text("sessionId"))
+    session = await server.sessions.get(params.text("sessionId"))
     item_id = params.optional_text("item")
     return _review_result(session, await (undo_item(session, item_id) if item_id else undo.undo(session)))
 
 
 async def redo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
-    session = server.sessions.get(params.text("sessionId"))
+    session = await server.sessions.get(params.text("sessionId"))
     return _review_result(session, await undo.redo(session))
 
 
@@ -166,17 +166,18 @@ def _review_result(session: Session, decided: list[Decided]) -> wire.ReviewResul
 
 
 async def stop_command(server: AgentServer, params: Params) -> None:
-    await server.sessions.get(params.text("sessionId")).stop_command(params.text("handle"))
+    session = await server.sessions.get(params.text("sessionId"))
+    await session.stop_command(params.text("handle"))
 
 
 async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
-    session = server.sessions.get(params.text("sessionId"))
+    session = await server.sessions.get(params.text("sessionId"))
     session.edit_plan(read_ops(params), params.integer("revision"))
     return {"plan": convert.plan(session.id, session.plan_state())}
 
 
 async def record(server: AgentServer, params: Params) -> wire.PageResult:
-    session = server.sessions.get(params.text("sessionId"))
+    session = await server.sessions.get(params.text("sessionId"))
     return {"markdown": record_page(session.snapshot(), session.root)}
 
 
@@ -185,7 +186,7 @@ async def command_rules(server: AgentServer, params: Params) -> wire.PageResult:
 
 
 async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
-    session = server.sessions.get(params.text("sessionId"))
+    session = await server.sessions.get(params.text("sessionId"))
     return {"markdown": history_page(session.title, session.plan.history)}
 
 
@@ -199,7 +200,7 @@ async def credentials(server: AgentServer, params: Params) -> None:
 
 async def run_in_background(server: AgentServer, params: Params) -> dict[str, str]:
     """For clients that know no custom requests: the answer comes at once, the end as a message."""
-    session = _session_for_run(server, params)
+    session = await _session_for_run(server, params)
     session.check(params.text("prompt"))
 
     async def work() -> None:
@@ -216,13 +217,13 @@ async def run_in_background(server: AgentServer, params: Params) -> dict[str, st
 
 
 async def show_plan(server: AgentServer, params: Params) -> wire.PlanWire:
-    session = server.sessions.get(params.text("sessionId"))
+    session = await server.sessions.get(params.text("sessionId"))
     return convert.plan(session.id, session.plan_state())
 
 
 async def show_edits(server: AgentServer, params: Params) -> wire.EditsWire:
-    session = server.sessions.get(params.text("sessionId"))
-    session.files.observe_all()
+    session = await server.sessions.get(params.text("sessionId"))
+    await session.files.observe_all()
     session.publish()
     return convert.edits(session.id, session.root, session.edits())
 
@@ -314,7 +315,7 @@ def _observe(server: AgentServer, path: Path | None) -> None:
 
 
 async def text_content(server: AgentServer, params: Params) -> dict[str, str]:
-    return {"text": server.content.text(params.text("uri"))}
+    return {"text": await server.content.text(params.text("uri"))}
 
 
 async def offer_actions(server: AgentServer, params: Params) -> list[dict[str, Any]]:
@@ -322,13 +323,14 @@ async def offer_actions(server: AgentServer, params: Params) -> list[dict[str, A
 
 
 async def code_lenses(server: AgentServer, params: Params) -> list[dict[str, Any]]:
-    return server.lenses.of(params.child("textDocument").text("uri"))
+    return await server.lenses.of(params.child("textDocument").text("uri"))
 
 
 def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelParams) -> None:
     session_id = server.runs_progress.session(params.token)
-    if session_id is not None:
-        server.sessions.get(session_id).cancel()
+    for session in server.sessions:
+        if session.id == session_id:
+            session.cancel()
 
 
 def register(server: AgentServer) -> None:

@@ -15,7 +15,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp.errors import RequestError
 from fairlead.lsp.params import content_uri, file_path
 from fairlead.lsp.rpc import AgentProtocol
-from fairlead.session.host import WrongRequest
+from fairlead.session.host import RequestRefused, WrongRequest
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
 
@@ -36,16 +36,17 @@ class Lenses:
         self.with_diffs = False
         """The client has a command that shows a change as a diff."""
 
-    def of(self, uri: str) -> list[Lens]:
+    async def of(self, uri: str) -> list[Lens]:
         """The lenses of a document, top to bottom; none for what has no proposal."""
         content = content_uri(uri)
         if content is not None:
             if content.scheme != wire.PROPOSED_SCHEME or content.item_id is not None:
                 return []
             try:
-                return list(_lenses(self._sessions.get(content.session_id), content.path, in_file=False))
-            except WrongRequest:
+                session = await self._sessions.get(content.session_id)
+            except (WrongRequest, RequestRefused):
                 return []
+            return list(_lenses(session, content.path, in_file=False))
         path = file_path(uri)
         if path is None:
             return []

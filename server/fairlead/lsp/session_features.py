@@ -14,13 +14,13 @@ async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
 
 
 async def list_sessions(server: AgentServer, _: Params) -> wire.SessionsWire:
-    return convert.sessions(server.sessions.rows())
+    return convert.sessions(await server.sessions.listed())
 
 
 async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
     """The session as it is now, its proposals on the files as they are now."""
-    session = server.sessions.get(params.text("sessionId"))
-    session.files.observe_all()
+    session = await server.sessions.get(params.text("sessionId"))
+    await session.files.observe_all()
     session.publish()
     return {
         "sessionId": session.id,
@@ -36,11 +36,12 @@ async def delete_session(server: AgentServer, params: Params) -> None:
 
 
 async def steer(server: AgentServer, params: Params) -> wire.SteerResult:
-    return {"queued": server.sessions.get(params.text("sessionId")).steer(params.text("text"))}
+    session = await server.sessions.get(params.text("sessionId"))
+    return {"queued": session.steer(params.text("text"))}
 
 
 async def cancel(server: AgentServer, params: Params) -> None:
-    server.sessions.get(params.text("sessionId")).cancel()
+    (await server.sessions.get(params.text("sessionId"))).cancel()
 
 
 def shutdown(server: AgentServer, _: Any) -> None:

@@ -25,7 +25,7 @@ class ReplayModel:
 
     async def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         if self._recording is None:
-            self._recording = read_recording(self._path)
+            self._recording = await asyncio.to_thread(read_recording, self._path)
         recording = self._recording
         if self._next >= len(recording.turns):
             count = len(recording.turns)

@@ -19,6 +19,7 @@ from fairlead.session.session import Session
 from fairlead.workspace.disk import BOM, DiskText
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.person import is_blank
+from fairlead.workspace.pieces import Turns
 from fairlead.workspace.write import FileChange, write_files
 
 OWN_WRITE = "Written by Fairlead itself: an editor would not keep {what} as it is."
@@ -53,7 +54,11 @@ async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> 
 
     Where the editor refuses or fails, what it does not do is not done otherwise either.
     """
-    routes = [(edit, _route(session, edit)) for edit in edits]
+    turns = Turns()
+    routes: list[tuple[FileEdit, Route]] = []
+    for edit in edits:
+        await turns.next()
+        routes.append((edit, _route(session, edit)))
     results = {id(edit): Carried(False, way.message, again=False) for edit, way in routes if way.writer is None}
     shared = [edit for edit, way in routes if way.writer == "editor"]
     made = await _by_editor(session, label, shared)
@@ -61,6 +66,7 @@ async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> 
     failed = next((replace(result, again=True) for result in made if not result.done), None)
     own = [edit for edit, way in routes if way.writer == "fairlead"]
     for edit in sorted(own, key=lambda edit: edit.new is not None):  # what is new may take a deleted file's place
+        await turns.next()
         results[id(edit)] = failed or _write(session, edit)
     return [results[id(edit)] for edit in edits]
 
@@ -90,7 +96,11 @@ async def _by_editor(session: Session, label: str, edits: Sequence[FileEdit]) ->
     if not edits:
         return []
     try:
-        asked = [_in_document(session, _marked(session, _with_digest(session, edit))) for edit in edits]
+        asked: list[FileEdit] = []
+        turns = Turns()
+        for edit in edits:
+            await turns.next()
+            asked.append(_in_document(session, _marked(session, _with_digest(session, edit))))
     except ToolError as error:
         return [Carried(False, str(error)) for _ in edits]
     with session.files.person.awaiting({edit.target: edit.new for edit in edits}):
@@ -135,8 +145,14 @@ async def _confirmed(session: Session, edits: Sequence[FileEdit]) -> list[Carrie
     looks = [_Look(session, edit) for edit in edits]
     waiting = looks
     deadline = time.monotonic() + TELLING
+    turns = Turns()
     while True:
-        waiting = [look for look in waiting if not look.is_done()]
+        left: list[_Look] = []
+        for look in waiting:
+            await turns.next()
+            if not look.is_done():
+                left.append(look)
+        waiting = left
         if not waiting or time.monotonic() > deadline:
             break
         await asyncio.sleep(LOOK)

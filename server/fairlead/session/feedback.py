@@ -105,8 +105,9 @@ class Feedback:
         self._accepted, self._items = dict(unheard.accepted), list(unheard.items)
         self._rejected, self._conflicts = unheard.rejected, dict.fromkeys(unheard.conflicts)
 
-    def take(self) -> list[str]:
+    async def take(self) -> list[str]:
         """The notes for the model, the person's own words first; empty where there is no news."""
+        news = await self._files.seen.news()
         items = [*self._decisions, *self._new_conflicts()]
         self._accepted, self._items, self._rejected = {}, [], False
         notes = [SAID.format(text=text) for text in self._said]
@@ -117,7 +118,6 @@ class Feedback:
             edits = "\n".join(f"- {edit}" for edit in self._plan_edits)
             notes.append(PLAN.format(edits=edits, plan=self._plan()))
             self._plan_edits = []
-        news = self._files.seen.news()
         if news:
             notes.append(CHANGED.format(items="\n".join(map(self._changed, news))))
         return [clean_text(note) for note in notes]

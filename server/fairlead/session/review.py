@@ -17,6 +17,7 @@ from fairlead.session.session import Session
 from fairlead.session.target import Choice, Decided, Target, choose
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.pieces import Turns
 
 APPLY_ATTEMPTS = 3
 
@@ -49,7 +50,7 @@ async def accept(session: Session, target: Target, seen: int | None, over_mine: 
         Stale: the target changed since version `seen`; nothing was done.
     """
     async with session.reviewing:
-        session.files.observe_all()
+        await session.files.observe_all()
         session.publish()
         choices, decided = choose(session, target, seen)
         why = protections(session.root, session.files.changes)
@@ -60,7 +61,7 @@ async def accept(session: Session, target: Target, seen: int | None, over_mine: 
     decided += refused
     if allowed:
         async with session.reviewing:
-            session.files.observe_all()
+            await session.files.observe_all()
             await _accept(session, allowed, over_mine, decided)
         session.publish()
     return decided
@@ -69,7 +70,7 @@ async def accept(session: Session, target: Target, seen: int | None, over_mine: 
 async def _accept(session: Session, choices: Sequence[Choice], over_mine: bool, decided: list[Decided]) -> None:
     steps: list[FileStep] = []
     for attempt in range(APPLY_ATTEMPTS + 1):
-        planned = _plan(session, choices, over_mine, decided)
+        planned = await _plan(session, choices, over_mine, decided)
         # the last time each file by itself, so that one bad file does not hold up the others
         groups = [planned] if attempt < APPLY_ATTEMPTS or len(planned) == 1 else [[one] for one in planned]
         last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(planned) == 1)
@@ -78,15 +79,17 @@ async def _accept(session: Session, choices: Sequence[Choice], over_mine: bool, 
             choices += await _apply(session, group, decided, steps, last)
         if not choices:
             break
-        session.files.observe_all()
+        await session.files.observe_all()
     _remember(session, Step("accept", _label("Accept", steps), tuple(steps)))
-    session.files.observe_all()
+    await session.files.observe_all()
 
 
-def _plan(session: Session, choices: Sequence[Choice], over_mine: bool, decided: list[Decided]) -> list[_Planned]:
+async def _plan(session: Session, choices: Sequence[Choice], over_mine: bool, decided: list[Decided]) -> list[_Planned]:
     """What is to be done for each choice; what cannot be is decided."""
     planned: list[_Planned] = []
+    turns = Turns()
     for choice in choices:
+        await turns.next()
         proposal = session.files.proposal(choice.path)
         if proposal is None:
             decided += choice.decided("failed", GONE)
@@ -138,12 +141,16 @@ async def _apply(
     """Asks the editor once. Returns the choices to try again."""
     if not planned:
         return []
-    kept = [_kept(session, one) for one in planned]
-    folders = [_missing_folders(Path(one.before.target)) for one in planned]
+    turns = Turns()
+    before: list[tuple[Raw, tuple[str, ...]]] = []
+    for one in planned:
+        await turns.next()
+        before.append((_kept(session, one), _missing_folders(Path(one.before.target))))
     label = _label("Accept", [FileStep(one.before, one.done, True) for one in planned])
     carried = await _carry(session, label, planned)
     again: list[Choice] = []
-    for one, had, made, result in zip(planned, kept, folders, carried, strict=True):
+    for one, (had, made), result in zip(planned, before, carried, strict=True):
+        await turns.next()
         if result.done:
             session.files.changes = cs.accept(session.files.changes, one.before, one.done)
             after = _with_last_line_ended(one.done, result.ended)

@@ -1,7 +1,7 @@
 """A session: one conversation with its plan and its proposals."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -280,7 +280,7 @@ class Session:
             messages=tuple(self.history.messages),
         )
 
-    def restore(self, kept: SessionState) -> None:
+    async def restore(self, kept: SessionState) -> None:
         """Goes on where another process was; nothing runs by itself."""
         self.state = "idle" if kept.phase == "idle" else "paused"
         self.updated = kept.updated
@@ -291,7 +291,7 @@ class Session:
         self.recorder.record, self.recorder.inferred = kept.record, kept.inferred
         self.steps = kept.steps
         self.files.rejections.restore(kept.rejected)
-        self.files.restore(kept.changes, kept.edits_version)
+        await self.files.restore(kept.changes, kept.edits_version)
         self.keeper.restore(kept.told)
         self.publish()
 
@@ -329,17 +329,17 @@ class Session:
         protected = frozenset(protections(self.root, self.files.changes))
         return EditsChanged(self.files.version, self.files.changes, *labels, protected)
 
-    def observe(self, paths: Iterable[Path]) -> None:
+    async def observe(self, paths: Collection[Path]) -> None:
         """Files may say something else by now. Published once: thousands may change at one moment."""
-        if not self.reviewing.locked():  # else it may be the accept's own edit; the accept looks again at its end
-            for path in paths:
-                self.files.observe(path)
+        # while something is decided it may be that edit; whoever decides looks again at the end
+        if not self.reviewing.locked():
+            await self.files.observe(paths, lambda: not self.reviewing.locked())
             self.publish()
 
-    def _news(self) -> list[str]:
+    async def _news(self) -> list[str]:
         """What the model should hear at this boundary. Its own command may have changed a file that it has edited."""
-        self.observe([Path(proposal.path) for proposal in self.files.changes])
-        return self.feedback.take()
+        await self.observe([Path(proposal.path) for proposal in self.files.changes])
+        return await self.feedback.take()
 
     def _cost(self, usage: Usage) -> float | None:
         price = price_of(self._model.name) if self._model is not None else None

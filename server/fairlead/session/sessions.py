@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.agent.events import RunFinished, RunStarted
@@ -47,8 +47,13 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
         self._asleep: dict[str, tuple[Found, Row]] = {}  # known by their journals, until somebody asks for them
         self._elsewhere: dict[str, Found] = {}  # another process has them, and they come back when it has ended
-        self._look_due: asyncio.TimerHandle | None = None
+        self._waking: dict[str, asyncio.Task[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._looked = asyncio.Event()
+        self._looked.set()
         self._due: dict[Path, asyncio.TimerHandle] = {}
+        self._changed: dict[Path, None] = {}
+        self._observing: asyncio.Task[None] | None = None
         self._list_due: asyncio.TimerHandle | None = None
         self._list: tuple[Row, ...] = ()
 
@@ -66,9 +71,14 @@ class Sessions:
         session_id, journals = secrets.token_hex(6), self._host.journals
         kept = self._host.settings.sessions.keep_days > 0
         journal = journals.new(session_id, str(root.path)) if kept else journals.unkept()
-        return self._add(session_id, title, root, journal, 0)
+        return self._added(self._made(session_id, title, root, journal, 0))
 
-    def _add(self, session_id: str, title: str, root: Root, journal: Journal, told: int) -> Session:
+    def _added(self, session: Session) -> Session:
+        self._sessions[session.id] = session
+        self._list_soon()
+        return session
+
+    def _made(self, session_id: str, title: str, root: Root, journal: Journal, told: int) -> Session:
         sink = self._subscribe(session_id, told)
 
         def on_event(event: SessionEvent) -> None:
@@ -76,16 +86,14 @@ class Sessions:
             if isinstance(event, PlanChanged | EditsChanged | RunStarted | RunFinished):
                 self._list_soon()
 
-        self._sessions[session_id] = Session(session_id, title, root, self._host, on_event, journal)
-        self._list_soon()
-        return self._sessions[session_id]
+        return Session(session_id, title, root, self._host, on_event, journal)
 
     def restore(self) -> None:
         """Brings back the sessions of this workspace that were kept.
 
-        Those with something left to decide, or in the middle of a run, come back whole; the others are listed, and come
-        back when somebody asks for them. What another process has comes when that has ended. A host that wakes none
-        has all of them listed, those of other processes too.
+        Those with something left to decide, or in the middle of a run, come back whole, a moment later; the others are
+        listed, and come back when somebody asks for them. What another process has comes when that has ended. A host
+        that wakes none has all of them listed, those of other processes too.
 
         Raises:
             RequestRefused: as `create`.
@@ -98,58 +106,77 @@ class Sessions:
         mine = [one for one in found if Path(one.root) == root.path]
         resting = self._pruned([one for one in mine if one.at_rest is not None])
         self._asleep |= {one.id: (one, resting_row(one)) for one in resting}
-        unfinished = [one for one in mine if one.at_rest is None]
-        if self._host.wakes:
-            self._elsewhere |= {one.id: one for one in unfinished}
-            self._look_elsewhere()
-        else:
-            self._list_asleep(unfinished)
+        self._elsewhere |= {one.id: one for one in mine if one.at_rest is None}
+        self._look_elsewhere()
         self._list_soon()
-
-    def _list_asleep(self, unfinished: Sequence[Found]) -> None:
-        for one in unfinished:
-            try:
-                self._asleep[one.id] = (one, kept_row(one.id, self._host.journals.read(one)))
-            except FileNotFoundError:  # another process has deleted it
-                continue
-            except (OSError, ValueError) as error:
-                self._host.journals.unreadable(one.id, error)
 
     def _look_elsewhere(self) -> None:
         """Brings back what no other process has, and looks again later for the rest."""
-        if self._look_due is not None:
-            self._look_due.cancel()
-        for found in list(self._elsewhere.values()):
-            try:
-                self._wake(found)
-            except (Taken, RequestRefused):  # the workspace may not be trusted any more
-                continue
-            except (OSError, ValueError) as error:
-                if not isinstance(error, FileNotFoundError):
-                    self._host.journals.unreadable(found.id, error)
-            del self._elsewhere[found.id]
-            self._asleep.pop(found.id, None)
-        if self._elsewhere:
-            self._look_due = asyncio.get_running_loop().call_later(LOOK_AGAIN, self._look_elsewhere)
+        if self._looking is None and self._elsewhere:
+            self._looked.clear()
+            self._looking = asyncio.ensure_future(self._look())
 
-    def _wake(self, found: Found) -> None:
-        """Brings back a session whole.
+    async def _look(self) -> None:
+        while self._elsewhere:
+            for found in list(self._elsewhere.values()):
+                await (self._try(found) if self._host.wakes else self._list_asleep(found))
+            self._looked.set()
+            self._list_soon()
+            if self._elsewhere:
+                await asyncio.sleep(LOOK_AGAIN)
+        self._looking = None
+
+    async def _list_asleep(self, found: Found) -> None:
+        try:
+            row = kept_row(found.id, await asyncio.to_thread(self._host.journals.read, found))
+            if found.id not in self._sessions:
+                self._asleep[found.id] = (found, row)
+        except FileNotFoundError:  # another process has deleted it
+            pass
+        except (OSError, ValueError) as error:
+            await asyncio.to_thread(self._host.journals.unreadable, found.id, error)
+        self._elsewhere.pop(found.id, None)
+
+    async def _try(self, found: Found) -> None:
+        try:
+            await self._woken(found)
+        except (Taken, RequestRefused):  # the workspace may not be trusted any more
+            return
+        except (OSError, ValueError) as error:
+            if not isinstance(error, FileNotFoundError):
+                await asyncio.to_thread(self._host.journals.unreadable, found.id, error)
+        self._elsewhere.pop(found.id, None)
+        self._asleep.pop(found.id, None)
+
+    async def _woken(self, found: Found) -> None:
+        """Brings back a session whole, once however many ask for it.
 
         Raises:
             Taken: another process has it.
             OSError, ValueError: its journal is gone, or cannot be read.
         """
-        workspace = self._host.workspace()
-        journal, state = self._host.journals.open(found)
-        session = self._add(found.id, state.title, workspace, self._host.journals.unkept(), state.told)
+        if found.id in self._sessions:
+            return
+        if found.id not in self._waking:
+            task = self._waking[found.id] = asyncio.ensure_future(self._wake(found))
+            task.add_done_callback(lambda _: self._waking.pop(found.id))
+        await asyncio.shield(self._waking[found.id])
+
+    async def _wake(self, found: Found) -> None:
+        workspace, journals = self._host.workspace(), self._host.journals
+        journal, state = await asyncio.to_thread(journals.open, found)
         try:
-            session.restore(state)
+            session = self._made(found.id, state.title, workspace, journals.unkept(), state.told)
+            await session.restore(state)
+        except asyncio.CancelledError:
+            journal.close()
+            raise
         except Exception as error:  # whatever is wrong with one session, the others come back
             journal.close()  # and is left as it is
-            del self._sessions[found.id]
             log.warning("a session cannot be restored", exc_info=True)
             raise ValueError(f"what it says does not fit together: {error!r}") from error
         session.keeper.go_on(journal)
+        self._added(session)
 
     def _pruned(self, resting: Sequence[Found]) -> list[Found]:
         """Those that are not too old and not too many; the others are gone for good."""
@@ -179,7 +206,7 @@ class Sessions:
             WrongRequest: there is no such session.
             RequestRefused: it runs, here or elsewhere; or its journal cannot be removed, and would bring it back.
         """
-        session = self.get(session_id)
+        session = await self.get(session_id)
         if session.running:
             raise RequestRefused("The agent is at work in this session. Stop it first, then delete it.")
         del self._sessions[session_id]
@@ -203,39 +230,52 @@ class Sessions:
 
     def _tell_list(self) -> None:
         self._list_due = None
+        if not self._looked.is_set():
+            return  # those that are about to come back would be missing
         now = self.rows()
         if now != self._list:
             self._list = now
             self._listed(now)
 
-    def get(self, session_id: str) -> Session:
-        """The session with this id; one that is asleep comes back for it.
+    async def listed(self) -> tuple[Row, ...]:
+        """As `rows`, once it is known which of the kept sessions can come back."""
+        await self._looked.wait()
+        return self.rows()
+
+    async def get(self, session_id: str) -> Session:
+        """The session with this id, at once where it is awake; one that is not comes back for it.
 
         Raises:
             WrongRequest: there is none.
             RequestRefused: another process has it, or its journal cannot be read. In the first case it comes back when
                 that process has ended.
         """
-        if session_id in self._elsewhere:
-            raise RequestRefused(ELSEWHERE)
-        if session_id in self._asleep:
-            found = self._asleep[session_id][0]
-            try:
-                self._wake(found)
-            except Taken as error:
-                if self._host.wakes:
-                    self._elsewhere[session_id] = found
-                    self._look_elsewhere()
-                raise RequestRefused(ELSEWHERE) from error
-            except FileNotFoundError:
-                self._list_soon()  # another process has deleted it
-            except (OSError, ValueError) as error:
-                raise RequestRefused(self._host.journals.reason(session_id, error)) from error
-            del self._asleep[session_id]
+        if session_id not in self._sessions:
+            await self._come_back(session_id)
         session = self._sessions.get(session_id)
         if session is None:
             raise WrongRequest(f"Unknown session: {session_id}")
         return session
+
+    async def _come_back(self, session_id: str) -> None:
+        asleep, found = self._asleep.get(session_id), self._elsewhere.get(session_id)
+        if asleep is not None:
+            found = asleep[0]
+        if found is None:
+            return
+        try:
+            await self._woken(found)
+        except Taken as error:
+            if self._host.wakes:
+                self._elsewhere[session_id] = found
+                self._look_elsewhere()
+            raise RequestRefused(ELSEWHERE) from error
+        except FileNotFoundError:
+            self._list_soon()  # another process has deleted it
+        except (OSError, ValueError) as error:
+            raise RequestRefused(await asyncio.to_thread(self._host.journals.reason, session_id, error)) from error
+        self._elsewhere.pop(session_id, None)
+        self._asleep.pop(session_id, None)
 
     def told(self, path: Path) -> None:
         """The editor told something new of a file. Proposals move along a little later: a person types many letters."""
@@ -248,15 +288,26 @@ class Sessions:
         del self._due[path]
         self.observe([path])
 
-    def observe(self, paths: Collection[Path]) -> None:
+    def observe(self, paths: Iterable[Path]) -> None:
         """Files may say something else by now."""
-        for session in self:
-            session.observe(paths)
+        self._changed.update(dict.fromkeys(paths))
+        if self._observing is None:
+            self._observing = asyncio.ensure_future(self._observe())
+
+    async def _observe(self) -> None:
+        try:
+            while self._changed:
+                paths, self._changed = self._changed, {}
+                for session in list(self):
+                    await session.observe(paths)
+        finally:
+            self._observing = None
 
     async def close(self) -> None:
         """Ends what runs in all of them; none is brought back any more."""
-        if self._look_due is not None:
-            self._look_due.cancel()
+        for task in (self._looking, self._observing, *self._waking.values()):
+            if task is not None:
+                task.cancel()
         await asyncio.gather(*(session.close() for session in self))
 
     def keep(self) -> None:

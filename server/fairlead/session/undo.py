@@ -13,6 +13,7 @@ from fairlead.session.host import RequestRefused
 from fairlead.session.session import Session
 from fairlead.session.target import Decided
 from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.pieces import Turns
 
 
 @dataclass(frozen=True)
@@ -67,31 +68,35 @@ async def redo(session: Session) -> list[Decided]:
 
 async def _take_back(session: Session, step: Step, label: str) -> tuple[list[Decided], list[int]]:
     """Carries a step's way back out; returns what came of it, and which of its files are back."""
-    session.files.observe_all()
+    await session.files.observe_all()
     try:
-        backs = [_back(session, one) for one in step.files]
+        backs: list[_Back] = []
+        turns = Turns()
+        for one in step.files:
+            await turns.next()
+            backs.append(_back(session, one))
     except MovedOn as error:
         session.publish()
         raise RequestRefused(f"Not done, because nothing may be lost. {error}") from error
     edits = [back.edit for back in backs if back.edit is not None]
     carried = iter(await carry_out(session, label, edits) if edits else [])
     results = [next(carried) if back.edit is not None else None for back in backs]
-    failed = [back for back, result in zip(backs, results, strict=True) if result is not None and not result.done]
-    if failed and len(failed) == len(edits):
-        reason = next(result.message for result in results if result is not None)
-        raise RequestRefused(f"Not done. {reason}")
+    refused = [result for result in results if result is not None and not result.done]
+    if refused and len(refused) == len(edits):
+        raise RequestRefused(f"Not done. {refused[0].message}")
     decided: list[Decided] = []
     done: list[int] = []
     for index, (back, result) in enumerate(zip(backs, results, strict=True)):
+        await turns.next()
         path = Path(back.proposal.path)
-        if back in failed and result is not None:
+        if result is not None and not result.done:
             decided.append(Decided(path, None, "failed", result.message))
             continue
         _put(session, back)
         _remove_empty(back.step.folders)
         done.append(index)
         decided.append(Decided(path, None, "applied", result.message if result else ""))
-    session.files.observe_all()
+    await session.files.observe_all()
     return decided, done
 
 

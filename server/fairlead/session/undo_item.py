@@ -24,7 +24,7 @@ async def undo_item(session: Session, item_id: str) -> list[Decided]:
         RequestRefused: nothing of this item was accepted.
     """
     async with session.reviewing:
-        session.files.observe_all()
+        await session.files.observe_all()
         by_path: dict[str, list[FileStep]] = {}
         for step in session.steps.done:
             for one in step.files if step.kind == "accept" else ():
@@ -50,7 +50,7 @@ async def undo_item(session: Session, item_id: str) -> list[Decided]:
         if done:
             session.steps = session.steps.with_step(Step("undo", label, tuple(done), item_id=item_id))
             session.feedback.taken_back(f"what was accepted of step #{item_id}", again=False)
-        session.files.observe_all()
+        await session.files.observe_all()
     session.publish()
     return decided
 

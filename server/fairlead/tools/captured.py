@@ -1,9 +1,7 @@
 """Between a command's layer and the proposals: what the command sees of them, and what it makes of them."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from time import monotonic
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits.changeset import PLAIN, Raw
@@ -12,10 +10,10 @@ from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.shell.output import one_line
 from fairlead.workspace.disk import BOM, DiskText, content_of, read_bytes
 from fairlead.workspace.files import Files
+from fairlead.workspace.pieces import Turns, worked_out
 
 MAX_NAMED = 40
 MAX_KEPT = 5
-TURN = 0.05  # seconds
 NOT_TEXT = "surrogatepass"  # an unsaved document may hold what no encoding can
 
 
@@ -65,18 +63,16 @@ async def capture(files: Files, changes: Changes, item_id: str | None, call_id: 
     fit = [change for change in changes.files if not change.unfit]
     moves = dict(_renames(fit))
     targets = {change.path for change in moves.values()}
-    turn = monotonic()
+    turns = Turns()
     # deletions first: a folder may have taken a file's place
     for change in sorted(fit, key=lambda change: (change.after is not None, change.path)):
         if change.path in targets:
             continue
-        if monotonic() - turn > TURN:
-            await asyncio.sleep(0)
-            turn = monotonic()
+        await turns.next()
         try:
             if change.path in moves:
                 to = moves[change.path].path
-                files.rename(files.root.path / change.path, files.root.path / to, item_id, call_id)
+                await files.rename(files.root.path / change.path, files.root.path / to, item_id, call_id)
                 done.append(f"renamed {change.path} to {to}")
             else:
                 done += await _capture(files, change, item_id, call_id)
@@ -123,7 +119,7 @@ async def _capture(files: Files, change: Change, item_id: str | None, call_id: s
     what = "not text, as a whole"
     if plain:
         # what the command did, of which the proposal may hold more, or take some of it back
-        made = new.hunks if old is None else await asyncio.to_thread(hunks, before or "", after.text)
+        made = new.hunks if old is None else await worked_out(hunks, before or "", after.text)
         what = f"+{sum(len(hunk.new) for hunk in made)} -{sum(len(hunk.old) for hunk in made)}"
     return [f"{'new ' if before is None else ''}{change.path} ({what})"]
 

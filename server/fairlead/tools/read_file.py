@@ -11,6 +11,7 @@ from fairlead.edits.text import split_lines, with_line_end
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
+from fairlead.workspace.pieces import worked_out
 
 MAX_LINES = 2000
 MAX_CHARS = 60_000
@@ -47,11 +48,11 @@ class ReadFile:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "read", input["path"])
         path = self._files.root.resolve(input["path"])
-        text = self._files.read_for_agent(path)
+        text = await self._files.read_for_agent(path)
         if text is None:
             hint = self._files.gone(path) or self._similar(input["path"])
             raise ToolError(f"No such file: {input['path']}{hint and f'. {hint}'}")
-        shown = excerpt(text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
+        shown = await worked_out(excerpt, text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
         return UNCHANGED.format(path=input["path"]) if len(shown) > WORTH_A_NOTE and call.told(shown) else shown
 
     def _similar(self, given: str) -> str:

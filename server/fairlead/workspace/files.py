@@ -2,8 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
@@ -14,13 +15,16 @@ from fairlead.workspace.editor import Buffers
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Root
 from fairlead.workspace.person import PersonsFiles
+from fairlead.workspace.pieces import Turns, is_long
 from fairlead.workspace.protected import is_repository
 from fairlead.workspace.rejections import Rejections
 from fairlead.workspace.repositories import in_git_folder
 from fairlead.workspace.secrets import secret_rules
 from fairlead.workspace.seen import Seen
 
-_LONG = 200_000  # characters that take some ten milliseconds to compare
+OBSERVED_ASIDE = 2  # times, if the proposals change meanwhile; who types all the time would never let it end
+
+CHANGED = "{name} was changed by the user at the same moment, so nothing was proposed. Read it again, then edit it."
 
 
 class Files:
@@ -32,7 +36,7 @@ class Files:
     def __init__(self, root: Root, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
         self.root = root
         self.person = PersonsFiles(root.path, buffers)
-        self.seen = Seen(self.read)
+        self.seen = Seen(self.read, self.person.look)
         self.rejections = Rejections()
         self._on_interest = on_interest
         self._changes = Changeset()
@@ -53,13 +57,14 @@ class Files:
         for path in _different(old, changes):
             self._changed_at[path] = self.version
 
-    def restore(self, changes: Changeset, version: int) -> None:
+    async def restore(self, changes: Changeset, version: int) -> None:
         """Goes on with proposals that another process made, on the files as they are now."""
         self._changes = changes
         self.version = version
         for proposal in changes:
             self._on_interest(Path(proposal.path))
-        self.observe_all()
+        await asyncio.to_thread(_show_all, changes)
+        await self.observe_all()
 
     def changed_since(self, version: int, paths: Collection[Path] | None) -> bool:
         """Whether any of the files' proposals (None: any at all) changed after a version."""
@@ -118,8 +123,9 @@ class Files:
             return proposal.proposed
         return None if self.proposal(path) else self.current(path)
 
-    def read_for_agent(self, path: Path) -> str | None:
+    async def read_for_agent(self, path: Path) -> str | None:
         """As `read`; from now on the agent knows what the file says, and hears when another hand changes it."""
+        await self.person.look(path)
         text = self.read(path)
         self.seen.note(path, text)
         self._on_interest(path)
@@ -156,22 +162,30 @@ class Files:
                 if text is not None:
                     yield path, text
 
-    def propose(self, path: Path, text: str, item_id: str | None, call_id: str | None) -> None:
+    async def propose(
+        self, path: Path, text: str, item_id: str | None, call_id: str | None, over: str | None = None
+    ) -> None:
         """Proposes a text for a file; equal to what is there already, nothing is proposed.
 
+        Args:
+            over: what the file said (see `read`) when the text was made from it.
+
         Raises:
-            ToolError: the file cannot be worked on, the text cannot be its content, or the person rejected this.
+            ToolError: the file cannot be worked on or says something else by now, the text cannot be its content, or
+                the person rejected this.
         """
         if "\0" in text:
             raise ToolError("The content holds a NUL character; only text files can be written.")
         self._check_no_repository(path)
         self._check_place(path)
         known = self._changes.for_target(str(path))
-        text = self._without_mark(Path(known.path) if known else path, text)
+        source = Path(known.path) if known else path
+        await self.person.look(source)
+        text = self._without_mark(source, text)
         if known is None or known.base is not None:
-            self.person.check_carried(Path(known.path) if known else path, text)
+            self.person.check_carried(source, text)
         current = self.current(path) if known is None and not self.proposal(path) else None
-        self._take(path, cs.propose(self._changes, str(path), current, text, item_id, call_id))
+        await self._take(path, cs.propose, current, text, item_id, call_id, over=over)
 
     async def capture(
         self, path: Path, before: str | None, after: str | None, raw: Raw, item_id: str | None, call_id: str | None
@@ -185,12 +199,8 @@ class Files:
         """
         self._check_no_repository(path)
         given = (str(path), before, after, raw, item_id, call_id)
-        is_long = len(before or "") + len(after or "") > _LONG
         try:
-            changes = self._changes
-            left = await asyncio.to_thread(cs.capture, changes, *given) if is_long else cs.capture(changes, *given)
-            if changes is not self._changes:  # not in a thread again: who types all the time would never let it end
-                left = cs.capture(self._changes, *given)
+            left = await self._worked_out(cs.capture, *given)
         except MergeConflict as error:
             raise ToolError("the same lines were changed otherwise while the command ran") from error
         if after is not None:
@@ -200,19 +210,19 @@ class Files:
         self.changes = left
         self.seen.retell(path, before)
         self._on_interest(path)
-        self.observe(Path(known.path) if known is not None else path)
+        await self.observe([Path(known.path) if known is not None else path])
 
-    def delete(self, path: Path, item_id: str | None, call_id: str | None) -> None:
+    async def delete(self, path: Path, item_id: str | None, call_id: str | None) -> None:
         """Proposes that a file shall be no more.
 
         Raises:
             ToolError: there is no such file, or the person rejected this.
         """
         self._check_no_repository(path)
-        current = self._existing(path)
-        self._take(path, cs.delete(self._changes, str(path), current, item_id, call_id))
+        await self.person.look(path)
+        await self._take(path, cs.delete, self._existing(path), item_id, call_id)
 
-    def rename(self, path: Path, new_path: Path, item_id: str | None, call_id: str | None) -> None:
+    async def rename(self, path: Path, new_path: Path, item_id: str | None, call_id: str | None) -> None:
         """Proposes another path for a file.
 
         Raises:
@@ -220,6 +230,7 @@ class Files:
         """
         for one in (path, new_path):
             self._check_no_repository(one)
+            await self.person.look(one)
         current = self._existing(path)
         self._check_place(new_path)
         own = self._changes.for_target(str(path))
@@ -229,7 +240,7 @@ class Files:
                 f"{self.root.relative(new_path)} exists. Choose another name, or write its new content with "
                 f"write_file and delete {self.root.relative(path)}."
             )
-        self._take(path, cs.rename(self._changes, str(path), str(new_path), current, item_id, call_id))
+        await self._take(path, cs.rename, str(new_path), current, item_id, call_id)
         self.seen.note(new_path, self._known(new_path))
         if path in self.person.marked:
             self.person.marked.add(new_path)
@@ -255,8 +266,25 @@ class Files:
             raise ToolError(f"No such file: {self.root.relative(path)}{gone and f'. {gone}'}")
         return text
 
-    def _take(self, path: Path, changes: Changeset) -> None:
+    async def _worked_out(self, change: Callable[..., Changeset], path: str, *given: Any) -> Changeset:
+        """The proposals with a change of a file's made to them; nothing is taken over. In a thread where it is long."""
+        before = self._changes
+        if not self._is_long(path, *given):
+            return change(before, path, *given)
+        changes = await asyncio.to_thread(_with_all_shown, change, before, path, *given)
+        if before is self._changes:
+            return changes
+        return change(self._changes, path, *given)  # not in a thread again: who types all the time would not let it end
+
+    def _is_long(self, path: str, *given: Any) -> bool:
+        known = self._changes.get(path) or self._changes.for_target(path)
+        return is_long(*given, *((known.base, known.current, known.proposed) if known is not None else ()))
+
+    async def _take(self, path: Path, change: Callable[..., Changeset], *given: Any, over: str | None = None) -> None:
         """Takes over what a tool proposed, unless the person said no to it before."""
+        changes = await self._worked_out(change, str(path), *given)
+        if over is not None and self.read(path) != over:
+            raise ToolError(CHANGED.format(name=self.root.relative(path)))
         self._check_rejections(changes)
         self.changes = changes
         self.seen.note(path, self._known(path))
@@ -307,20 +335,56 @@ class Files:
             name = self.root.relative(Path(inside))
             raise ToolError(f"{self.root.relative(path)} is a folder: {name} is proposed in it.")
 
-    def observe(self, path: Path) -> None:
-        """Looks at the person's file again: a proposal for it moves along with what they changed."""
-        if self.proposal(path) is not None:
-            try:
-                current = self.person.text(path, binary=True)
-            except ToolError:
-                current = None
-            self.changes = cs.observe(self._changes, str(path), current)
+    async def observe(self, paths: Iterable[Path], allowed: Callable[[], bool] = lambda: True) -> None:
+        """Looks at the person's files again: a proposal for one moves along with what they changed.
 
-    def observe_all(self) -> None:
+        In turns, and in a thread where a file is long. Ends where it is not `allowed` any more.
+        """
+        turns = Turns()
+        for path in paths:
+            await turns.next()
+            for attempt in range(OBSERVED_ASIDE + 1):
+                if self.proposal(path) is not None:
+                    await self.person.look(path)
+                before, proposal = self._changes, self.proposal(path)
+                if proposal is None:
+                    break
+                given = before, str(path), self._said(path)
+                if attempt < OBSERVED_ASIDE and self._is_long(*given[1:]):
+                    changes = await asyncio.to_thread(_with_all_shown, cs.observe, *given)
+                else:
+                    changes = cs.observe(*given)
+                if not allowed():
+                    return
+                if before is self._changes:
+                    self.changes = changes
+                    break
+
+    def _said(self, path: Path) -> str | None:
+        try:
+            return self.person.text(path, binary=True)
+        except ToolError:
+            return None
+
+    async def observe_all(self) -> None:
         """Looks at all of them, at the very bytes of those that are closed."""
-        for proposal in list(self._changes):
-            self.person.forget(Path(proposal.path))
-            self.observe(Path(proposal.path))
+        paths = [Path(proposal.path) for proposal in self._changes]
+        for path in paths:
+            self.person.forget(path)
+        await self.observe(paths)
+
+
+def _with_all_shown(change: Callable[..., Changeset], before: Changeset, *given: Any) -> Changeset:
+    """The proposals with a change made to them, and what is shown of those worked out."""
+    after = change(before, *given)
+    _show_all(after.get(path) for path in _different(before, after))
+    return after
+
+
+def _show_all(proposals: Iterable[Proposal | None]) -> None:
+    for proposal in proposals:
+        if proposal is not None:
+            proposal.precompute()
 
 
 def _different(old: Changeset, new: Changeset) -> list[str]:

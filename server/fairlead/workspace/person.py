@@ -1,8 +1,9 @@
 """What the person's files say: the open buffer, or the disk."""
 
+import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -10,6 +11,7 @@ from typing import Literal
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.disk import BinaryFile, DiskText, Encoding, content_of, odd_line_ends, read_bytes
 from fairlead.workspace.editor import Buffer, Buffers
+from fairlead.workspace.pieces import LONG
 
 Signature = tuple[int, int, int, int]
 DocumentState = Literal["closed", "saved", "unsaved", "new", "stray"]
@@ -60,6 +62,15 @@ class PersonsFiles:
         if signature is not None:
             self._read[path] = (signature, found[1])
         return found[1]
+
+    async def look(self, path: Path) -> None:
+        """Reads a long file in a thread, so that `text` has it at hand; nothing, where it is open or known already."""
+        if self.buffer(path) is not None:
+            return
+        signature, known = _signature(path), self._read.get(path)
+        if signature is not None and signature[2] > LONG and (known is None or known[0] != signature):
+            with suppress(ToolError):
+                await asyncio.to_thread(self.on_disk, path)
 
     def read(self, path: Path) -> tuple[bytes, DiskText] | None:
         """A file's bytes as they are on the disk now, and what they say; None where there is no file.

@@ -1,12 +1,13 @@
 """What the agent knows of the files that it read, and where they say something else by now."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits.diff import changed_blocks
 from fairlead.edits.text import split_lines
+from fairlead.workspace.pieces import Turns, worked_out
 
 MAX_TOLD = 50
 
@@ -22,8 +23,9 @@ class Changed:
 class Seen:
     """The texts that the agent read or wrote, by file."""
 
-    def __init__(self, read: Callable[[Path], str | None]) -> None:
-        self._read = read
+    def __init__(self, read: Callable[[Path], str | None], look: Callable[[Path], Awaitable[None]]) -> None:
+        """`look` makes what a long file says known, so that `read` is quick."""
+        self._read, self._look = read, look
         self._texts: dict[Path, str | None] = {}
 
     def note(self, path: Path, text: str | None) -> None:
@@ -34,13 +36,17 @@ class Seen:
         if path in self._texts and self._texts[path] == before:
             self._texts[path] = self._now(path)
 
-    def news(self) -> list[Changed]:
+    async def news(self) -> list[Changed]:
         """The files that say something else than the agent knows; it knows then."""
         found: list[Changed] = []
-        for path, known in self._texts.items():
-            now = self._now(path)
+        turns = Turns()
+        for path in list(self._texts):
+            await turns.next()
+            await self._look(path)
+            known, now = self._texts[path], self._now(path)
             if now != known:
-                found.append(Changed(path, None if now is None else _spans(known or "", now)))
+                spans = None if now is None else await worked_out(_spans, known or "", now)
+                found.append(Changed(path, spans))
                 self._texts[path] = now
         return found
 

@@ -1,0 +1,106 @@
+"""docs/faults.md 75: what is long is worked out beside the event loop, so that a stop is answered meanwhile."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from fairlead.agent.messages import text_block
+from fairlead.agent.model import Reply, Request
+from fairlead.models.replay import ReplayModel
+from fairlead.session.host import Host
+from fairlead.session.journal import Journals
+from fairlead.session.sessions import Sessions
+from fairlead.session.settings import Settings
+from fairlead.workspace.paths import Root
+from session.states import states
+from session.test_damaged import GOOD, no_model
+from session.test_stop import Desk
+from support.fake_api import Call, FakeApi, Text, Turn
+from tools.stand_ins import Documents, Person
+
+MOST = 0.2  # seconds of the loop's own CPU time without a turn for anybody else; done on the loop, each takes far more
+
+
+@asynccontextmanager
+async def responsive_loop() -> AsyncIterator[None]:
+    """Meanwhile the loop's thread works at most MOST seconds at a stretch. What other processes need does not count."""
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        last = time.thread_time()
+        while True:
+            await asyncio.sleep(0.001)
+            now = time.thread_time()
+            longest, last = max(longest, now - last), now
+
+    watching = asyncio.ensure_future(watch())
+    await asyncio.sleep(0)
+    yield
+    await asyncio.sleep(0.01)
+    watching.cancel()
+    assert longest < MOST, f"{longest:.3f} s"
+
+
+async def test_fault_75_long_files_are_read_edited_and_followed_beside_the_loop(tmp_path: Path) -> None:
+    """docs/faults.md 75: files of many megabytes that the agent reads, edits and rewrites, and that others change."""
+    long = "".join(f"line {number} of a long file\n" for number in range(200_000))
+    other = long.replace("line 7", "LINE 7")
+    work = (
+        Turn((Call("read_file", {"path": "big.txt"}), Call("read_file", {"path": "one.txt"}))),
+        Turn((Call("edit_file", {"path": "big.txt", "old_text": "line 190000 of", "new_text": "LINE 190000 of"}),)),
+        Turn((Call("write_file", {"path": "big.txt", "content": "short\n"}),)),
+        Turn((Call("rename_file", {"path": "one.txt", "new_path": "two.txt"}),)),
+        Turn((Call("delete_file", {"path": "gone.txt"}), Text("Done."))),
+        Turn((Text("Done."),)),
+        Turn((Text("I see."),)),
+    )
+    with FakeApi(list(work)) as api:
+        desk = Desk(tmp_path, api)
+        for name, text in (("big.txt", long), ("one.txt", "x" * 8_000_000), ("gone.txt", other)):
+            (desk.session.root.path / name).write_text(text)
+        async with responsive_loop():
+            outcome = await desk.session.run("Work.")
+        assert outcome.message == "Done."
+        big = desk.session.root.path / "big.txt"
+        big.write_text(f"first\n{long}")
+        async with responsive_loop():
+            await desk.session.observe([big])
+            await desk.session.files.observe_all()
+        assert desk.session.files.read(big) == "first\nshort\n"
+        (desk.session.root.path / "gone.txt").write_text(long)
+        async with responsive_loop():
+            await desk.session.run("Look again.")
+        await desk.session.close()
+
+
+async def test_fault_75_a_long_journal_comes_back_beside_the_loop(tmp_path: Path) -> None:
+    """docs/faults.md 75: a long conversation, with proposals for many files."""
+    workspace, folder = tmp_path / "ws", tmp_path / "sessions"
+    workspace.mkdir()
+    journal = Journals(folder).new(GOOD, str(workspace))
+    said = tuple({"role": role, "content": [text_block("word " * 5000)]} for role in ("user", "assistant") * 2000)
+    journal.write(replace(states([])[-1], title="long", phase="running", updated=time.time(), messages=said))
+    journal.close()
+    host = Host(Documents(), Person("reject"), no_model, Settings(), journals=Journals(folder), root=Root(workspace))
+    sessions = Sessions(host, lambda _id, _told: lambda _: None, lambda _: None)
+    async with responsive_loop():
+        sessions.restore()
+        session = await sessions.get(GOOD)
+    assert len(session.history.messages) == len(said)
+    await sessions.close()
+
+
+async def test_fault_75_a_long_recording_is_read_beside_the_loop(tmp_path: Path) -> None:
+    """docs/faults.md 75: its YAML takes seconds per megabyte or two."""
+    recording = tmp_path / "long.yaml"
+    turn = {"text": "x", "calls": [{"read_file": {"path": f"{number}.txt"}} for number in range(10)]}
+    recording.write_text(json.dumps({"replay": 1, "turns": [turn] * 2000}))
+    model = ReplayModel(recording)
+    async with responsive_loop():
+        events = [event async for event in model.stream(Request("", [], []))]
+    assert isinstance(events[-1], Reply)
