@@ -119,11 +119,18 @@ async def test_fault_85_what_real_clients_announce(name: str, able: Json, worksp
         assert [one["text"] for one in client.events("tool_finished") if one["isError"]] == []
         steps = [("accept", {"target": {"all": True}}, after), ("undo", {}, before), ("redo", {}, after)]
         for verb, params, expected in steps:
-            review = await client.request(f"agent/edits/{verb}", {"sessionId": session, **params})
+            command = {"command": f"fairlead.server.{verb}", "arguments": [{"sessionId": session, **params}]}
+            review = await client.request("workspace/executeCommand", command)
             bad = [one for one in review["outcomes"] if one["outcome"] != "applied"]
             assert bad == [], verb
             client.save_all()
             assert _tree(workspace) == expected, verb
+        # a client that knows commands only does not look at the outcomes
+        said = " ".join(shown["message"] for shown in client.all("window/showMessage"))
+        for operation in {"create", "rename", "delete"} - set(
+            able["workspace"]["workspaceEdit"].get("resourceOperations", [])
+        ):
+            assert f"by Fairlead itself: this editor cannot {operation} files" in said
 
 
 def _tree(folder: Path) -> dict[str, bytes]:
