@@ -1,6 +1,7 @@
 """`fairlead run` without a terminal: plain lines, exit codes, and what becomes of the changes."""
 
 import os
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -150,6 +151,19 @@ def test_fault_83_a_model_that_is_being_loaded_is_told_of_once(workspace: Path) 
         ended = run_plain("run", "a task", "--workspace", workspace, "--base-url", api.url, "--model", "m-1")
     assert ended.code == 0, ended.out
     assert ended.out.count("still being loaded") == 1
+
+
+def test_where_the_model_is_and_its_window(workspace: Path) -> None:
+    """The address of ANTHROPIC_BASE_URL is shown, without the password in it, and how full the window is."""
+    counted = {"input_tokens": 1000, "output_tokens": 234}
+    with FakeApi([Turn((Text("Done."),), usage=counted)], require_key=False) as api:
+        address = api.url.replace("//", "//me:hidden@")
+        env: dict[str, Any] = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "k"}
+        ended = run_plain("run", "a task", "--workspace", workspace, "--model", "claude-sonnet-5-5", **env)
+    assert ended.code == 0, ended.out
+    assert f"claude-sonnet-5-5 at {api.url}\n" in ended.out
+    assert "hidden" not in ended.out
+    assert re.search(r"· window 1,234 of [\d,]+ ·", ended.out), ended.out
 
 
 def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, get_args
@@ -17,6 +18,7 @@ from fairlead.cli.run import run_task
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.terminal import open_terminal
 from fairlead.lsp.client import StartServer, spawn_server
+from fairlead.models.endpoint import without_password
 from fairlead.session.settings import Provider
 
 WRONG_USAGE = 2
@@ -185,12 +187,19 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         model=given.model,
         provider=given.provider or "",
         base_url=given.base_url,
+        address=_address(given),
         max_tokens=given.max_tokens,
         max_silence=given.max_silence,
         accept=given.accept,
         record=record.absolute() if record else None,
         allow_commands=given.allow_commands,
     )
+
+
+def _address(given: argparse.Namespace) -> str:
+    """Where the server will ask, if not at the provider's usual address (lsp/server.py)."""
+    own = os.environ.get("ANTHROPIC_BASE_URL", "") if given.provider in (None, "anthropic") else ""
+    return without_password((given.base_url or own).strip())
 
 
 def _demo_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> DemoOptions:

@@ -14,6 +14,7 @@ GO_ON = "Go on where you stopped."
 class RunOptions:
     """One `fairlead run`. Paths are absolute; `accept` None leaves the choice to the terminal.
 
+    `address` is where the model is asked, as it is shown; empty: at the provider's usual address.
     `storage` is where tasks are kept (None: nowhere), `goes_on` takes up the newest one of the workspace.
     """
 
@@ -25,6 +26,7 @@ class RunOptions:
     model: str = ""
     provider: str = ""
     base_url: str = ""
+    address: str = ""
     max_tokens: int = 0
     max_silence: int = 0
     accept: Accept | None = None

@@ -22,6 +22,7 @@ from fairlead.cli.review import FileReport, Review
 from fairlead.cli.screen import LiveDisplay
 from fairlead.cli.signals import CANCELLED, ending_signals, stop_signal
 from fairlead.cli.summary import (
+    Window,
     continued_lines,
     go_on_line,
     heading,
@@ -76,6 +77,7 @@ class Run:
         self._transcript = Transcript(display)
         self._recorder = Recorder(options.prompt) if options.record else None
         self._edits: wire.EditsWire | None = None
+        self._window: Window = (0, None)
         self._session_id = ""
         self._cancelling: asyncio.Future[None] | None = None
         self._runs = False
@@ -168,7 +170,8 @@ class Run:
     def _show_result(self, result: wire.RunResult, seconds: float) -> None:
         if self._transcript.plan:
             self._display.show([Text(), *whole_plan(self._transcript.plan)])
-        self._display.show([Text(), *result_lines(result, self._transcript.said, seconds, self._display.marks)])
+        said, marks = self._transcript.said, self._display.marks
+        self._display.show([Text(), *result_lines(result, said, self._window, seconds, marks)])
         if self._options.replay and (result["usage"]["requests"] or not result["error"]):
             self._display.show([replay_line(self._options)])
 
@@ -230,6 +233,8 @@ class Run:
             case wire.EVENT:
                 if params["kind"] == "run_started" and not self._options.replay:
                     self._display.show(model_lines(params["model"], self._options, self._display))
+                if params["kind"] == "usage":
+                    self._window = (params["contextTokens"], params["contextLimit"])
                 self._transcript.take(params)
                 if self._recorder is not None:
                     self._recorder.take(params)

@@ -15,6 +15,9 @@ from fairlead.cli.text import clean, revealed, rows
 from fairlead.lsp import protocol as wire
 from fairlead.models.clouds import LABELS
 
+Window = tuple[int, int | None]
+"""How many tokens the conversation takes of the model's window, and its size where it is known."""
+
 LABEL = 10
 MAX_TASK_LINES = 5
 ENDS = {
@@ -44,7 +47,7 @@ def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
     """Who answers, and where."""
     cloud = LABELS.get(options.provider)
     on = f" on {cloud}" if cloud else ""
-    at = f" at {clean(options.base_url)}" if options.base_url else ""
+    at = f" at {clean(options.address)}" if options.address else ""
     return _field("Model", clean(name) + on + at, display)
 
 
@@ -63,13 +66,13 @@ def go_on_line(options: RunOptions, *, finished: bool) -> Text:
     return Text(f"{what}: fairlead run --continue{revealed(where)}", style="dim")
 
 
-def result_lines(result: wire.RunResult, said: str, seconds: float, marks: Marks) -> list[Text]:
-    """How the run ended, what it used, and what a person should know of it. `said` has been shown already."""
+def result_lines(result: wire.RunResult, said: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
+    """How the run ended, what it used, and what the user should know of it. `said` has been shown already."""
     good = result["stopReason"] == "end_turn"
     what = "Done" if good else ENDS.get(result["stopReason"], result["stopReason"])
     kind = f" ({result['error']['kind']})" if result["error"] else ""
     head = Text(f"{marks.done if good else marks.failed} {what}{kind}", style="bold green" if good else "bold red")
-    head.append(f"  {usage_words(result['usage'], seconds, marks)}", style="not bold dim default")
+    head.append(f"  {usage_words(result['usage'], window, seconds, marks)}", style="not bold dim default")
     record = [Text(f"  {clean(result['record'])}", style="dim")] if result["record"] else []
     message = clean(result["message"]).strip().removeprefix(clean(said).strip()).strip()
     if good or result["stopReason"] == "cancelled" or not message:
@@ -77,8 +80,8 @@ def result_lines(result: wire.RunResult, said: str, seconds: float, marks: Marks
     return [head, *record, *(Text(f"  {line}" if line else "", style="red") for line in message.split("\n"))]
 
 
-def usage_words(usage: wire.UsageWire, seconds: float, marks: Marks) -> str:
-    """Requests, tokens, the share of them that came from the cache, and the cost, as far as they are known."""
+def usage_words(usage: wire.UsageWire, window: Window, seconds: float, marks: Marks) -> str:
+    """Requests, tokens, the share of them that came from the cache, the cost and the window, as far as known."""
     requests = usage["requests"]
     words = [f"{requests} request{'s' if requests != 1 else ''}"]
     cached = usage["cacheReadTokens"]
@@ -89,6 +92,9 @@ def usage_words(usage: wire.UsageWire, seconds: float, marks: Marks) -> str:
         words.append(f"{usage['outputTokens']:,} out")
     if usage["costUsd"] is not None:
         words.append(f"${usage['costUsd']:.2f}")
+    used, limit = window
+    if limit is not None:
+        words.append(f"window {used:,} of {limit:,}")
     return f" {marks.note} ".join([*words, f"{seconds:.1f} s"])
 
 

@@ -48,7 +48,7 @@ class Endpoint:
     @property
     def shown_url(self) -> str | None:
         """The base URL as it may be shown: without a password in it."""
-        return self.base_url and re.sub(r"//[^/]*@", "//", self.base_url)
+        return self.base_url and without_password(self.base_url)
 
     @property
     def is_local(self) -> bool:
@@ -80,6 +80,10 @@ class Endpoint:
             raise ModelError(
                 "invalid_request", f"“{str(self.shown_url)[:200]}” is no base URL; one is like http://localhost:11434."
             )
+
+
+def without_password(url: str) -> str:
+    return re.sub(r"//[^/]*@", "//", url)
 
 
 def _is_address(url: str) -> bool:
