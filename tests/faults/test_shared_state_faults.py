@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from fairlead.session import journal, journal_files, lock
 from fairlead.session.journal import Journals
 from fairlead.session.lock import Lock, Taken
 from fairlead.session.state import SessionState
+from fairlead.shell.sandbox.probe import BUBBLEWRAP
 from support.forks import at_one_moment, killed_at_each_line
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
@@ -71,7 +73,8 @@ def test_fault_53_a_killed_servers_layer_is_swept_and_no_other(tmp_path: Path) -
 
 
 @needs_linux
-def test_fault_54_a_read_only_workspace(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hidden", [[], BUBBLEWRAP], ids=["as it is", "without bubblewrap"])
+def test_fault_54_a_read_only_workspace(tmp_path: Path, hidden: Sequence[str]) -> None:
     """docs/faults.md 54: in a workspace on a read-only file system commands run in the sandbox and what they change is
     proposed; an accept says for each file why it was not written, and the run ends."""
     workspace = tmp_path / "ws"
@@ -82,7 +85,18 @@ def test_fault_54_a_read_only_workspace(tmp_path: Path) -> None:
     script.write_text(json.dumps({"replay": 1, "turns": [{"calls": calls}, {"text": "."}]}))
     run = [sys.executable, "-m", "fairlead", "run", "x", "--workspace", str(workspace), "--replay", str(script)]
     mount = f'mount --bind "{workspace}" "{workspace}" && mount -o remount,bind,ro "{workspace}"'
-    mounted = ["unshare", "-rm", "sh", "-c", f'{mount} || exit 99; exec "$@"', "sh", *run, "--accept", "all"]
+    hide = "".join(f" && mount --bind /dev/null {program}" for program in hidden if os.path.exists(program))
+    mounted = [
+        "unshare",
+        "-rm",
+        "sh",
+        "-c",
+        f'{{ {mount}{hide}; }} || exit 99; exec "$@"',
+        "sh",
+        *run,
+        "--accept",
+        "all",
+    ]
     env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
     ended = subprocess.run(mounted, check=False, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL)
     if ended.returncode == 99:
