@@ -54,11 +54,8 @@ def bound_pids(order: "Order") -> None:
 
 def set_limits(order: "Order") -> None:
     """The kernel's own limits, for this process and all that it starts."""
-    wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: order["file_size"],
-        resource.RLIMIT_DATA: order["memory"],
-    }
+    # none for memory: what a program reserves and never uses (an address sanitizer 14 TB) would count too
+    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: order["file_size"]}
     if kernel.version() >= (5, 14):  # before, all of the user's processes count, inside and outside of the box
         wanted[resource.RLIMIT_NPROC] = order["processes"] + SLACK
     for kind, value in wanted.items():
