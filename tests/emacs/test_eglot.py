@@ -1,0 +1,187 @@
+"""A real Emacs in batch with docs/editors/fairlead.el: eglot runs a task, and the user's decisions reach the files.
+
+`npm run test:emacs` runs these where Emacs is installed, with its own eglot or Debian's `elpa-eglot`.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.timeout(300)
+CONFIGURATION = Path(__file__).parents[2] / "docs/editors"
+PRELUDE = """
+(require 'package)
+(package-initialize)
+(unless (require 'eglot nil t) (kill-emacs 77))
+(add-to-list 'load-path (getenv "CONFIGURATION"))
+(require 'fairlead)
+(setq fairlead-command (list (getenv "PYTHON") "-m" "fairlead" "serve")
+      fairlead-settings (list :replay (getenv "REPLAY"))
+      make-backup-files nil create-lockfiles nil)
+(defun until (condition)
+  (with-timeout (60 (error "never: %S\\n%s" condition (panel)))
+    (while (not (eval condition t)) (accept-process-output nil 0.01))))
+(defun panel ()
+  (if (get-buffer "*fairlead*") (with-current-buffer "*fairlead*" (buffer-string)) ""))
+(defun shows (text) (string-match-p (regexp-quote text) (panel)))
+(defun visit (name) (set-buffer (find-file-noselect (expand-file-name name (getenv "WORKSPACE")))))
+(defun on-line (text)
+  (set-buffer "*fairlead*")
+  (goto-char (point-min))
+  (search-forward text)
+  (beginning-of-line))
+(defun run () (fairlead-run "Do it.") (until '(shows "Done.")) (until '(not (shows "working"))))
+"""
+
+Emacs = Callable[..., None]
+
+
+@pytest.fixture
+def emacs(workspace: Path, replay: Callable[..., dict[str, Any]]) -> Emacs:
+    """Runs a script in a workspace whose model plays these turns; fails where the script does."""
+    program = shutil.which("emacs")
+    if program is None:
+        pytest.skip("Emacs is not installed")
+    subprocess.run(["git", "init", "-q", workspace], check=True)
+
+    def run(script: str, *turns: dict[str, Any]) -> None:
+        path = workspace.parent / "journey.el"
+        path.write_text(PRELUDE + script)
+        names = {
+            "CONFIGURATION": str(CONFIGURATION),
+            "PYTHON": sys.executable,
+            "REPLAY": replay(*turns)["replay"],
+            "WORKSPACE": str(workspace),
+        }
+        command = [program, "--batch", "-l", str(path)]
+        ended = subprocess.run(
+            command, env={**os.environ, **names}, capture_output=True, text=True, timeout=240, check=False
+        )
+        if ended.returncode == 77:
+            pytest.skip("this Emacs has no eglot")
+        assert ended.returncode == 0, ended.stderr
+
+    return run
+
+
+BEFORE = {"a.py": b"one = 1\ntwo = 2\n", "old.py": b"moved\n", "gone.py": b"gone\n"}
+AFTER = {"a.py": b"one = 1\ntwo = 22\n", "new.py": b"moved\n", "made.py": b"made\n"}
+PLAN = {"todo": {"items": [{"content": "Change it", "status": "in_progress", "activeForm": "Changing it"}]}}
+CALLS: list[dict[str, Any]] = [
+    PLAN,
+    {"edit_file": {"path": "a.py", "old_text": "two = 2", "new_text": "two = 22"}},
+    {"rename_file": {"path": "old.py", "new_path": "new.py"}},
+    {"delete_file": {"path": "gone.py"}},
+    {"write_file": {"path": "made.py", "content": "made\n"}},
+]
+TURNS = ({"calls": CALLS}, {"text": "Done."})
+
+
+@pytest.fixture
+def files(workspace: Path) -> Callable[[], dict[str, bytes]]:
+    """Writes the files of before; returns what reads all there are."""
+    for name, data in BEFORE.items():
+        (workspace / name).write_bytes(data)
+    return lambda: {path.name: path.read_bytes() for path in workspace.iterdir() if path.is_file()}
+
+
+def test_a_task_is_seen_and_accepted(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
+    """The plan and the changes are drawn, and an accept makes all four kinds of change, in a visited file too."""
+    emacs(
+        """
+        (visit "a.py")
+        (run)
+        (until '(shows "Plan  0/1"))
+        (until '(shows "▶ Changing it"))
+        (until '(shows "Changes to review  4"))
+        (fairlead-accept-all)
+        (until '(shows "Changes to review  0"))
+        (visit "a.py")
+        (unless (equal (buffer-string) "one = 1\\ntwo = 22\\n") (error "a.py: %s" (buffer-string)))
+        (when (buffer-modified-p) (error "a.py is not saved"))
+        """,
+        *TURNS,
+    )
+    assert files() == AFTER
+
+
+def test_what_was_accepted_is_undone(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
+    """An undo brings every byte back; a rejection leaves everything as it is."""
+    emacs(
+        """
+        (visit "a.py")
+        (run)
+        (fairlead-accept-all)
+        (until '(shows "Changes to review  0"))
+        (fairlead-undo)
+        (until '(shows "Changes to review  4"))
+        (on-line "gone.py")
+        (fairlead-reject)
+        (until '(shows "Changes to review  3"))
+        (fairlead-reject-all)
+        (until '(shows "Changes to review  0"))
+        """,
+        *TURNS,
+    )
+    assert files() == BEFORE
+
+
+def test_unsaved_text_stays_unsaved(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
+    """A file is accepted in the panel; what the user typed in it is still there and is not saved."""
+    emacs(
+        """
+        (visit "a.py")
+        (run)
+        (visit "a.py")
+        (goto-char (point-max))
+        (insert "mine = 3\\n")
+        (on-line "a.py")
+        (fairlead-accept)
+        (until '(shows "Changes to review  3"))
+        (visit "a.py")
+        (unless (equal (buffer-string) "one = 1\\ntwo = 22\\nmine = 3\\n") (error "a.py: %s" (buffer-string)))
+        (unless (buffer-modified-p) (error "a.py was saved"))
+        (set-buffer-modified-p nil)
+        """,
+        *TURNS,
+    )
+    assert files() == BEFORE
+
+
+def test_nothing_runs_before_the_user_allows_it(emacs: Emacs, workspace: Path) -> None:
+    """An approval is asked in the minibuffer; Enter without a choice does not allow the command."""
+    (workspace / "a.py").write_text("one\n")
+    asks = [{"bash": {"command": f"echo {word} >> made.txt", "unsandboxed": True}} for word in ("one", "two")]
+    emacs(
+        """
+        (visit "a.py")
+        (setq answers '("" "Allow once"))
+        (cl-letf (((symbol-function 'completing-read) (lambda (&rest _) (pop answers))))
+          (run))
+        """,
+        {"calls": asks},
+        {"text": "Done."},
+    )
+    assert (workspace / "made.txt").read_text() == "two\n"
+
+
+def test_a_proposal_is_seen_as_a_diff(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
+    """The diff of a file in the panel shows the old and the proposed line."""
+    emacs(
+        """
+        (visit "a.py")
+        (run)
+        (on-line "a.py")
+        (fairlead-diff)
+        (let ((diff "*Diff*"))
+          (until '(with-current-buffer "*Diff*" (string-match-p "^-two = 2\\n\\\\+two = 22" (buffer-string)))))
+        """,
+        *TURNS,
+    )
+    assert files() == BEFORE

@@ -1,0 +1,168 @@
+"""A real Neovim with docs/editors/neovim.lua: what an accept, a reject and an undo make of files and buffers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.neovim import Neovim
+
+Start = Callable[..., Neovim]
+
+BEFORE = {
+    "modify.py": b"one = 1\ntwo = 2\nthree = 3\n",
+    "old.py": b"moved = True\n",
+    "gone.py": b"gone = True\n",
+}
+AFTER = {
+    "modify.py": b"one = 1\ntwo = 22\nthree = 3\n",
+    "sub/new.py": b"moved = False\n",
+    "made.py": b"made = True\n",
+}
+PLAN = [
+    {"content": "Change the files", "status": "in_progress", "activeForm": "Changing the files"},
+    {"content": "Check them", "status": "pending", "activeForm": "Checking them"},
+]
+CALLS: list[dict[str, Any]] = [
+    {"todo": {"items": PLAN}},
+    {"read_file": {"path": "modify.py"}},
+    {"edit_file": {"path": "modify.py", "old_text": "two = 2", "new_text": "two = 22"}},
+    {"rename_file": {"path": "old.py", "new_path": "sub/new.py"}},
+    {"edit_file": {"path": "sub/new.py", "old_text": "True", "new_text": "False"}},
+    {"delete_file": {"path": "gone.py"}},
+    {"write_file": {"path": "made.py", "content": "made = True\n"}},
+]
+TURNS = ({"text": "I change them.", "calls": CALLS}, {"text": "All changed."})
+
+
+def write(workspace: Path, files: dict[str, bytes]) -> None:
+    for name, data in files.items():
+        (workspace / name).write_bytes(data)
+
+
+def on_disk(workspace: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(workspace).as_posix(): path.read_bytes()
+        for path in workspace.rglob("*")
+        if path.is_file() and ".git" not in path.parts
+    }
+
+
+def open_all(editor: Neovim, names: list[str], *, is_open: bool) -> None:
+    for name in names if is_open else []:
+        editor.open(name)
+
+
+def test_the_plan_is_seen_while_the_agent_works(workspace: Path, start: Start) -> None:
+    """The plan notification arrives in Neovim and is drawn beside the files, with the conversation and the changes."""
+    write(workspace, BEFORE)
+    editor = start(*TURNS)
+    editor.run()
+    editor.until_panel("All changed.")
+    panel = editor.panel()
+    assert panel[:3] == ["Plan  0/2", "  ▶ Changing the files", "  ○ Check them"]
+    assert "  old.py → sub/new.py  +1 -1  renamed" in panel
+    assert "Changes to review  4" in panel and "I change them." in panel
+    assert on_disk(workspace) == BEFORE
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
+def test_everything_is_accepted_undone_and_done_again(workspace: Path, start: Start, *, is_open: bool) -> None:
+    """A new, changed, renamed and deleted file are accepted, undone and accepted again byte for byte, open or not."""
+    write(workspace, BEFORE)
+    editor = start(*TURNS)
+    open_all(editor, [*BEFORE], is_open=is_open)
+    editor.run()
+    editor.decide("accept all")
+    assert editor.warnings() == []
+    assert on_disk(workspace) == AFTER
+    if is_open:
+        assert editor.buffer("modify.py") == AFTER["modify.py"] and not editor.is_modified("modify.py")
+        assert editor.buffer("sub/new.py") == AFTER["sub/new.py"] and not editor.is_modified("sub/new.py")
+        assert editor.buffer("gone.py") is None and editor.buffer("old.py") is None
+    editor.decide("undo")
+    assert editor.warnings() == []
+    assert on_disk(workspace) == BEFORE
+    editor.decide("redo")
+    assert on_disk(workspace) == AFTER
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
+def test_a_rejection_leaves_everything_as_it_is(workspace: Path, start: Start, *, is_open: bool) -> None:
+    """Rejected proposals are gone and no file has changed; an undo brings them back."""
+    write(workspace, BEFORE)
+    editor = start(*TURNS)
+    open_all(editor, [*BEFORE], is_open=is_open)
+    editor.run()
+    editor.decide("reject all they are not needed")
+    editor.until_panel("Changes to review  0")
+    assert on_disk(workspace) == BEFORE
+    editor.decide("undo")
+    editor.until_panel("Changes to review  4")
+    assert on_disk(workspace) == BEFORE
+
+
+def test_unsaved_text_stays_unsaved(workspace: Path, start: Start) -> None:
+    """An accept goes into the user's unsaved text, and saves nothing of it."""
+    write(workspace, BEFORE)
+    editor = start(*TURNS)
+    editor.open("modify.py")
+    editor.command("normal! Gomine = 4")
+    editor.run()
+    editor.decide("accept file")
+    assert editor.buffer("modify.py") == AFTER["modify.py"] + b"mine = 4\n"
+    assert editor.is_modified("modify.py")
+    assert on_disk(workspace) == BEFORE
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("modify.py", {"modify.py": AFTER["modify.py"]}),
+        ("old.py", {"sub/new.py": AFTER["sub/new.py"], "old.py": None}),
+        ("gone.py", {"gone.py": None}),
+    ],
+    ids=["modify", "rename", "delete"],
+)
+def test_neovims_own_code_actions_decide_at_the_cursor(
+    workspace: Path, start: Start, *, name: str, expected: dict[str, bytes | None]
+) -> None:
+    """`vim.lsp.buf.code_action` offers accept and reject for the change at the cursor."""
+    write(workspace, BEFORE)
+    editor = start(*TURNS)
+    editor.open(name)
+    editor.run()
+    editor.until_panel("Changes to review  4")
+    editor.command("call cursor(min([2, line('$')]), 1)")
+    editor.lua(
+        "vim.lsp.buf.code_action({ apply = true, filter = function(action) "
+        "return action.command and action.command.command == 'fairlead.server.accept' end })"
+    )
+    editor.until_panel("Changes to review  3")
+    editor.until_answered()
+    wanted = {**BEFORE, **expected}
+    assert on_disk(workspace) == {file: data for file, data in wanted.items() if data is not None}
+
+
+def test_at_the_cursor_one_change_is_decided(workspace: Path, start: Start) -> None:
+    """`:Fairlead accept` and `:Fairlead reject` take the change at the cursor, and no other one of the file."""
+    lines = [f"line {number}\n" for number in range(1, 31)]
+    (workspace / "a.txt").write_text("".join(lines))
+    edits = [
+        {"edit_file": {"path": "a.txt", "old_text": f"line {number}\n", "new_text": f"LINE {number}\n"}}
+        for number in (2, 15, 29)
+    ]
+    editor = start({"calls": edits}, {"text": "Done."})
+    editor.open("a.txt")
+    editor.run()
+    editor.command("15")
+    editor.decide("accept")
+    editor.command("2")
+    editor.decide("reject")
+    lines[14] = "LINE 15\n"
+    assert (workspace / "a.txt").read_text() == "".join(lines)
+    editor.until_panel("a.txt  +1 -1")
+    editor.command("8")
+    editor.decide("accept")
+    assert "Fairlead: no proposed change at the cursor" in editor.messages()
