@@ -229,6 +229,19 @@ async def test_the_model_hears_of_hidden_files_when_a_command_fails(workspace: P
         assert [line in told for told in texts(client)] == [True, True, False]
 
 
+async def test_the_model_hears_why_a_file_of_another_group_cannot_be_changed(workspace: Path, replay: Replay) -> None:
+    """The kernel's words ("Value too large for defined data type") say nothing of it; other commands need no word."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file to any group")
+    (workspace / "shared.txt").write_text("ours\n")
+    os.chown(workspace / "shared.txt", -1, 12345)
+    calls = [bash("echo more >> shared.txt"), bash("cat shared.txt")]
+    async with Client(workspace, settings=replay({"calls": calls}, {"text": "Done."})) as client:
+        await client.run()
+        line = "a sandboxed command cannot change a file of another owner or group"
+        assert [line in told for told in texts(client)] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("command", "files"),
     [

@@ -1,6 +1,8 @@
 """`bash`: runs a command, in a sandbox where there is one, after the person allowed it where that is needed."""
 
 import asyncio
+import errno
+import os
 from collections.abc import Collection
 from pathlib import PurePath
 from typing import Any
@@ -41,6 +43,12 @@ IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output
 
 MAX_BYTES = 100_000  # Linux passes on no argument over 128 KiB
 MAX_NAMED = 5
+# what the kernel answers to a change of a file whose owner or group has no number in the sandbox
+_TOO_LARGE = os.strerror(errno.EOVERFLOW)
+FOREIGN = (
+    f'("{_TOO_LARGE}": a sandboxed command cannot change a file of another owner or group, or create one in such a '
+    "folder. Edit it with edit_file or write_file, or use `unsandboxed`, if the user allows it.)"
+)
 REFUSALS = ("Permission denied", "Device or resource busy")
 
 
@@ -123,7 +131,9 @@ class Bash:
             limit = f"Ended after the time limit of {running.timeout:g} s. Output so far:"
             raise PlainToolError(_lines(*told, changed, limit, result.output))
         hidden = _hidden_files(job.hidden, result.exit_code, result.output)
-        return _lines(*told, result.output, changed, hidden, f"(exit code {result.exit_code}, {result.seconds:.1f} s)")
+        foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
+        code = f"(exit code {result.exit_code}, {result.seconds:.1f} s)"
+        return _lines(*told, result.output, changed, hidden, foreign, code)
 
     def _in_background(self, job: Job) -> str:
         assert job.handle is not None
