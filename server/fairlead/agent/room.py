@@ -13,8 +13,9 @@ from fairlead.agent.window import ENOUGH, FULL, NEAR, ROOM, WORTH, Window, size
 LARGE = 65_536  # tokens: nobody needs advice on a larger window than this
 TOO_LONG = (
     "{said} Nothing more can be left out of the conversation: the instructions and the tools take about {fixed:,} "
-    "tokens, all else {rest:,}{window}. Start a new task, or make this one shorter."
+    "tokens, all else {rest:,}{window}.{advice}"
 )
+SHORTER = " Start a new task, or make this one shorter."
 LARGER_WINDOW = (
     " If the model is your own, give it a larger window, such as 16,384 tokens: `-c 16384` for llama.cpp, "
     "OLLAMA_CONTEXT_LENGTH=16384 for Ollama, Context Length in LM Studio, `--max-model-len 16384` for vLLM."
@@ -78,13 +79,18 @@ class Room:
     def too_long(self, said: str) -> ModelError:
         """The error where nothing more can give way, and what helps."""
         window, messages = self.window, self.history.messages
+        fixed = round(window.fixed * window.per_char)
+        advice = LARGER_WINDOW if (window.limit or 0) < LARGE else ""
+        if window.limit is None or fixed < FULL * window.limit:  # else no task would fit
+            advice = SHORTER + advice
         text = TOO_LONG.format(
             said=said,
-            fixed=round(window.fixed * window.per_char),
+            fixed=fixed,
             rest=round(size(messages) * window.per_char),
             window=f" of the window's {window.limit:,}" if window.limit else "",
+            advice=advice,
         )
-        return ModelError("context_overflow", text + (LARGER_WINDOW if (window.limit or 0) < LARGE else ""))
+        return ModelError("context_overflow", text)
 
     def _excess(self, share: float) -> int:
         """Characters of the conversation beyond a share of the window."""
