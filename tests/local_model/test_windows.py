@@ -55,3 +55,38 @@ async def test_continue(workspace: Path, tmp_path: Path, replay: Callable[..., d
         ended = await asyncio.to_thread(run_plain, *command, **env)
     assert ended.code == 0, ended.out + ended.err
     assert "Old results were cleared to make room" in ended.out
+
+
+async def test_growing_conversation(workspace: Path) -> None:
+    """A conversation that grows past an unknown window goes on to the end, and what fits after that is not cleared."""
+    window, names = 2048, ("plums.txt", "pears.txt", "figs.txt", "dates.txt")
+    for name in names:
+        write_fruit(workspace, name, window * 3 // 10)
+    async with Llama(window, TOOLS) as llama, Client(workspace, env=llama.env) as client:
+        session = (await client.run("Read plums.txt", DEADLINE))["sessionId"]
+        for name in names[1:]:
+            outcome = await client.run(f"Read {name}", DEADLINE, sessionId=session)
+            assert outcome["stopReason"] == "end_turn", (name, outcome)
+    assert len(client.events("tool_finished")) == len(names)
+    assert len(client.events("room_made")) == 1
+    assert client.events("usage")[-1]["contextLimit"] == window
+
+
+async def test_too_small(workspace: Path) -> None:
+    """A window that is too small for the first request gets a message that says so, with its size and what to do."""
+    async with Llama(256) as llama, Client(workspace, env=llama.env) as client:
+        outcome = await client.run("Tell me about apples.", DEADLINE)
+    assert outcome["error"]["kind"] == "context_overflow"
+    assert "256" in outcome["message"]
+    assert "larger window" in outcome["message"]
+    assert "new task" not in outcome["message"]
+    assert not client.events("retry")
+
+
+async def test_answer_fills_the_window(workspace: Path) -> None:
+    """An answer that fills the window ends the run with a message that names the window, and the session goes on."""
+    async with Llama(512, endless=True) as llama, Client(workspace, env=llama.env) as client:
+        outcome = await client.run("Tell me about apples.", DEADLINE)
+        assert client.text()
+        assert outcome["stopReason"] != "end_turn"
+        assert "512" in outcome["message"]
