@@ -13,8 +13,10 @@ from fairlead.agent.context import (
     summary_request,
     to_keep,
 )
+from fairlead.agent.errors import Overflow
 from fairlead.agent.messages import History, Message, ToolCall, ToolResult, text_block
-from fairlead.agent.window import size
+from fairlead.agent.model import Usage
+from fairlead.agent.window import Window, size
 from support.fake_api_ask import Ask, Handed
 from support.fake_api_rules import refusal, rules
 from support.fake_api_wire import HEADERS, talk
@@ -117,6 +119,31 @@ def test_fault_80_long_results_lose_their_middle_and_short_ones_nothing(texts: l
     whole = [len(new) for old, new in zip(texts, after, strict=True) if new == old]
     assert not cut or max(whole, default=0) <= min(len(old) for old, _ in cut)
     assert all("of this result are left out here" in new for _, new in cut)
+
+
+SIZES = st.none() | st.sampled_from((0, 1, 10**9)) | st.integers(0, 10**6)
+
+
+@given(
+    conversations(), st.integers(0, 50_000), SIZES, st.lists(st.tuples(SIZES, SIZES, st.integers(0, 10**6)), max_size=4)
+)
+def test_fault_80_whatever_numbers_a_server_tells_the_estimates_are_sane(
+    history: History, fixed: int, known: int | None, told: list[tuple[int | None, int | None, int]]
+) -> None:
+    """docs/faults.md 80: nonsense in refusals and counts gives no error, no negative size and no endless try."""
+    window = Window(fixed=fixed)
+    window.begin_run(known)
+    for named, request, counted in told:
+        left = window.left(history.messages)
+        fits = window.was_refused(history.messages, Overflow(named, request), left)
+        assert window.limit is not None or named is None
+        assert not (
+            fits and window.was_refused(history.messages, Overflow(named, request), window.left(history.messages))
+        )
+        assert window.per_char > 0
+        window.answered(history.messages, Usage(1, counted))
+        assert window.mark(0) <= window.mark(0.5) <= window.mark(0.8)
+        assert (window.left(history.messages) or 256) >= 256 and (window.results() or 1000) >= 1000
 
 
 def test_fault_80_the_lines_that_are_left_out_are_named() -> None:

@@ -74,8 +74,8 @@ class Window:
         return min((limit for limit in (self.known, self.named, guess) if limit), default=None)
 
     def chars(self, messages: Sequence[Message]) -> int:
-        """Characters of a whole request with these messages."""
-        return self.fixed + size(messages)
+        """Characters of a whole request with these messages, at least one."""
+        return max(1, self.fixed + size(messages))
 
     def expected(self, messages: Sequence[Message]) -> int:
         """About how many tokens a request with these messages takes."""
@@ -105,7 +105,7 @@ class Window:
         """A request with these messages was answered: it was counted, and the window is no smaller."""
         chars, asked = self.chars(messages), usage.tokens - usage.output_tokens
         self.used = usage.tokens
-        if asked * MOST_CHARS >= chars:
+        if asked > 0 and asked * MOST_CHARS >= chars:
             self.per_char = asked / chars
         if self.named is not None:
             self.named = max(self.named, self.used)
@@ -123,7 +123,7 @@ class Window:
             Whether the messages fit as they are, with the lower limit for the answer that there is now.
         """
         self.named = overflow.window or self.named
-        if overflow.request is not None:
+        if overflow.request:
             self.per_char = overflow.request / self.chars(messages)
         now = self.left(messages)
         if now is not None and (left is None or now < left) and not self.is_full(messages):
