@@ -19,6 +19,8 @@ from fairlead.cli.main import run_command_line
         (["run", "  \n "], "the task is empty"),
         (["run", "x", "--workspace", "nowhere"], "the workspace is not a folder: nowhere"),
         (["run", "x", "--workspace", "file.txt"], "the workspace is not a folder: file.txt"),
+        (["run", "x", "--workspace", "~nobody-at-all"], "the workspace is not a folder: ~nobody-at-all"),
+        (["run", "x", "--record", "~nobody-at-all/run.yaml"], "cannot be written there: ~nobody-at-all/run.yaml"),
         (["run", "x", "--replay", "a.yaml", "--model", "b"], "not allowed with argument"),
         (["run", "x", "--max-tokens", "0"], "'0' is not a whole number above 0"),
         (["run", "x", "--replay", "a.yaml", "--base-url", "http://localhost"], "--base-url makes no sense"),

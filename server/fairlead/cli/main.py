@@ -158,9 +158,14 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _path(text: str) -> Path:
+    """A path as the shell would take it: `~` of a user that does not exist is a name like any other."""
+    return Path(os.path.expanduser(text))
+
+
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
-    workspace = Path(given.workspace).expanduser()
-    record = Path(given.record).expanduser() if given.record else None
+    workspace = _path(given.workspace)
+    record = _path(given.record) if given.record else None
     prompt = GO_ON if given.goes_on and given.prompt is None else given.prompt
     if prompt is None:
         fail("TASK is missing: say what should be done, or go on with the last one by --continue")
@@ -183,7 +188,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         workspace=workspace.resolve(),
         storage=platformdirs.user_state_path("fairlead", appauthor=False) / "terminal",
         goes_on=given.goes_on,
-        replay=Path(given.replay).expanduser().absolute() if given.replay else None,
+        replay=_path(given.replay).absolute() if given.replay else None,
         model=given.model,
         provider=given.provider or "",
         base_url=given.base_url,
@@ -205,7 +210,7 @@ def _address(given: argparse.Namespace) -> str:
 def _demo_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> DemoOptions:
     if given.keep is None:
         return DemoOptions()
-    keep = Path(given.keep).expanduser()
+    keep = _path(given.keep)
     if keep.exists() and not (keep.is_dir() and not any(keep.iterdir())):
         fail(f"the folder must be new or empty: {given.keep}")
     return DemoOptions(keep.absolute())
