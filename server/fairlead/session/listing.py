@@ -74,7 +74,8 @@ def _row(session: Session) -> Row:
 def transcript(messages: Sequence[Message], record: Record) -> list[Line]:
     """The user's words, the model's and its calls. What the host adds for the model alone is left out."""
     commands = {run.call_id for evidence in record.by_place.values() for run in evidence.commands if run.failed}
-    errors = {block["tool_use_id"] for message in messages for block in message["content"] if block.get("is_error")}
+    results = (block for message in messages for block in message["content"] if block["type"] == "tool_result")
+    errors = {block["tool_use_id"] for block in results if block.get("is_error")}
     return [line for message in messages for line in _lines(message, commands | errors)]
 
 
