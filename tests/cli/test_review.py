@@ -108,6 +108,19 @@ def test_a_conflict_is_decided_by_hunk(review: InTerminal, hello: Path) -> None:
     assert "12, shout" in result
 
 
+@pytest.mark.parametrize("key", ["n", "y"])
+def test_fault_76_a_file_that_the_user_deleted_meanwhile(review: InTerminal, hello: Path, key: str) -> None:
+    """docs/faults.md 76: the review says that the file was deleted: `n` leaves it so, `y` writes the proposed text."""
+    hello.unlink()
+    review.answer("Accept hello.py?", "y")
+    review.until("Meanwhile you deleted this file.")
+    review.answer("Both of you changed hello.py.", key)
+    review.answer("Accept new/文件.py?", "n")
+    assert review.end() == 0
+    assert hello.exists() == (key == "y")
+    assert key == "n" or hello.read_text(encoding="utf-8").startswith("import os\n")
+
+
 def test_ctrl_c_leaves_the_review(review: InTerminal, hello: Path) -> None:
     """Ctrl-C in the review: nothing more is applied, what was stays; 130 and no process left."""
     before = hello.read_bytes()

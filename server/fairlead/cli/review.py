@@ -256,7 +256,13 @@ def _size(file: wire.FileWire) -> int:
 
 
 def _in_hunks(file: wire.FileWire) -> bool:
-    """Whether it is decided hunk by hunk; what is created, deleted, renamed, binary or executable is one decision."""
+    """Whether it is decided hunk by hunk; what is created, deleted, renamed, binary or executable is one decision.
+
+    So is what the user deleted meanwhile: there is no text of theirs beside which a hunk could stand.
+    """
+    conflicts = (hunk["conflict"] for hunk in file["hunks"])
+    if any(conflict is not None and conflict["current"] is None for conflict in conflicts):
+        return False
     return file["kind"] == "modify" and not file["binary"] and file["mode"] is None
 
 
