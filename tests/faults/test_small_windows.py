@@ -146,6 +146,7 @@ async def test_fault_82_a_window_that_is_too_small_for_any_task_is_told_with_wha
             ):
                 assert part in result["message"]
             assert "new task" not in result["message"]
-            assert ("of the window's 1,500" in result["message"]) == REFUSALS[server].get("names", True)
+            assert (", and the window has 1,500." in result["message"]) == REFUSALS[server].get("names", True)
+            assert result["message"].count("and the window has") == REFUSALS[server].get("names", True)
         assert len(api.requests) <= 2
         assert api.refusals == []

@@ -13,7 +13,7 @@ from fairlead.agent.window import ENOUGH, FULL, NEAR, ROOM, WORTH, Window, size
 LARGE = 65_536  # tokens: nobody needs advice on a larger window than this
 TOO_LONG = (
     "{said} Nothing more can be left out of the conversation: the instructions and the tools take about {fixed:,} "
-    "tokens, all else {rest:,}{window}.{advice}"
+    "tokens and the rest {rest:,}{window}.{advice}"
 )
 SHORTER = " Start a new task, or make this one shorter."
 LARGER_WINDOW = (
@@ -79,7 +79,7 @@ class Room:
     def too_long(self, said: str) -> ModelError:
         """The error where nothing more can give way, and what helps."""
         window, messages = self.window, self.history.messages
-        fixed = round(window.fixed * window.per_char)
+        told, fixed = window.named or window.known, round(window.fixed * window.per_char)
         advice = LARGER_WINDOW if (window.limit or 0) < LARGE else ""
         if window.limit is None or fixed < FULL * window.limit:  # else no task would fit
             advice = SHORTER + advice
@@ -87,7 +87,7 @@ class Room:
             said=said,
             fixed=fixed,
             rest=round(size(messages) * window.per_char),
-            window=f" of the window's {window.limit:,}" if window.limit else "",
+            window=f", and the window has {told:,}" if told else "",
             advice=advice,
         )
         return ModelError("context_overflow", text)
