@@ -185,3 +185,74 @@ def test_a_proposal_is_seen_as_a_diff(emacs: Emacs, files: Callable[[], dict[str
         *TURNS,
     )
     assert files() == BEFORE
+
+
+def test_the_change_at_point_is_decided(emacs: Emacs, workspace: Path) -> None:
+    """`fairlead-accept` and `fairlead-reject` in a file take the change at point, and no other one."""
+    lines = [f"line {number}\n" for number in range(1, 31)]
+    (workspace / "a.py").write_text("".join(lines))
+    edits = [
+        {"edit_file": {"path": "a.py", "old_text": f"line {number}\n", "new_text": f"LINE {number}\n"}}
+        for number in (2, 15, 29)
+    ]
+    emacs(
+        """
+        (visit "a.py")
+        (run)
+        (until '(shows "+3 -3"))
+        (visit "a.py")
+        (goto-char (point-min))
+        (forward-line 14)
+        (fairlead-accept)
+        (until '(shows "+2 -2"))
+        (visit "a.py")
+        (goto-char (point-min))
+        (forward-line 1)
+        (fairlead-reject)
+        (until '(shows "+1 -1"))
+        (visit "a.py")
+        (goto-char (point-min))
+        (forward-line 7)
+        (unless (condition-case nil (progn (fairlead-accept) nil) (user-error t)) (error "there is no change"))
+        """,
+        {"calls": edits},
+        {"text": "Done."},
+    )
+    lines[14] = "LINE 15\n"
+    assert (workspace / "a.py").read_text() == "".join(lines)
+
+
+def test_eglot_without_the_configuration(emacs: Emacs, workspace: Path) -> None:
+    """With eglot's own commands a task runs, its code action at point changes the visited file, and Enter allows no
+    command: eglot 1.9 enters the first choice for the user."""
+    (workspace / "a.py").write_text("one\n")
+    emacs(
+        """
+        (setq shown nil)
+        (advice-add 'eglot--message :before (lambda (&rest arguments) (push (apply #'format arguments) shown)))
+        (advice-add 'y-or-n-p :override (lambda (&rest _) t))
+        (advice-add 'completing-read :override ; the user presses Enter, or takes the accept
+                    (lambda (_ choices _ _ entered &rest _)
+                      (or entered (seq-find (lambda (each) (string-match-p "Accept" each)) (mapcar #'car choices)))))
+        (visit "a.py")
+        (let* ((contact `(,@fairlead-command :initializationOptions (:settings ,fairlead-settings)))
+               (eglot-server-programs `((python-mode . ,contact)))
+               (eglot-sync-connect t))
+          (apply #'eglot (eglot--guess-contact)))
+        (eglot-execute-command (eglot-current-server) "fairlead.server.runTask" [(:prompt "Do it.")])
+        (until '(seq-some (lambda (text) (string-match-p "end_turn" text)) shown))
+        (goto-char (point-min))
+        (let ((last-nonmenu-event ?x)) (eglot-code-actions (point) nil nil t))
+        (unless (equal (buffer-string) "two\n") (error "a.py: %s" (buffer-string)))
+        (save-buffer)
+        """,
+        {
+            "calls": [
+                {"edit_file": {"path": "a.py", "old_text": "one", "new_text": "two"}},
+                {"bash": {"command": "echo made > made.txt", "unsandboxed": True}},
+            ]
+        },
+        {"text": "Done."},
+    )
+    assert (workspace / "a.py").read_text() == "two\n"
+    assert not (workspace / "made.txt").exists()

@@ -232,7 +232,7 @@ async def test_without_approvals_the_person_is_asked_by_a_message(
     async with Client(workspace, settings=settings, capabilities=capabilities, answers=answers) as client:
         await client.run()
         question = client.last("window/showMessageRequest")
-        assert [a["title"] for a in question["actions"]] == ["Allow Once", "Allow for This Session", "Reject"]
+        assert [a["title"] for a in question["actions"]] == ["Reject", "Allow Once", "Allow for This Session"]
         assert "touch made" in question["message"]
     assert (workspace / "made").exists() is made
 

@@ -33,10 +33,11 @@ SILENT = (
     "The editor did not answer within {seconds:.0f} s, so nothing counts as accepted. What it still does later counts "
     "as your own change."
 )
+# the first one is what Enter takes in some editors (eglot 1.9), so it must allow nothing
 ACTIONS: dict[str, ApprovalOption] = {
+    wire.REJECT_COMMAND: "reject",
     wire.ALLOW_ONCE: "allow_once",
     wire.ALLOW_SESSION: "allow_session",
-    wire.REJECT_COMMAND: "reject",
 }
 
 
