@@ -173,6 +173,7 @@ local function redraw()
     vim.defer_fn(function()
       drawing = false
       draw()
+      vim.cmd('redrawstatus!')
     end, 30)
   end
 end
@@ -257,7 +258,8 @@ local function show(session, file)
     local buf = vim.fn.bufadd(name)
     vim.bo[buf].buflisted = name == path
     api.nvim_win_set_buf(0, buf)
-    vim.wo.winbar = index == 1 and '%#Removed# now %*%f' or '%#Added# proposed %*:w saves your own changes of it'
+    vim.wo.winbar = index == 1 and '%#Removed# now %* ' .. path_of(session, file.uri):gsub('%%', '%%%%')
+      or '%#Added# proposed %* :w proposes what you change here'
     vim.cmd.diffthis()
   end
   pcall(vim.cmd.normal, { 'gg]c', bang = true })
@@ -528,7 +530,8 @@ local function run(prompt, range)
       add_line(found, result.message ~= '' and result.message or result.stopReason)
       warn(('%s: %s'):format(result.stopReason, result.message))
     else
-      say(('done, %d files to review'):format(#(found.edits and found.edits.files or {})))
+      local count = #(found.edits and found.edits.files or {})
+      say(('done, %d %s to review'):format(count, count == 1 and 'file' or 'files'))
     end
     redraw()
   end)

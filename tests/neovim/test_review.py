@@ -166,3 +166,23 @@ def test_at_the_cursor_one_change_is_decided(workspace: Path, start: Start) -> N
     editor.command("8")
     editor.decide("accept")
     assert "Fairlead: no proposed change at the cursor" in editor.messages()
+
+
+def test_in_the_proposed_text_one_change_is_decided(workspace: Path, start: Start) -> None:
+    """On the right side of the diff `:Fairlead accept` takes the change at the cursor; the diff stays open."""
+    (workspace / "a.txt").write_text("".join(f"line {number}\n" for number in range(1, 21)))
+    calls = [
+        {"edit_file": {"path": "a.txt", "old_text": "line 2\n", "new_text": "line 2\nnew\n"}},
+        {"edit_file": {"path": "a.txt", "old_text": "line 15\n", "new_text": "LINE 15\n"}},
+    ]
+    editor = start({"calls": calls}, {"text": "Done."})
+    editor.run()
+    editor.command("Fairlead diff")
+    editor.command("call search('LINE 15')")
+    editor.decide("accept")
+    editor.until_panel("a.txt  +1 -0")
+    assert (workspace / "a.txt").read_text().splitlines()[14] == "LINE 15"
+    assert editor.lua("return #vim.api.nvim_list_tabpages()") == 2
+    editor.decide("reject file")
+    editor.until("#vim.api.nvim_list_tabpages() == 1")
+    assert "new" not in (workspace / "a.txt").read_text()
