@@ -52,7 +52,7 @@ BEDROCK: dict[str, Case] = {
         "Input is too long for requested model.",
         "context_overflow",
         False,
-        "Start a new task",
+        "Nothing more can be left out",
     ),
     "expired": (
         403,
@@ -114,7 +114,7 @@ VERTEX: dict[str, Case] = {
         "Prompt is too long: 200001 tokens",
         "context_overflow",
         False,
-        "Start a new task",
+        "Nothing more can be left out",
     ),
     "quota": (429, "RESOURCE_EXHAUSTED", "Quota exceeded for aiplatform", "rate_limit", True, "rate limit"),
     "down": (503, "UNAVAILABLE", "Later", "overloaded", True, "overloaded"),
