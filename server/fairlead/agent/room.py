@@ -81,7 +81,7 @@ class Room:
         window, messages = self.window, self.history.messages
         told, fixed = window.named or window.known, round(window.fixed * window.per_char)
         advice = LARGER_WINDOW if (window.limit or 0) < LARGE else ""
-        if window.limit is None or fixed < FULL * window.limit:  # else no task would fit
+        if told is None or fixed < FULL * told:  # else no task would fit
             advice = SHORTER + advice
         text = TOO_LONG.format(
             said=said,
