@@ -34,7 +34,7 @@ async def test_gone(workspace: Path) -> None:
         outcome = await run
         assert outcome["error"]["kind"] == "network"
         assert f"No connection to {llama.url}" in outcome["message"]
-        assert "kept" in outcome["message"]
+        assert "saved" in outcome["message"]
         llama.template, llama.endless = TOOLS, False
         await llama.start()
         outcome = await client.run("Read plums.txt", DEADLINE, sessionId=outcome["sessionId"])

@@ -50,7 +50,7 @@ async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None
         assert (failed.kind, failed.retryable) == (kind, retryable)
         assert advice in failed.message
         assert f"({error.status}: {error.message})" in failed.message
-        assert retryable == ("Fairlead tried 5 times. Your task and proposals are kept" in failed.message)
+        assert retryable == ("Fairlead tried 5 times. Your task and proposals are saved" in failed.message)
         # a bare 400 is asked once more without the fields that not every server knows
         assert len(api.requests) == (MAX_ATTEMPTS if retryable else 2 if "max_tokens" in error.message else 1)
 

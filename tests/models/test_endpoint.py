@@ -83,7 +83,7 @@ async def test_fault_25_an_address_that_is_none_is_refused_at_once(url: str) -> 
     with pytest.raises(ModelError) as error:
         model.stream(asked())
     assert (error.value.kind, error.value.retryable) == ("invalid_request", False)
-    assert error.value.message == f"“{url}” is no base URL; one is like http://localhost:11434."
+    assert error.value.message == f"“{url}” is not a base URL. Set one like http://localhost:11434."
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,9 @@ async def test_the_last_error_says_how_often_it_was_tried() -> None:
     with pytest.raises(ModelError) as error:
         await played(attempts)
     assert (error.value.kind, error.value.retryable, attempts.made) == ("network", True, MAX_ATTEMPTS)
-    assert error.value.message == "It broke. Fairlead tried 5 times. Your task and proposals are kept: try again later."
+    assert (
+        error.value.message == "It broke. Fairlead tried 5 times. Your task and proposals are saved. Try again later."
+    )
 
 
 async def test_an_error_that_no_retry_mends_comes_at_once() -> None:

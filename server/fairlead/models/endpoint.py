@@ -15,8 +15,8 @@ SILENCE, CLOUD_SILENCE, LOCAL_SILENCE = 180.0, 600.0, 3600.0
 LOCAL_NAMES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
 
 NO_KEY = (
-    "No API key. In VS Code run “Agent: Set API Key”; in a terminal set ANTHROPIC_API_KEY. "
-    "For a local model set a base URL (setting baseUrl, or ANTHROPIC_BASE_URL)."
+    "No API key is set. In VS Code run “Agent: Set API Key”; in a terminal set ANTHROPIC_API_KEY. "
+    "A local model needs only its address: the setting baseUrl, --base-url or ANTHROPIC_BASE_URL."
 )
 ODD_KEY = "The API key holds characters that no key has. Set it again with “Agent: Set API Key” or ANTHROPIC_API_KEY."
 
@@ -78,7 +78,8 @@ class Endpoint:
             raise ModelError("auth", ODD_KEY)
         if not (self.base_url is None or _is_address(self.base_url)):
             raise ModelError(
-                "invalid_request", f"“{str(self.shown_url)[:200]}” is no base URL; one is like http://localhost:11434."
+                "invalid_request",
+                f"“{str(self.shown_url)[:200]}” is not a base URL. Set one like http://localhost:11434.",
             )
 
 

@@ -52,9 +52,9 @@ async def with_retries(
             is_loading = error.loading and loaded_for < LOADING_LIMIT
             failed += not is_loading
             if failed == MAX_ATTEMPTS or (error.loading and not is_loading):
-                kept = "Your task and proposals are kept: try again later."
+                saved = "Your task and proposals are saved. Try again later."
                 tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {MAX_ATTEMPTS} times"
-                raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {kept}", retryable=True) from error
+                raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {saved}", retryable=True) from error
             if is_loading:
                 delay = min(MAX_DELAY, error.retry_after or LOADING_DELAY)  # 0 would ask without a pause for long
                 loaded_for += delay
