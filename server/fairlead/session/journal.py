@@ -222,7 +222,7 @@ class Journals:
             except FileNotFoundError:  # another process has deleted it
                 continue
             except (OSError, ValueError) as error:
-                self.unreadable(path.stem, error)
+                self.unreadable(path.stem, self.reason(path.stem, error))
 
     def read(self, found: Found) -> SessionState:
         """What a journal says at this moment; it stays whose it is.
@@ -296,11 +296,11 @@ class Journals:
                     path.with_suffix(".new").unlink(missing_ok=True)
                     lock.remove()
 
-    def unreadable(self, session_id: str, error: Exception) -> None:
+    def unreadable(self, session_id: str, reason: str) -> None:
         """Says once of a file that it cannot be read."""
         if session_id not in self._said:
             self._said.add(session_id)
-            self.warn(self.reason(session_id, error))
+            self.warn(reason)
 
     def reason(self, session_id: str, error: Exception) -> str:
         """For the user: which session cannot be read, why, and what to do."""

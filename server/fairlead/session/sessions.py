@@ -117,14 +117,17 @@ class Sessions:
             self._looking = asyncio.ensure_future(self._look())
 
     async def _look(self) -> None:
-        while self._elsewhere:
-            for found in list(self._elsewhere.values()):
-                await (self._try(found) if self._host.wakes else self._list_asleep(found))
+        try:
+            while self._elsewhere:
+                for found in list(self._elsewhere.values()):
+                    await (self._try(found) if self._host.wakes else self._list_asleep(found))
+                self._looked.set()
+                self._list_soon()
+                if self._elsewhere:
+                    await asyncio.sleep(LOOK_AGAIN)
+        finally:
             self._looked.set()
-            self._list_soon()
-            if self._elsewhere:
-                await asyncio.sleep(LOOK_AGAIN)
-        self._looking = None
+            self._looking = None
 
     async def _list_asleep(self, found: Found) -> None:
         try:
@@ -134,7 +137,7 @@ class Sessions:
         except FileNotFoundError:  # another process has deleted it
             pass
         except (OSError, ValueError) as error:
-            await asyncio.to_thread(self._host.journals.unreadable, found.id, error)
+            await self._unreadable(found, error)
         self._elsewhere.pop(found.id, None)
 
     async def _try(self, found: Found) -> None:
@@ -144,9 +147,13 @@ class Sessions:
             return
         except (OSError, ValueError) as error:
             if not isinstance(error, FileNotFoundError):
-                await asyncio.to_thread(self._host.journals.unreadable, found.id, error)
+                await self._unreadable(found, error)
         self._elsewhere.pop(found.id, None)
         self._asleep.pop(found.id, None)
+
+    async def _unreadable(self, found: Found, error: Exception) -> None:
+        reason = await asyncio.to_thread(self._host.journals.reason, found.id, error)  # it reads the whole file
+        self._host.journals.unreadable(found.id, reason)
 
     async def _woken(self, found: Found) -> None:
         """Brings back a session whole, once however many ask for it.
