@@ -131,7 +131,7 @@ async def test_fault_24_what_cannot_be_made_to_fit_ends_with_what_to_do(connect:
     """docs/faults.md 24: nothing can give way: an error that says it, and the session is usable."""
     with FakeApi(turns=[TOO_LONG, DONE]) as api:
         async with connect(api) as client:
-            result = await client.run()
+            result = await client.run("Think of this: " + "word " * 8000)
             assert (result["stopReason"], result["error"]["kind"]) == ("error", "context_overflow")
             assert "Start a new task" in result["message"]
             assert (await client.run("Shorter.", sessionId=result["sessionId"]))["stopReason"] == "end_turn"

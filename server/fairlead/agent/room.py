@@ -80,7 +80,7 @@ class Room:
         """The error where nothing more can give way, and what helps."""
         window, messages = self.window, self.history.messages
         told, fixed = window.named or window.known, round(window.fixed * window.per_char)
-        advice = LARGER_WINDOW if (window.limit or 0) < LARGE else ""
+        advice = LARGER_WINDOW if (told or 0) < LARGE else ""
         if told is None or fixed < FULL * told:  # else no task would fit
             advice = SHORTER + advice
         text = TOO_LONG.format(
