@@ -31,6 +31,7 @@
 
 (defvar fairlead--sessions (make-hash-table :test #'equal) "All sessions by their id.")
 (defvar fairlead--current nil "The session that the panel shows.")
+(defvar fairlead--wants-new nil "Whether the next task begins a new session.")
 
 ;;; The server
 
@@ -57,10 +58,11 @@
           (eglot-current-server))))))
 
 (defun fairlead--session (server id)
-  "The session with this ID on SERVER; made where it is new."
+  "The session with this ID on SERVER, which may have been started again; made where it is new."
   (let ((session (or (gethash id fairlead--sessions)
                      (puthash id (fairlead--make-session :id id :server server) fairlead--sessions))))
-    (setq fairlead--current (or fairlead--current session))
+    (setf (fairlead-session-server session) server)
+    (unless fairlead--wants-new (setq fairlead--current (or fairlead--current session)))
     session))
 
 (defun fairlead--need-session ()
@@ -83,7 +85,7 @@
   "Adds an EVENT of SERVER to the conversation."
   (let ((session (fairlead--session server (plist-get event :sessionId))))
     (pcase (plist-get event :kind)
-      ("run_started" (setf (fairlead-session-running session) t fairlead--current session))
+      ("run_started" (setf (fairlead-session-running session) t fairlead--current session fairlead--wants-new nil))
       ("run_finished" (setf (fairlead-session-running session) nil))
       ("text" (fairlead--say session (plist-get event :text)))
       ("tool_started" (fairlead--say-line session (concat "> " (plist-get event :title)))))
@@ -216,7 +218,7 @@
 (defun fairlead-new ()
   "The next task begins a new session."
   (interactive)
-  (setq fairlead--current nil))
+  (setq fairlead--current nil fairlead--wants-new t))
 
 (defun fairlead-stop ()
   "Stops the run."
@@ -286,7 +288,9 @@
   (interactive)
   (let* ((session (fairlead--need-session))
          (file (get-text-property (point) 'fairlead-file))
-         (uri (if file (plist-get file :uri) (plist-get (eglot--TextDocumentIdentifier) :uri))))
+         (uri (cond (file (plist-get file :uri))
+                    (buffer-file-name (plist-get (eglot--TextDocumentIdentifier) :uri))
+                    (t (user-error "There is no file on this line")))))
     (cl-flet ((side (name)
                 (let ((text (plist-get (fairlead--request :workspace/textDocumentContent
                                                           (list :uri (concat "fairlead-" name "://" (fairlead-session-id session)

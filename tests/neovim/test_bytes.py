@@ -1,4 +1,4 @@
-"""A real Neovim with docs/editors/neovim.lua: bytes, and what the user types at the wrong moment."""
+"""A real Neovim with docs/editors/neovim: bytes, and what the user types at the wrong moment."""
 
 from collections.abc import Callable
 from pathlib import Path

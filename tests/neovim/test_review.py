@@ -1,4 +1,4 @@
-"""A real Neovim with docs/editors/neovim.lua: what an accept, a reject and an undo make of files and buffers."""
+"""A real Neovim with docs/editors/neovim: what an accept, a reject and an undo make of files and buffers."""
 
 from collections.abc import Callable
 from pathlib import Path

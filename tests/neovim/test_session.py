@@ -1,8 +1,10 @@
-"""A real Neovim with docs/editors/neovim.lua: questions, approvals, stop, diffs, saved sessions; and without it."""
+"""A real Neovim with docs/editors/neovim: questions, approvals, stop, diffs, saved sessions; and without it."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
+
+import psutil
 
 from support.neovim import SERVE, Neovim
 
@@ -101,6 +103,40 @@ def test_a_new_neovim_goes_on_with_what_is_left_to_review(workspace: Path, start
     editor.until_panel("a.txt  +1 -1")
     editor.decide("accept all")
     assert (workspace / "a.txt").read_text() == "two\n"
+
+
+def test_a_server_that_died_is_started_again(workspace: Path, start: Start) -> None:
+    """The user hears that the server ended; the next command starts it again, with what was left to review."""
+    (workspace / "a.txt").write_text("one\n")
+    editor = start({"calls": [edit("a.txt", "one", "two")]}, {"text": "Done."})
+    editor.run()
+    [server] = psutil.Process(editor.pid).children()
+    server.kill()
+    editor.until_message("the server ended")
+    editor.until_panel("No session yet")
+    editor.command("Fairlead")
+    editor.until_panel("a.txt  +1 -1")
+    editor.decide("accept all")
+    assert (workspace / "a.txt").read_text() == "two\n"
+
+
+def test_the_next_task_after_new_begins_a_new_session(workspace: Path, start: Start) -> None:
+    """`:Fairlead new` holds, even where the earlier session says something before the next task."""
+    (workspace / "a.txt").write_text("one\n")
+    editor = start({"calls": [edit("a.txt", "one", "two")]}, {"text": "Done."})
+    editor.run()
+    editor.command("Fairlead new")
+    editor.until_panel("No session yet")
+    (workspace / "a.txt").write_text("zero\none\n")
+    editor.lua("_G.heard = 0")
+    editor.lua(
+        "local client = vim.lsp.get_clients()[1] local original = client.handlers['agent/edits'] "
+        "client.handlers['agent/edits'] = function(...) _G.heard = _G.heard + 1 return original(...) end"
+    )
+    editor.until("_G.heard > 0")
+    editor.run()
+    editor.until_panel("a.txt  +1 -1")
+    assert editor.lua("return vim.tbl_count(require('fairlead.state').sessions)") == 2
 
 
 def test_neovim_without_the_configuration(workspace: Path, start: Start, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 SERVE = [sys.executable, "-m", "fairlead", "serve"]
 INSTALLED = "FAIRLEAD_NEOVIM"
 """Names the folder with Neovim, which `npm run test:neovim` installs."""
-CONFIGURATION = Path(__file__).parents[2] / "docs/editors/neovim.lua"
+CONFIGURATION = Path(__file__).parents[2] / "docs/editors/neovim"
 DEADLINE = 60_000
 """Milliseconds until a condition must hold."""
 
@@ -69,6 +69,10 @@ class Neovim:
         if not self.is_closed:
             self.is_closed = True
             self.rpc.close()
+
+    @property
+    def pid(self) -> int:
+        return self.lua("return vim.uv.os_getpid()")
 
     def lua(self, code: str, *arguments: Any) -> Any:
         """Runs Lua code; what it returns."""
@@ -138,7 +142,7 @@ class Neovim:
 
 @contextmanager
 def neovim(workspace: Path, settings: Json, *, configured: bool = True) -> Iterator[Neovim]:
-    """Starts Neovim in a workspace; `configured`: with docs/editors/neovim.lua, as its user has it."""
+    """Starts Neovim in a workspace; `configured`: with docs/editors/neovim, as its user has it."""
     editor = Neovim(Rpc(Path(os.environ[INSTALLED])), workspace)
     try:
         editor.lua(
@@ -153,7 +157,7 @@ def neovim(workspace: Path, settings: Json, *, configured: bool = True) -> Itera
         if configured:
             editor.lua(
                 "local path, options = ... "
-                "package.preload.fairlead = assert(loadfile(path)) "
+                "vim.opt.runtimepath:append(path) "
                 "require('fairlead').setup(vim.json.decode(options))",
                 str(CONFIGURATION),
                 json.dumps({"cmd": SERVE, "settings": settings}),
