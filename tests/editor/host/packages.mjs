@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { venvProgram } from "../../../scripts/process.mjs";
 
 /** The folder of everything that this harness installs; it can be deleted at any time. */
 export function cacheDir() {
@@ -22,75 +22,36 @@ export function cacheDir() {
 
 /**
  * Sees to it that `dir` holds what `build(staging)` makes for `recipe` (a string naming every version that goes in).
- * The folder appears by a rename, complete or not at all; a second process waits for the first.
+ * The folder appears by a rename, complete or not at all. One process at a time installs; the others wait for it.
  */
 export async function installOnce(dir, recipe, build, log) {
-  const marker = path.join(dir, ".recipe");
-  const installed = () => read(marker) === recipe;
+  const installed = () => read(path.join(dir, ".recipe")) === recipe;
   if (installed()) return;
   fs.mkdirSync(path.dirname(dir), { recursive: true });
-  const release = await lock(`${dir}.lock`, installed, log);
-  if (!release) return;
-  const staging = `${dir}.partial`;
-  try {
+  const exclusively = await clientLock();
+  const waiting = () => log("waiting for another process, which is installing the same");
+  await exclusively(`${dir}.lock`, venvProgram("python"), waiting, new AbortController().signal, async () => {
+    if (installed()) return;
+    const staging = `${dir}.partial`;
     fs.rmSync(staging, { recursive: true, force: true });
-    fs.mkdirSync(staging);
-    await build(staging);
-    fs.writeFileSync(path.join(staging, ".recipe"), recipe);
-    fs.rmSync(dir, { recursive: true, force: true });
-    fs.renameSync(staging, dir);
-  } finally {
-    fs.rmSync(staging, { recursive: true, force: true });
-    release();
-  }
-}
-
-/** Takes the lock and returns its release, or returns undefined when `done()` became true while waiting. */
-async function lock(file, done, log) {
-  const mine = `${process.pid}\n`;
-  let waiting = false;
-  for (;;) {
     try {
-      fs.writeFileSync(file, mine, { flag: "wx" });
-      if (done()) {
-        fs.rmSync(file, { force: true });
-        return undefined;
-      }
-      const beat = setInterval(() => fs.utimesSync(file, new Date(), new Date()), 5000);
-      beat.unref();
-      return () => {
-        clearInterval(beat);
-        fs.rmSync(file, { force: true });
-      };
-    } catch (error) {
-      if (error.code !== "EEXIST") throw error;
+      fs.mkdirSync(staging);
+      await build(staging);
+      fs.writeFileSync(path.join(staging, ".recipe"), recipe);
+      fs.rmSync(dir, { recursive: true, force: true });
+      fs.renameSync(staging, dir);
+    } finally {
+      fs.rmSync(staging, { recursive: true, force: true });
     }
-    if (abandoned(file)) fs.rmSync(file, { force: true });
-    else {
-      if (!waiting) log(`waiting for process ${read(file)?.trim()}, which is installing the same`);
-      waiting = true;
-      await pause(200);
-    }
-  }
+  });
 }
 
-function abandoned(file) {
-  let age;
-  try {
-    age = Date.now() - fs.statSync(file).mtimeMs;
-  } catch {
-    return false;
-  }
-  if (age > 60_000) return true;
-  const pid = Number(read(file));
-  // A file without a number may be one that its owner has only just created.
-  if (!pid) return age > 2000;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return error.code === "ESRCH";
-  }
+/** The lock by which the extension sets up its server: the system ends it with the process that holds it. */
+async function clientLock() {
+  const { transform } = await import("esbuild");
+  const source = fs.readFileSync(new URL("../../../client/src/exclusive.ts", import.meta.url), "utf8");
+  const { code } = await transform(source, { loader: "ts", format: "esm" });
+  return (await import(`data:text/javascript,${encodeURIComponent(code)}`)).exclusively;
 }
 
 /** Fetches one package, compares its sha512 with `integrity`, and unpacks it into `into`. */
