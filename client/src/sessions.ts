@@ -11,8 +11,8 @@ import type { Session, Store } from "./state";
 const MOMENT = 5000;
 
 export class Sessions implements vscode.Disposable {
-  /** The sessions whose conversation is here or on its way. */
-  private readonly asked = new Set<string>();
+  /** The sessions whose conversation was asked for, and when it is here. */
+  private readonly asked = new Map<string, Promise<void>>();
   private readonly unsubscribe: () => void;
 
   constructor(
@@ -21,7 +21,7 @@ export class Sessions implements vscode.Disposable {
     private readonly runs: Runs,
   ) {
     this.unsubscribe = store.onChange((change, session) => {
-      if (session === store.active) void this.fill(session, change === "sessions");
+      if (session === store.active) this.fill(session, change === "sessions");
     });
   }
 
@@ -75,6 +75,11 @@ export class Sessions implements vscode.Disposable {
     if (shown) this.show(shown.id);
   }
 
+  /** Waits for the conversation of a session that an earlier window left, if it is on its way. */
+  async filled(session: Session | undefined): Promise<void> {
+    if (session) await this.asked.get(session.id);
+  }
+
   private listener(): Session | undefined {
     const running = this.store.sessions.filter((session) => session.running);
     return running.find((session) => session === this.store.active) ?? (running.length === 1 ? running[0] : undefined);
@@ -95,13 +100,16 @@ export class Sessions implements vscode.Disposable {
    * Asks for the conversation of a session that an earlier window left. A refused request is made again with the next change of
    * the session: the server that held it may be ending, or this one was. The reason is shown if the user chose the session.
    */
-  private async fill({ id, row, entries }: Session, chosen: boolean): Promise<void> {
+  private fill({ id, row, entries }: Session, chosen: boolean): void {
     // one without a title has not run yet
     if (!row?.title || entries.length > 0 || this.asked.has(id)) return;
-    this.asked.add(id);
-    const opened = await this.ask<OpenedSession>(method.openSession, { sessionId: id }, chosen);
+    this.asked.set(id, this.open(id, chosen));
+  }
+
+  private async open(sessionId: string, chosen: boolean): Promise<void> {
+    const opened = await this.ask<OpenedSession>(method.openSession, { sessionId }, chosen);
     if (opened) this.store.fill(opened);
-    else this.asked.delete(id);
+    else this.asked.delete(sessionId);
   }
 
   private async ask<Result>(name: string, params: object, explain = true): Promise<Result | undefined> {

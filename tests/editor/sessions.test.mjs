@@ -63,6 +63,12 @@ editorTest("the run that is shown comes to its end, and the other one is as it w
   await page.webview().locator("body", { hasText: "Heard what you said." }).waitFor({ timeout: 30_000 });
 });
 
+editorTest("a conversation that another tab hid is as it is now when it is shown again", async ({ page }) => {
+  await page.openFile("b.txt");
+  await page.runCommand("Agent: Show Conversation");
+  await page.webview().locator("p", { hasText: "Both are done." }).waitFor({ timeout: 30_000 });
+});
+
 editorTest("a click shows the other session: plan, proposals first, and the conversation that is open", async ({ page }) => {
   await page.clickRow(SESSIONS, "The first task");
   await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
@@ -105,16 +111,34 @@ editorTest("deleting asks where something would be lost, and leaves files and th
   assert.equal(fs.readFileSync(path.join(workspace, "b.txt"), "utf8"), "two\n");
 });
 
-editorTest("after a reload of the window the other session is there with its conversation", async ({ page }) => {
+editorTest("after a reload of the window the conversation is there while our view is hidden, and then the other session", async ({ page }) => {
+  await page.runCommand("View: Show Explorer");
+  await page.page.context().addInitScript(closeDocumentsSoon);
   await page.reload();
+  await page.clickTab("Preview Conversation.md");
+  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("p", { hasText: "todo" }).waitFor({ timeout: 30_000 });
+  assert.equal(await page.webview().locator("blockquote", { hasText: "The first task" }).count(), 1);
   await page.showContainer("Fairlead");
   const rows = await page.rows(SESSIONS, described("The first task", "0/2", "1 file"));
   assert.match(rows[0].name, /^The first task, shown/);
-  // VS Code's page may fail while it is restored (its own error), and is drawn again when it is shown
-  await page.until("the conversation", async () => {
-    await page.runCommand("Agent: Show Conversation");
-    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 3000 });
-    return page.webview().locator("p", { hasText: "todo" }).isVisible();
-  });
-  assert.equal(await page.webview().locator("blockquote", { hasText: "The first task" }).count(), 1);
 });
+
+editorTest("a conversation is shown as it is after VS Code has closed its document", async ({ page }) => {
+  await page.until("the closed document", () => page.page.evaluate(() => window.closedDocuments > 0));
+  await runTask(page, "The third task");
+  await page.webview().locator("h1", { hasText: "The third task" }).waitFor({ timeout: 30_000 });
+});
+
+/** In the page: a document that an extension has opened is closed after a second. VS Code takes three minutes. */
+function closeDocumentsSoon() {
+  const { setTimeout } = window;
+  window.closedDocuments = 0;
+  window.setTimeout = (body, time, ...rest) => {
+    if (time !== 180_000) return setTimeout(body, time, ...rest);
+    return setTimeout(() => {
+      body();
+      window.closedDocuments += 1;
+    }, 1000);
+  };
+}

@@ -1,0 +1,110 @@
+// Texts of ours that VS Code's Markdown preview shows, as read-only files. Files, because after a reload of the window VS Code starts
+// the extension for a file system and waits for the text of a file. It does neither for a document that an extension provides.
+
+import * as vscode from "vscode";
+
+export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+  readonly onDidChangeFile = this.changed.event;
+  /** Grows with each change, also over a restart of the extension, by which VS Code keeps documents. */
+  private time = Date.now();
+  /** Open pages that VS Code has told of a change, by address, and whether each was hidden since. */
+  private readonly told = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
+  private readonly disposables: { dispose(): unknown }[];
+
+  constructor(
+    scheme: string,
+    private readonly read: (uri: vscode.Uri) => Promise<string>,
+  ) {
+    this.disposables = [
+      vscode.workspace.registerFileSystemProvider(scheme, this, { isCaseSensitive: true, isReadonly: true }),
+      vscode.window.tabGroups.onDidChangeTabs(() => {
+        this.drawShown();
+      }),
+      this.changed,
+    ];
+  }
+
+  /** Shows a page. */
+  async show(uri: vscode.Uri): Promise<void> {
+    try {
+      await vscode.commands.executeCommand("markdown.showPreview", uri);
+    } catch {
+      // the Markdown preview is an extension of its own, which can be disabled
+      await vscode.window.showTextDocument(uri, { preview: false });
+    }
+  }
+
+  /** Draws a page again, if it is open. */
+  redraw(uri: vscode.Uri): void {
+    this.time = Math.max(Date.now(), this.time + 1);
+    this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+    if (tabsOf(uri).length === 0) return;
+    // VS Code closes the document of a page after three minutes, and then the page hears of no change
+    if (isDocumentOpen(uri)) this.told.set(uri.toString(), { uri, hidden: false });
+    else drawAll();
+  }
+
+  async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
+    const { byteLength } = await this.readFile(uri);
+    return { type: vscode.FileType.File, ctime: 0, mtime: this.time, size: byteLength };
+  }
+
+  async readFile(uri: vscode.Uri): Promise<Uint8Array> {
+    return Buffer.from(await this.read(uri));
+  }
+
+  watch(): vscode.Disposable {
+    return new vscode.Disposable(() => undefined);
+  }
+
+  readDirectory(): never {
+    throw vscode.FileSystemError.Unavailable();
+  }
+
+  createDirectory(): never {
+    throw vscode.FileSystemError.NoPermissions();
+  }
+
+  writeFile(): never {
+    throw vscode.FileSystemError.NoPermissions();
+  }
+
+  delete(): never {
+    throw vscode.FileSystemError.NoPermissions();
+  }
+
+  rename(): never {
+    throw vscode.FileSystemError.NoPermissions();
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  /** VS Code shows a page that was hidden as it was first drawn, without the changes since. */
+  private drawShown(): void {
+    for (const [address, page] of this.told) {
+      const tabs = tabsOf(page.uri);
+      const isShown = tabs.some(({ isActive }) => isActive);
+      if (tabs.length === 0 || (isShown && page.hidden)) this.told.delete(address);
+      if (isShown && page.hidden) drawAll();
+      page.hidden = !isShown;
+    }
+  }
+}
+
+function drawAll(): void {
+  void vscode.commands.executeCommand("markdown.preview.refresh");
+}
+
+function isDocumentOpen(uri: vscode.Uri): boolean {
+  return vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString());
+}
+
+/** A preview does not say which document it shows, but its title has the name of the file. */
+function tabsOf(uri: vscode.Uri): vscode.Tab[] {
+  const name = uri.path.slice(1);
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  return tabs.filter(({ input, label }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith("markdown.preview") && label.includes(name));
+}
