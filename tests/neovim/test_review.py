@@ -169,15 +169,23 @@ def test_at_the_cursor_one_change_is_decided(workspace: Path, start: Start) -> N
 
 
 def test_in_the_proposed_text_one_change_is_decided(workspace: Path, start: Start) -> None:
-    """On the right side of the diff `:Fairlead accept` takes the change at the cursor; the diff stays open."""
+    """On the right side of the diff `:Fairlead accept` takes the change at the cursor; the diff stays open.
+
+    The diff comes with Enter on the panel's line, and its windows have the user's options and not the panel's."""
     (workspace / "a.txt").write_text("".join(f"line {number}\n" for number in range(1, 21)))
     calls = [
         {"edit_file": {"path": "a.txt", "old_text": "line 2\n", "new_text": "line 2\nnew\n"}},
         {"edit_file": {"path": "a.txt", "old_text": "line 15\n", "new_text": "LINE 15\n"}},
     ]
     editor = start({"calls": calls}, {"text": "Done."})
+    editor.command("set number")
     editor.run()
-    editor.command("Fairlead diff")
+    editor.until_panel("a.txt  +2 -1")
+    editor.command("wincmd l")
+    editor.command("call search('a.txt')")
+    editor.lua("vim.api.nvim_feedkeys(vim.keycode('<CR>'), 'x', false)")
+    numbers = "return vim.tbl_map(function(window) return vim.wo[window].number end, vim.api.nvim_tabpage_list_wins(0))"
+    assert editor.lua(numbers) == [True, True]
     editor.command("call search('LINE 15')")
     editor.decide("accept")
     editor.until_panel("a.txt  +1 -0")

@@ -61,7 +61,7 @@ function M.show(session, file)
     local buf = vim.fn.bufadd(name)
     vim.bo[buf].buflisted = name == path
     api.nvim_win_set_buf(0, buf)
-    vim.wo.winbar = index == 1 and '%#Removed# now %* ' .. S.path_of(session, file.uri):gsub('%%', '%%%%')
+    vim.wo[0][0].winbar = index == 1 and '%#Removed# now %* ' .. S.path_of(session, file.uri):gsub('%%', '%%%%')
       or '%#Added# proposed %* :w proposes what you change here'
     vim.cmd.diffthis()
   end

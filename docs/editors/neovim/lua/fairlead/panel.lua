@@ -132,7 +132,7 @@ function M.open()
   options.statusline = ' Fairlead'
   options.winfixwidth = true
   for name, value in pairs(options) do
-    vim.wo[window][name] = value
+    vim.wo[window][0][name] = value
   end
 end
 
