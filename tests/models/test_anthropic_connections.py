@@ -110,6 +110,16 @@ async def test_one_connection_serves_all_requests() -> None:
         assert connections(api) == 0
 
 
+async def test_a_connection_that_the_server_closed_after_an_answer() -> None:
+    """The next request goes out on a new connection at once: no retry is told, and none is counted."""
+    with FakeApi([HELLO, HELLO, HELLO]) as api:
+        api.answers_once = True
+        async with opened(api) as model:
+            for _ in range(3):
+                assert not [event for event in await events(model) if isinstance(event, Retrying)]
+        assert len(api.requests) == 3
+
+
 async def test_a_model_can_be_used_again_after_it_was_closed() -> None:
     """Closing lets go of connections only."""
     with FakeApi([HELLO, HELLO]) as api:

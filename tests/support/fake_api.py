@@ -125,6 +125,7 @@ class FakeApi:
         window: FakeWindow | None = None,
     ) -> None:
         self.window = window
+        self.answers_once = False  # a second request on the same connection finds it closed
         self._turns = list(turns)
         self._key = key if require_key else None
         self._plain = plain
@@ -307,14 +308,15 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         assert isinstance(self.server, _Server)
-        self.api, self.stopping = self.server.api, self.server.stopping
+        self.api, self.stopping, self.answered = self.server.api, self.server.stopping, False
 
     def _serve(self) -> None:
         length = int(self.headers.get("content-length") or 0)
         raw = self.rfile.read(length)
-        if len(raw) < length:
+        if len(raw) < length or (self.api.answers_once and self.answered):
             self.close_connection = True
             return
+        self.answered = True
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = self.api.respond(self.command, self.path.partition("?")[0], headers, raw)
         if isinstance(answer, HttpError):

@@ -19,7 +19,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import Message
 from fairlead.agent.model import Clearing, ModelEvent, Request, ToolSpec
 from fairlead.models import clouds
-from fairlead.models.api_errors import connection_error, event_error, foreign_error, status_error
+from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.refusals import is_too_long, most_answer
 from fairlead.models.reply import ReplyBuilder
@@ -69,6 +69,8 @@ class AnthropicModel:
         self._encoded: list[tuple[Message, bytes]] = []
         # of the fields that not every Messages API server knows: those that this one has taken, and has refused
         self._taken: set[str] = set()
+        # whether the next request goes out on a connection that an answer has left open
+        self._reuses = False
         self._refused: set[str] = set()
         self._most_answer = endpoint.max_tokens
 
@@ -126,6 +128,7 @@ class AnthropicModel:
         if builder.reply is None:
             raise ModelError("network", "The model's answer broke off in the middle.", retryable=True)
         await _drain(events)
+        self._reuses = True
         yield builder.reply
 
     async def _open(self, sdk: Any, request: Request) -> Any:
@@ -148,6 +151,11 @@ class AnthropicModel:
                 if not unknown and not guess:
                     raise
                 self._refused |= unknown
+            except sdk.APIConnectionError as error:
+                # the server may close it after an answer: asking on a new one is no retry
+                if not self._reuses or not is_broken(error):
+                    raise
+                self._reuses = False
             else:
                 self._refused |= guess
                 self._taken |= features.keys()

@@ -124,19 +124,30 @@ def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
     """No connection, one that broke, or one on which nothing comes."""
     transport = importlib.import_module("httpx2")
     cloud, where = endpoint.cloud, _name_of(endpoint)
-    cause = error if isinstance(error, transport.TransportError) else error.__cause__ or error  # the SDK wraps it
+    cause = _cause(error)
     if cloud is not None and isinstance(cause, transport.LocalProtocolError):
         return ModelError("auth", clouds.ODD_CREDENTIALS.format(label=cloud.label))  # the cause quotes them
     if isinstance(cause, transport.ReadTimeout):
         silent = SILENT.format(where=where, seconds=endpoint.silence)
         return ModelError("network", silent, retryable=not endpoint.is_local)
     detail = str(cause) or type(cause).__name__
-    if isinstance(cause, transport.ReadError | transport.WriteError | transport.RemoteProtocolError):
+    if is_broken(error):
         return ModelError("network", f"The connection to {where} broke ({detail}).", retryable=True)
     check = "whether the server is running, and the base URL" if endpoint.is_local else "the network and the base URL"
     if cloud is not None:
         check = "the network and the region (setting cloud.region)"
     return ModelError("network", f"No connection to {where} ({detail}). Check {check}.", retryable=True)
+
+
+def is_broken(error: Exception) -> bool:
+    """Whether there was a connection, and the other side ended it."""
+    transport = importlib.import_module("httpx2")
+    return isinstance(_cause(error), transport.ReadError | transport.WriteError | transport.RemoteProtocolError)
+
+
+def _cause(error: Exception) -> BaseException:
+    """The transport's own error, which the SDK wraps."""
+    return error if isinstance(error, importlib.import_module("httpx2").TransportError) else error.__cause__ or error
 
 
 def _name_of(endpoint: Endpoint) -> str:
