@@ -60,8 +60,8 @@ def test_the_plan_is_seen_while_the_agent_works(workspace: Path, start: Start) -
     editor = start(*TURNS)
     editor.run()
     editor.until_panel("All changed.")
+    editor.until_panel("Plan  0/2\n  ▶ Changing the files\n  ○ Check them\n")
     panel = editor.panel()
-    assert panel[:3] == ["Plan  0/2", "  ▶ Changing the files", "  ○ Check them"]
     assert "  old.py → sub/new.py  +1 -1  renamed" in panel
     assert "Changes to review  4" in panel and "I change them." in panel
     assert on_disk(workspace) == BEFORE
