@@ -77,7 +77,7 @@ async def cancel_at(client: Client, api: FakeApi, number: int, before: int, ways
     api.push(Wait(ROUNDS[number], hold, before))
     asked = len(api.requests)
     request, first = client.begin("agent/runTask", {"prompt": "go", "sessionId": session})
-    await asyncio.to_thread(api.wait_for_requests, asked + number + 1, 20)
+    await asyncio.to_thread(api.wait_for_requests, asked + number + 1, 60)
     answers, sent = [first], time.monotonic()
     took = asyncio.get_running_loop().create_future()
     first.add_done_callback(lambda _: took.set_result(time.monotonic() - sent))
