@@ -47,7 +47,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
       ...script("scripts/client-tests.mjs"),
     },
     // its figures mean nothing at this size: it shows that each measurement still runs
-    { name: "bench", needs: ["python"], ...python("python", "tests/bench/run.py", "--smallest") },
+    { name: "bench", needs: ["python"], ...python("python", "benchmarks/speed/run.py", "--smallest") },
     { name: "ruff", needs: ["python"], ...python("ruff", "check", "--quiet", "--output-format=concise") },
     { name: "format", needs: ["python"], ...python("ruff", "format", "--check", "--output-format=concise") },
     { name: "imports", needs: ["python"], ...python("lint-imports", "--no-logo") },

@@ -1,7 +1,7 @@
 // The last snapshot of everything the server told, by session. Views draw from it; nothing here knows VS Code.
 
-import { failureOf } from "./commandOutput";
-import { Decisions } from "./decisions";
+import { failureOf } from "./ui/commandOutput";
+import { Decisions } from "./review/decisions";
 import type { AgentEvent, ApproveParams, AskParams, CommandStarted, Edits, Mode, OpenedSession, Plan, RunResult, SessionRow, UsageEvent } from "./protocol";
 
 /** One thing that happened in a session, as the conversation shows it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasAccess, problemWithUrl } from "../src/access";
+import { hasAccess, problemWithUrl } from "../src/server/access";
 
 const none = { provider: "anthropic", baseUrl: "", replay: "" };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked } from "../src/approvalTexts";
+import { asked } from "../src/questions/approvalTexts";
 import type { ApproveParams } from "../src/protocol";
 import { params } from "./goldens";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CommandOutput } from "../src/commandOutput";
-import { hasBelow, nodesBelow, planNodes, type PlanNode } from "../src/planNodes";
+import { CommandOutput } from "../src/ui/commandOutput";
+import { hasBelow, nodesBelow, planNodes, type PlanNode } from "../src/plan/planNodes";
 import type { AgentEvent, CommandEnded, CommandStarted, Plan } from "../src/protocol";
 import { Store } from "../src/state";
-import { plainOutput } from "../src/text";
+import { plainOutput } from "../src/ui/text";
 import { params } from "./goldens";
 
 const started = params<CommandStarted>("event.command");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Decisions, stepsOf } from "../src/decisions";
+import { Decisions, stepsOf } from "../src/review/decisions";
 import type { Edits, Outcome } from "../src/protocol";
-import { nothingNew } from "../src/seen";
+import { nothingNew } from "../src/review/staleness";
 import { params } from "./goldens";
 
 const all = (): boolean => true;

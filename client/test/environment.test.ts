@@ -5,8 +5,8 @@ import * as path from "node:path";
 import { after, test } from "node:test";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { addExtra, makeEnvironment, readyEnvironment, venvPython } from "../src/environment";
-import { exclusively } from "../src/exclusive";
+import { addExtra, makeEnvironment, readyEnvironment, venvPython } from "../src/server/environment";
+import { exclusively } from "../src/server/exclusive";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-environment-"));
 const asked = path.join(folder, "asked");

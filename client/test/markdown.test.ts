@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conversationMarkdown, fenced, safeMarkdown } from "../src/markdown";
+import { conversationMarkdown, fenced, safeMarkdown } from "../src/sessions/markdown";
 import type { AgentEvent, CommandEnded, CommandStarted, Edits, Plan } from "../src/protocol";
 import { Store } from "../src/state";
-import { pythonHelp } from "../src/pythonHelp";
-import { visible } from "../src/text";
+import { pythonHelp } from "../src/server/pythonHelp";
+import { visible } from "../src/ui/text";
 import { params } from "./goldens";
 
 test("docs/faults.md 41: text of the model's has no HTML and no image, whatever it tries", () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noticesOf } from "../src/noticeTexts";
-import { planNodes } from "../src/planNodes";
+import { noticesOf } from "../src/questions/noticeTexts";
+import { planNodes } from "../src/plan/planNodes";
 import type { ApproveParams, AskParams } from "../src/protocol";
 import { Store, type Session } from "../src/state";
-import { isWorking, pauseOf } from "../src/waiting";
+import { isWorking, pauseOf } from "../src/questions/waiting";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => uri;

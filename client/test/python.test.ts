@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { after, test } from "node:test";
-import { findPython } from "../src/python";
+import { findPython } from "../src/server/python";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-python-"));
 after(() => {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allRows, editRows, newName, pendingFiles, Progress, rowAbove, rowBeside, type EditRow } from "../src/editRows";
-import { duration, fullness, paid, short } from "../src/figures";
-import { fingerprint } from "../src/fingerprint";
-import { allInConflict } from "../src/places";
-import { nodesBelow, planNodes, type PlanNode } from "../src/planNodes";
-import { planCount, stepRow, type Activity } from "../src/planRows";
+import { allRows, editRows, newName, pendingFiles, Progress, rowAbove, rowBeside, type EditRow } from "../src/review/editRows";
+import { duration, fullness, paid, short } from "../src/ui/format";
+import { fingerprint } from "../src/ui/fingerprint";
+import { allInConflict } from "../src/review/changeNavigation";
+import { nodesBelow, planNodes, type PlanNode } from "../src/plan/planNodes";
+import { planCount, stepRow, type Activity } from "../src/plan/planRows";
 import type { Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
-import { onRows } from "../src/rowCommands";
+import { onRows } from "../src/ui/rowCommands";
 import { Store, type Session } from "../src/state";
-import { StepClock } from "../src/stepClock";
+import { StepClock } from "../src/plan/stepClock";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => decodeURIComponent(uri.replace("file:///project/", ""));

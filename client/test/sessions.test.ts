@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conversationMarkdown } from "../src/markdown";
+import { conversationMarkdown } from "../src/sessions/markdown";
 import type { AgentEvent, Edits, OpenedSession, Plan, SessionList } from "../src/protocol";
-import { ago, sessionNodes } from "../src/sessionRows";
+import { ago, sessionNodes } from "../src/sessions/sessionRows";
 import { Store } from "../src/state";
 import { golden, params } from "./goldens";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failures, firstWords } from "../src/text";
+import { failures, firstWords } from "../src/ui/text";
 
 const said: Record<string, [string, string]> = {
   "plain words as they are": ["Both are done.", "Both are done."],

@@ -36,7 +36,7 @@ class WaitingServer:
         theirs.close()
 
     async def start(self, log: IO[bytes]) -> ForkedProcess:
-        """As `fairlead.lsp.client.spawn_server`."""
+        """As `fairlead.cli.client.spawn_server`."""
         (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
         socket.send_fds(self._ours, [b"."], [theirs_in, theirs_out, log.fileno()])
         os.close(theirs_in)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.lsp.apply import apply_workspace_edit
+from fairlead.cli.apply import apply_workspace_edit
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.workspace.editor import FileEdit

@@ -105,7 +105,7 @@ def at_work(workspace: Path) -> list[int]:
     found: list[int] = []
     for each in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            if "boxed.main()" in " ".join(each.cmdline()):
+            if "launcher.main()" in " ".join(each.cmdline()):
                 found.append(each.pid)
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError):

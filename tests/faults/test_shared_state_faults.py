@@ -13,10 +13,10 @@ if sys.platform == "win32":
     pytest.skip("processes are forked here", allow_module_level=True)
 
 from fairlead.agent.messages import text_block
-from fairlead.session import journal, journal_files, lock
-from fairlead.session.journal import Journals
-from fairlead.session.lock import Lock, Taken
 from fairlead.session.state import SessionState
+from fairlead.session.store import journal, journal_files, lock
+from fairlead.session.store.journal import Journals
+from fairlead.session.store.lock import Lock, Taken
 from fairlead.shell.sandbox.probe import BUBBLEWRAP
 from support.forks import at_one_moment, killed_at_each_line
 

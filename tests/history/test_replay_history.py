@@ -1,4 +1,4 @@
-"""The replay of history (tests/history): a small history of odd files goes through it, and it notices mistakes."""
+"""The replay of history (benchmarks/history): a small history of odd files goes through it, and it notices mistakes."""
 
 import codecs
 import json
@@ -117,7 +117,7 @@ def test_what_bytes_mean_does_not_change_underway(tmp_path: Path, states: tuple[
 def test_a_pair_of_folders_from_the_command_line(tmp_path: Path) -> None:
     """Exit code 0 and the figures as JSON; a source that is none is told of, with exit code 2."""
     old, new = folder(tmp_path / "old", {"a": b"1\n"}), folder(tmp_path / "new", {"a": b"2\n", "b": b"3\n"})
-    program = Path(__file__).with_name("run.py")
+    program = Path(__file__).parents[2] / "benchmarks" / "history" / "run.py"
     out = tmp_path / "figures.json"
     command = [sys.executable, str(program), "--pair", str(old), str(new), "--json", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -14,9 +14,9 @@ from fairlead.edits.proposal import PLAIN, Raw
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import ClientAbilities, LspEditor
 from fairlead.lsp.rpc import AgentProtocol
-from fairlead.session import review, undo
 from fairlead.session.host import RequestRefused
-from fairlead.session.target import Target
+from fairlead.session.review import decisions, undo
+from fairlead.session.review.target import Target
 from fairlead.workspace.disk import content_of
 from session.room import Room
 from support.client import Json, edited, uri_path
@@ -203,7 +203,7 @@ class _Case:
             self._editor.open(self._file, self._shown)
         await self._propose()
         before = self._state()
-        [outcome] = await review.accept(session, Target(), None)
+        [outcome] = await decisions.accept(session, Target(), None)
         if outcome.outcome != "applied":
             assert self._may_refuse(), (self._about, outcome)
             assert "then try again" in outcome.message

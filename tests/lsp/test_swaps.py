@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fairlead.lsp.apply import apply_workspace_edit
+from fairlead.cli.apply import apply_workspace_edit
 from support.client import Client
 
 Replay = Callable[..., dict[str, Any]]

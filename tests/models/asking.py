@@ -9,8 +9,8 @@ import pytest
 from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import text_block
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ToolSpec
-from fairlead.models.anthropic import AnthropicModel
 from fairlead.models.endpoint import Endpoint
+from fairlead.models.messages_api import AnthropicModel
 from support.fake_api import (
     FakeApi,
     Text,

@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta
-from fairlead.models.anthropic import load_sdk
+from fairlead.models.messages_api import load_sdk
 from fairlead.models.retry import MAX_ATTEMPTS, RESTARTED
 from models.asking import ANSWER, HELLO, asked, events, opened, reply, shown
 from support.fake_api import Call, Cut, FakeApi, Text, Thinking, Turn, Wait, event_names

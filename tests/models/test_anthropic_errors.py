@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from fairlead.agent.model import Retrying
-from fairlead.models.anthropic import AnthropicModel
+from fairlead.models.messages_api import AnthropicModel
 from fairlead.models.retry import MAX_ATTEMPTS
 from models.asking import ANSWER, HELLO, MODEL, endpoint, events, failure, opened, shown
 from support.fake_api import FakeApi, HttpError, MidStreamError

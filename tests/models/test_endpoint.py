@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.anthropic import AnthropicModel
 from fairlead.models.endpoint import NO_KEY
+from fairlead.models.messages_api import AnthropicModel
 from models.asking import ANSWER, HELLO, asked, at_once, endpoint, events, failure, opened, shown
 from support.fake_api import (
     FakeApi,

@@ -8,8 +8,8 @@ import pytest
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Usage
-from fairlead.models.choose import ModelChoice, open_model
 from fairlead.models.endpoint import Endpoint
+from fairlead.models.factory import ModelChoice, open_model
 from fairlead.models.recording import Recording, Turn, write_recording
 from fairlead.models.replay import ReplayModel
 

@@ -15,9 +15,9 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp.content import proposal_uri
 from fairlead.plan.evidence import Record
 from fairlead.session.events import EditsChanged, PlanChanged
-from fairlead.session.listing import Line as Spoken
-from fairlead.session.listing import Row
-from fairlead.session.target import Decided
+from fairlead.session.report.listing import Line as Spoken
+from fairlead.session.report.listing import Row
+from fairlead.session.review.target import Decided
 from protocol.examples import A_USAGE, a_plan, a_record, proposals
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 

@@ -7,7 +7,7 @@ from lsprotocol import types
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.knowledge import EditorKnowledge
+from fairlead.lsp.editor_diagnostics import EditorKnowledge
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
 from protocol.golden import CALL, FOLDER, SESSION, Golden, Json, Line
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fairlead.lsp.apply import apply_workspace_edit
+from fairlead.cli.apply import apply_workspace_edit
 from protocol.page import Page, blocks
 from support.client import Client
 

@@ -17,7 +17,7 @@ from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.params import ContentUri, Params, content_uri, read_context, read_mode, read_ops, read_target
 from fairlead.plan import PlanOp
 from fairlead.session.prompt import ContextItem
-from fairlead.session.target import Target
+from fairlead.session.review.target import Target
 from fairlead.workspace.editor import Decision
 from protocol.client_requests import TARGETS
 from protocol.golden import FOLDER, SESSION, Golden, Line

@@ -11,7 +11,7 @@ import pytest
 from fairlead.__main__ import main
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.knowledge import EditorKnowledge
+from fairlead.lsp.editor_diagnostics import EditorKnowledge
 from fairlead.plan import TodoManager
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table

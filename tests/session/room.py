@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 from fairlead.agent.errors import ToolError
 from fairlead.agent.schema import check_input
 from fairlead.agent.tool import RunningCall
-from fairlead.models.choose import ModelChoice
-from fairlead.session import review, undo
+from fairlead.models.factory import ModelChoice
 from fairlead.session.host import Host, RequestRefused
-from fairlead.session.journal import Journals
+from fairlead.session.review import decisions, undo
+from fairlead.session.review.target import Target
 from fairlead.session.session import Session
 from fairlead.session.settings import Settings
-from fairlead.session.target import Target
+from fairlead.session.store.journal import Journals
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace import editor as port
@@ -88,10 +88,10 @@ class Room:
         return self.session.files.read(self.folder / name)
 
     def accept(self, name: str | None = None) -> list[str]:
-        return [one.outcome for one in now(review.accept(self.session, self._target(name), None))]
+        return [one.outcome for one in now(decisions.accept(self.session, self._target(name), None))]
 
     def reject(self, name: str | None = None) -> list[str]:
-        return [one.outcome for one in now(review.reject(self.session, self._target(name), None))]
+        return [one.outcome for one in now(decisions.reject(self.session, self._target(name), None))]
 
     def undo(self) -> bool:
         """Whether it was done."""

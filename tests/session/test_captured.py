@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.session.entries import Written, fold
 from fairlead.session.state import SessionState
+from fairlead.session.store.entries import Written, fold
 from fairlead.shell.layer import Change, Changes, Entry
-from fairlead.tools.captured import capture, proposed_entries
+from fairlead.tools.command_changes import capture, proposed_entries
 from session.room import Room, now
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 
 from fairlead.lsp import convert
 from fairlead.lsp.publish import Publisher
-from fairlead.models.choose import ModelChoice
+from fairlead.models.factory import ModelChoice
 from fairlead.plan.history import history_page
-from fairlead.session.checked import fits
 from fairlead.session.events import SessionEvent
 from fairlead.session.host import Host, RequestRefused
-from fairlead.session.journal import Journals
-from fairlead.session.listing import transcript
+from fairlead.session.report.listing import transcript
+from fairlead.session.report.summary import record_page
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.state import SessionState
-from fairlead.session.summary import record_page
+from fairlead.session.store.journal import Journals
+from fairlead.session.store.type_check import fits
 from fairlead.workspace.paths import Root
 from session.states import Change, changes, proposing, saying, states
 from tools.stand_ins import Documents, Person

@@ -11,8 +11,8 @@ from edits.both import BACK, STARTS, WRITES, Both
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal, untouched
 from fairlead.edits.undo import MovedOn, Steps
-from fairlead.session import review
-from fairlead.session.target import Target
+from fairlead.session.review import decisions
+from fairlead.session.review.target import Target
 from session.room import Room, now
 
 ONE = st.tuples(st.sampled_from(["accept", "accept over mine", "reject"]), st.sets(st.integers(0, 2), max_size=1))
@@ -53,13 +53,13 @@ class Desk:
         assert self.room.call("write_file", path="a.txt", content=text) is not None
 
     def amend(self, text: str) -> None:
-        now(review.amend(self.session, self.path, text, None))
+        now(decisions.amend(self.session, self.path, text, None))
 
     def accept(self, ids: list[str], over_mine: bool) -> None:
-        now(review.accept(self.session, self._target(ids), None, over_mine))
+        now(decisions.accept(self.session, self._target(ids), None, over_mine))
 
     def reject(self, ids: list[str]) -> None:
-        now(review.reject(self.session, self._target(ids), None))
+        now(decisions.reject(self.session, self._target(ids), None))
 
     def undo(self) -> None:
         if not self.room.undo():

@@ -18,11 +18,11 @@ from fairlead.agent.messages import text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Step, Steps
-from fairlead.session.entries import Written, fold
-from fairlead.session.journal import SMALL, Journals
-from fairlead.session.journal_reading import Found
-from fairlead.session.lock import Lock, Taken
 from fairlead.session.state import SessionState
+from fairlead.session.store.entries import Written, fold
+from fairlead.session.store.journal import SMALL, Journals
+from fairlead.session.store.journal_reading import Found
+from fairlead.session.store.lock import Lock, Taken
 from session.states import ID, ROOT, Change, changes, planning, proposing, recording, same, saying, states
 
 

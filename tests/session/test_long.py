@@ -12,9 +12,9 @@ from fairlead.agent.messages import text_block
 from fairlead.agent.model import Reply, Request
 from fairlead.models.replay import ReplayModel
 from fairlead.session.host import Host
-from fairlead.session.journal import Journals
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
+from fairlead.session.store.journal import Journals
 from fairlead.workspace.paths import Root
 from session.states import states
 from session.test_damaged import GOOD, no_model

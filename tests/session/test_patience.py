@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from fairlead.session.patience import Patience
+from fairlead.session.timed_editor import Patience
 from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, EditAbilities, FileEdit
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fairlead.agent.messages import ToolResult, text_block
-from fairlead.session.entries import Written, fold
-from fairlead.session.repair import repaired
 from fairlead.session.state import OpenCall, SessionState
+from fairlead.session.store.entries import Written, fold
+from fairlead.session.store.repair import repaired
 
 
 def message(role: str, *blocks: Any) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.agent.events import Event, RunFinished, RunStarted
-from fairlead.models.choose import ModelChoice
 from fairlead.models.endpoint import Endpoint
+from fairlead.models.factory import ModelChoice
 from fairlead.session.events import SessionEvent
 from fairlead.session.host import Host
-from fairlead.session.journal import Journals
-from fairlead.session.layers import Layers
 from fairlead.session.session import Session
 from fairlead.session.settings import Settings
+from fairlead.session.store.journal import Journals
+from fairlead.shell.layers import Layers
 from fairlead.workspace.paths import Root
 from support.fake_api import Call, FakeApi, Text, Turn
 from tools.stand_ins import Documents, Person
@@ -123,6 +123,6 @@ def test_fault_63_a_stop_waits_for_no_thread(tmp_path: Path) -> None:
     opens or closes, a long comparison) may hang: the stop is answered meanwhile, and the next task is taken and done.
     """
     names = asyncio.run(waited_for(tmp_path / "whole"))
-    assert "fairlead.models.anthropic.load_sdk" in names
+    assert "fairlead.models.messages_api.load_sdk" in names
     for number, held in enumerate(names):
         asyncio.run(stopped_at(tmp_path / str(number), held))

@@ -15,7 +15,7 @@ import pytest
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Box, View
 from fairlead.shell.process import Command, CommandResult
-from fairlead.shell.sandbox import boxed
+from fairlead.shell.sandbox import launcher
 from shell.boxes import PLAIN, Boxes, boxes, has, start, write
 from support.sandbox import needs_sandbox
 
@@ -166,7 +166,7 @@ async def test_a_command_that_does_not_want_to_end(box: Boxes) -> None:
 async def test_a_second_wish_to_end_is_the_last(box: Boxes) -> None:
     """Who asks twice does not wait for the second to pass (on a busy machine it may have passed anyway)."""
     for _ in range(3):
-        if await _seconds_of_asking_twice(box) < boxed.GRACE:
+        if await _seconds_of_asking_twice(box) < launcher.GRACE:
             return
     pytest.fail("each time it took the whole second")
 

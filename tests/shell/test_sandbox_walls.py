@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.shell.layer import View
-from fairlead.shell.sandbox import gitconfig, installed, places, reasons
+from fairlead.shell.sandbox import gitconfig, installed, mounts, reasons
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.repositories import text_of
 from shell.boxes import BACKENDS, Boxes, boxes, is_there, write
@@ -71,7 +71,7 @@ async def test_the_persons_secrets_are_not_there(box: Boxes) -> None:
     tools = {name.split("/")[0] for name in (*installed.IN_HOME, ".gitconfig")}
     assert set(shown) <= tools | {Path(folder).relative_to(Path.home()).parts[0] for folder in _path_in_home()}
     assert not {".ssh", ".aws", ".netrc", ".npmrc", ".config/gh"} & set(shown)
-    for path in places.closed_to_others():
+    for path in mounts.closed_to_others():
         assert (await box.run(f"cat '{path}'")).code != 0, path
     assert (await box.run("cat /etc/shadow")).code != 0
 
@@ -97,7 +97,7 @@ async def test_fault_61_what_only_root_may_read(workspace: Path, tmp_path: Path,
         async with boxes(beside / "own/w", tmp_path / "state", backend) as box:
             ran = await box.run(f"grep -rh HUNTER {folder} . link /proc/1/root{folder}; true", View(hidden=[".env"]))
             assert "HUNTER" not in ran.output
-            is_shown = not any(beside.is_relative_to(blank.path) for blank in places.blanks())
+            is_shown = not any(beside.is_relative_to(blank.path) for blank in mounts.blanks())
             ran = await box.run(f"cat {folder}/a/b/c/d/e/f/all 2> /dev/null; cat private in/x && echo x > new && id -u")
             assert (ran.output, ran.left) == (f"{'ALL' if is_shown else ''}MINEMINE0\n", {"new": b"x\n"})
             assert " D" not in await box.output("git status --short")
@@ -139,11 +139,11 @@ async def test_limits(box: Boxes) -> None:
 async def test_the_environment_is_a_list(box: Boxes) -> None:
     """What tools need is there, with nothing that waits; nothing else is."""
     environment = {"PATH": "/bin", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "k", "X_TOKEN": "t", "JAVA_HOME": "/j"}
-    assert places.command_environment(environment, network=True).keys() == {
+    assert mounts.command_environment(environment, network=True).keys() == {
         *("PATH", "LC_ALL", "JAVA_HOME", "HOME", "TERM", "TMPDIR", "PAGER", "GIT_PAGER", "GIT_TERMINAL_PROMPT"),
         "GIT_OPTIONAL_LOCKS",
     }
-    assert await box.output("touch $TMPDIR/x ~/y && cd ~ && pwd") == f"{places.home()}\n"
+    assert await box.output("touch $TMPDIR/x ~/y && cd ~ && pwd") == f"{mounts.home()}\n"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -307,7 +307,7 @@ async def test_fault_60_of_tools_only_programs_and_libraries(
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
             ran = await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")
             assert (ran.code, ran.output) == (0, "PROGRAM\n" * len(PROGRAMS))
-            assert home / ".rustup/toolchains" in places.tools(workspace, os.environ)
+            assert home / ".rustup/toolchains" in mounts.tools(workspace, os.environ)
 
 
 def test_of_an_environments_python_only_what_runs_it_is_shown(workspace: Path) -> None:
@@ -319,7 +319,7 @@ def test_of_an_environments_python_only_what_runs_it_is_shown(workspace: Path) -
         shown = {"python/bin": ["bin", "lib/python3.12"], "python": [], "link/bin": [], "plain/bin": []}
         for home, parts in shown.items():
             write(workspace, {".venv/pyvenv.cfg": f"home = {folder}/{home}\n"})
-            found = [path for path in places.tools(workspace, {}) if path.is_relative_to(folder)]
+            found = [path for path in mounts.tools(workspace, {}) if path.is_relative_to(folder)]
             assert found == [Path(folder, "python", part) for part in parts]
 
 

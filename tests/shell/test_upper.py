@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.shell.layer import Entry, View
-from fairlead.shell.sandbox import left, trees
+from fairlead.shell.sandbox import collect_changes, trees
 from shell.boxes import boxes, on_disk, seen, write
 from support.sandbox import needs_sandbox
 
@@ -62,11 +62,11 @@ async def test_a_deep_tree_is_told_and_removed(workspace: Path, tmp_path: Path) 
 async def test_large_files_are_told_and_not_read(workspace: Path, tmp_path: Path) -> None:
     """A sparse file of many GB, a file that grew too large; one that was large and is the same is no change."""
     with (workspace / "same.bin").open("wb") as file:
-        file.truncate(left.MAX_BYTES + 5)
+        file.truncate(collect_changes.MAX_BYTES + 5)
     write(workspace, {"a.txt": "a"})
     start = time.monotonic()
     async with boxes(workspace, tmp_path / "state") as box:
-        ran = await box.run(f"truncate -s 7G huge; truncate -s {left.MAX_BYTES + 1} a.txt; touch same.bin")
+        ran = await box.run(f"truncate -s 7G huge; truncate -s {collect_changes.MAX_BYTES + 1} a.txt; touch same.bin")
         assert ran.unfit == dict.fromkeys(["huge", "a.txt"], "it is larger than 20 MB")
         assert ran.left == {}
         assert (await box.run("rm same.bin")).unfit == {"same.bin": "it was larger than 20 MB"}
@@ -77,7 +77,7 @@ async def test_more_files_than_can_be_proposed(workspace: Path, tmp_path: Path) 
     """The first ones come back, the rest is counted; nothing stays."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("for n in $(seq 2500); do echo x > f$n; done")
-        assert len(ran.left) == left.MAX_CHANGES
+        assert len(ran.left) == collect_changes.MAX_CHANGES
         assert ran.changes.dropped == ["500 more files were changed than can be proposed at once; they are not kept."]
         assert await box.output("ls") == ""
 
@@ -141,7 +141,7 @@ async def test_a_link_of_the_disk_is_not_looked_through(workspace: Path, tmp_pat
     outside = tmp_path / "outside"
     write(outside, {"secret.txt": "theirs", "big": "x", ".gitignore": "*\n"})
     with (outside / "big").open("wb") as file:
-        file.truncate(left.MAX_BYTES + 5)
+        file.truncate(collect_changes.MAX_BYTES + 5)
     write(workspace, {"a.txt": "a"})
     os.symlink(outside, workspace / "link")
     async with boxes(workspace, tmp_path / "state") as box:

@@ -8,7 +8,7 @@ import httpx2
 
 from fairlead.lsp.features import register
 from fairlead.lsp.server import AgentServer
-from fairlead.models.anthropic import load_sdk
+from fairlead.models.messages_api import load_sdk
 from fairlead.models.prices import price_list
 from support.client import Client
 

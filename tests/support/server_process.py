@@ -1,6 +1,6 @@
 """Server processes for tests: each a real one, under pytest forked from one that has the modules in memory already.
 
-What measures or kills (tests/bench, tests/campaign), what a user starts (tests/editor, the example of
+What measures or kills (benchmarks/speed, benchmarks/campaigns), what a user starts (tests/editor, the example of
 docs/protocol.md, a part of tests/cli) and what runs where there is no fork imports all by itself.
 """
 

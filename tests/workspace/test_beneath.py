@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from fairlead.agent.errors import ToolError
-from fairlead.workspace import beneath
-from fairlead.workspace.beneath import open_beneath
+from fairlead.workspace import safe_open
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.paths import PathEscape
+from fairlead.workspace.safe_open import open_beneath
 from fairlead.workspace.write import FileChange, write_files
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 
-WAYS = [way for way in (beneath._openat2(), beneath._step_by_step) if way is not None]  # pyright: ignore[reportPrivateUsage]
+WAYS = [way for way in (safe_open._openat2(), safe_open._step_by_step) if way is not None]  # pyright: ignore[reportPrivateUsage]
 SWAP = """
 import ctypes, os, sys
 os.chdir(sys.argv[1])
@@ -53,7 +53,7 @@ def swapping(workspace: Path, evil: Path) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["file", "folder/a", "proc/etc/passwd", "near/a"])
-def test_fault_33_no_link_is_followed(workspace: Path, evil: Path, way: beneath.Opened, name: str) -> None:
+def test_fault_33_no_link_is_followed(workspace: Path, evil: Path, way: safe_open.Opened, name: str) -> None:
     """docs/faults.md 33: as the file or on the way, to outside or inside; the way of Linux and the one of others."""
     (workspace / "file").symlink_to(evil / "sub" / "a")
     (workspace / "folder").symlink_to(evil / "sub")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fairlead.workspace.person import PersonsFiles
+from fairlead.workspace.user_files import PersonsFiles
 from tools.stand_ins import Documents
 
 

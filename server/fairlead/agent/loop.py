@@ -13,6 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from fairlead.agent.budget import Budget
+from fairlead.agent.compaction import Room
 from fairlead.agent.context import shortened, summary_request
 from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.errors import ModelError
@@ -32,7 +33,6 @@ from fairlead.agent.events import (
 from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage
-from fairlead.agent.room import Room
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode, Tool
 from fairlead.agent.window import Window, fixed_size

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from rich.text import Text
 
+from fairlead.cli.client import StartServer
 from fairlead.cli.options import DemoOptions, RunOptions
 from fairlead.cli.run import DONE, ENDED_OTHERWISE, run_task
 from fairlead.cli.terminal import Terminal
 from fairlead.cli.text import clean, rows
-from fairlead.lsp.client import StartServer
 
 PROMPT = "Refactor hello.py: add type hints, docstrings, and a main guard"
 SCRIPT = "hello.py"

@@ -11,13 +11,13 @@ import platformdirs
 
 from fairlead import __version__
 from fairlead.agent.messages import clean_text
+from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
 from fairlead.cli.options import GO_ON, DemoOptions, RunOptions
 from fairlead.cli.record import lost_by_recording
 from fairlead.cli.run import run_task
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.terminal import open_terminal
-from fairlead.lsp.client import StartServer, spawn_server
 from fairlead.models.endpoint import without_password
 from fairlead.session.settings import Provider
 

@@ -11,13 +11,13 @@ from urllib.parse import unquote, urlsplit
 from rich.text import Text
 
 from fairlead.cli.ask import Option, ask
+from fairlead.cli.client import AgentClient
 from fairlead.cli.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.display import Display
 from fairlead.cli.keys import Keyboard
 from fairlead.cli.options import Accept
 from fairlead.cli.text import clean, revealed
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.client import AgentClient
 from fairlead.lsp.errors import RequestError
 
 FILE_OPTIONS = (

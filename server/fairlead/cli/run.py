@@ -11,14 +11,15 @@ from rich.text import Text
 
 from fairlead.cli.approvals import Approvals
 from fairlead.cli.ask import Option, ask
+from fairlead.cli.client import AgentClient, ServerGone, StartServer
 from fairlead.cli.display import Display
-from fairlead.cli.kept import NothingKept, forget_old, newest
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.options import Accept, RunOptions
 from fairlead.cli.plain import PlainDisplay
 from fairlead.cli.plan_view import whole_plan
 from fairlead.cli.record import Recorder
 from fairlead.cli.review import FileReport, Review
+from fairlead.cli.saved_sessions import NothingKept, forget_old, newest
 from fairlead.cli.screen import LiveDisplay
 from fairlead.cli.signals import CANCELLED, ending_signals, stop_signal
 from fairlead.cli.summary import (
@@ -35,7 +36,6 @@ from fairlead.cli.terminal import Terminal
 from fairlead.cli.text import clean
 from fairlead.cli.transcript import Transcript
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.client import AgentClient, ServerGone, StartServer
 from fairlead.lsp.errors import RequestError
 from fairlead.models.recording import write_recording
 

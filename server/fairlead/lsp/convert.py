@@ -16,11 +16,11 @@ from fairlead.lsp import protocol as wire
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, verification
 from fairlead.session.events import EditsChanged, PlanChanged
-from fairlead.session.listing import Line, Row
-from fairlead.session.risk import risk
-from fairlead.session.target import Decided
+from fairlead.session.report.listing import Line, Row
+from fairlead.session.review.target import Decided
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
 from fairlead.workspace.paths import Root
+from fairlead.workspace.risk import risk
 
 
 def sessions(rows: Sequence[Row]) -> wire.SessionsWire:

@@ -14,7 +14,7 @@ from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.actions import KIND, code_actions
 from fairlead.lsp.editor import ClientAbilities
-from fairlead.lsp.knowledge import EditorKnowledge
+from fairlead.lsp.editor_diagnostics import EditorKnowledge
 from fairlead.lsp.params import (
     Params,
     read_context,
@@ -36,15 +36,15 @@ from fairlead.lsp.session_features import (
     steer,
 )
 from fairlead.plan.history import history_page
-from fairlead.session import review, undo
 from fairlead.session.host import RequestRefused, Stale, WrongRequest
-from fairlead.session.journal import Journals
-from fairlead.session.layers import Layers
-from fairlead.session.rules_page import rules_page
+from fairlead.session.report.rules_page import rules_page
+from fairlead.session.report.summary import record_page, short_record
+from fairlead.session.review import decisions, undo
+from fairlead.session.review.target import Decided, Target
+from fairlead.session.review.undo_item import undo_item
 from fairlead.session.session import Session
-from fairlead.session.summary import record_page, short_record
-from fairlead.session.target import Decided, Target
-from fairlead.session.undo_item import undo_item
+from fairlead.session.store.journal import Journals
+from fairlead.shell.layers import Layers
 from fairlead.workspace.paths import Root
 
 Handler = Callable[[AgentServer, Params], Awaitable[Any]]
@@ -119,20 +119,20 @@ async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
     if resolution not in (None, "proposed"):
         raise WrongRequest("params.resolution must be 'proposed' (or left out)")
     target, seen = _target(session, params), params.optional_integer("version")
-    return _review_result(session, await review.accept(session, target, seen, over_mine=resolution is not None))
+    return _review_result(session, await decisions.accept(session, target, seen, over_mine=resolution is not None))
 
 
 async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
     session = await server.sessions.get(params.text("sessionId"))
     reason = (params.optional_text("reason") or "").strip()
     target, seen = _target(session, params), params.optional_integer("version")
-    return _review_result(session, await review.reject(session, target, seen, reason))
+    return _review_result(session, await decisions.reject(session, target, seen, reason))
 
 
 async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
     session = await server.sessions.get(params.text("sessionId"))
     path = _resolved(session, params.path())
-    await review.amend(session, path, params.text("text"), params.optional_integer("version"))
+    await decisions.amend(session, path, params.text("text"), params.optional_integer("version"))
     return {"edits": convert.edits(session.id, session.root, session.edits())}
 
 

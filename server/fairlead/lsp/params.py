@@ -15,7 +15,7 @@ from fairlead.lsp import protocol
 from fairlead.plan import PlanOp
 from fairlead.session.host import WrongRequest
 from fairlead.session.prompt import ContextItem
-from fairlead.session.target import Target
+from fairlead.session.review.target import Target
 
 
 class Params:

@@ -28,14 +28,14 @@ from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Publisher
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.lsp.settings import read_settings
-from fairlead.models.anthropic import load_sdk
-from fairlead.models.choose import ModelChoice
 from fairlead.models.clouds import Cloud
 from fairlead.models.endpoint import Endpoint
+from fairlead.models.factory import ModelChoice
+from fairlead.models.messages_api import load_sdk
 from fairlead.models.prices import price_list
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.host import Host
-from fairlead.session.listing import Row
+from fairlead.session.report.listing import Row
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.workspace.watch import Watcher

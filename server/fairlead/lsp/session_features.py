@@ -6,7 +6,7 @@ from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer
-from fairlead.session.listing import transcript
+from fairlead.session.report.listing import transcript
 
 
 async def create_session(server: AgentServer, params: Params) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Amazon Bedrock and Google Vertex AI: the Messages API in a cloud, with the cloud's own sign-in.
 
-The SDK's clients know the paths, sign, and read AWS's frames; anthropic.py sends through them as it does elsewhere.
+The SDK's clients know the paths, sign, and read AWS's frames; messages_api.py sends through them as it does elsewhere.
 Here is what differs: how a client is made, where cache marks go, and what a cloud's errors mean for people. Neither the
 SDK (it is handed in) nor a cloud's library (each is an extra of this package) is imported at the top.
 """

@@ -12,7 +12,7 @@ from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, Limits, View, Where
 from fairlead.shell.policy import Verdict, decide
 from fairlead.shell.rules import Rule
-from fairlead.tools.captured import capture, proposed_entries
+from fairlead.tools.command_changes import capture, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files
 from fairlead.workspace.protected import is_repository, protected_files

@@ -8,7 +8,7 @@ from fairlead.agent.messages import clean_text
 from fairlead.edits.diff import Hunk, hunks
 from fairlead.edits.proposal import Proposal
 from fairlead.workspace.files import Files
-from fairlead.workspace.seen import Changed
+from fairlead.workspace.read_tracker import Changed
 
 MAX_LINES = 30
 MAX_WIDTH = 300

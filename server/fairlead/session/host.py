@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fairlead.models.choose import ModelChoice
-from fairlead.session.journal import Journals
-from fairlead.session.layers import Layers
+from fairlead.models.factory import ModelChoice
 from fairlead.session.settings import Settings
+from fairlead.session.store.journal import Journals
+from fairlead.shell.layers import Layers
 from fairlead.workspace.editor import Buffers, CodeKnowledge, Editor
 from fairlead.workspace.paths import Root
 

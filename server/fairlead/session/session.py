@@ -18,7 +18,7 @@ from fairlead.agent.tool import Mode
 from fairlead.agent.window import Window
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Steps
-from fairlead.models.choose import ModelChoice, OpenModel, open_model
+from fairlead.models.factory import ModelChoice, OpenModel, open_model
 from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.plan.evidence import Record
@@ -26,19 +26,19 @@ from fairlead.session.commands import SessionCommands
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.feedback import Feedback
 from fairlead.session.host import Host, RequestRefused, Stale, WrongRequest
-from fairlead.session.journal import Journal
-from fairlead.session.keeper import Keeper
-from fairlead.session.patience import Patience
 from fairlead.session.prompt import MAX_PROMPT, ContextItem, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
-from fairlead.session.repair import repaired
-from fairlead.session.risk import protections
 from fairlead.session.state import PAUSES, Phase, SessionState
+from fairlead.session.store.journal import Journal
+from fairlead.session.store.repair import repaired
+from fairlead.session.store.writer import Keeper
+from fairlead.session.timed_editor import Patience
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, to_its_end
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
+from fairlead.workspace.risk import protections
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 from fairlead.agent.events import RunFinished, RunStarted
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.host import Host, RequestRefused, WrongRequest
-from fairlead.session.journal import Journal
-from fairlead.session.journal_reading import Found
-from fairlead.session.listing import Row, kept_row, resting_row, rows
-from fairlead.session.lock import Taken
+from fairlead.session.report.listing import Row, kept_row, resting_row, rows
 from fairlead.session.session import Session
+from fairlead.session.store.journal import Journal
+from fairlead.session.store.journal_reading import Found
+from fairlead.session.store.lock import Taken
 from fairlead.workspace.paths import Root
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""All that is kept of a session, as one value. How it becomes lines of a journal is entries.py's business."""
+"""All that is kept of a session, as one value. How it becomes lines of a journal is store/entries.py's business."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace

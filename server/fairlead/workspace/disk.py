@@ -10,7 +10,7 @@ from typing import Literal
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits.text import line_ends
-from fairlead.workspace.beneath import open_beneath
+from fairlead.workspace.safe_open import open_beneath
 
 MAX_BYTES = 20_000_000
 BOM = codecs.BOM_UTF8

@@ -14,13 +14,13 @@ from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import Buffers
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Root
-from fairlead.workspace.person import PersonsFiles
 from fairlead.workspace.pieces import Turns, is_long
 from fairlead.workspace.protected import is_repository
+from fairlead.workspace.read_tracker import Seen
 from fairlead.workspace.rejections import Rejections
 from fairlead.workspace.repositories import in_git_folder
 from fairlead.workspace.secrets import secret_rules
-from fairlead.workspace.seen import Seen
+from fairlead.workspace.user_files import PersonsFiles
 
 OBSERVED_ASIDE = 2  # times, if the proposals change meanwhile; who types all the time would never let it end
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
-from fairlead.workspace.beneath import Folder
+from fairlead.workspace.safe_open import Folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def drop_privileges() -> None:
 
 
 def close_calls(program: bytes) -> None:
-    """A filter of the kernel's calls (`calls.py`), from now on and for whatever is started."""
+    """A filter of the kernel's calls (`seccomp.py`), from now on and for whatever is started."""
     instructions = ctypes.create_string_buffer(program, len(program))
     header = (ctypes.c_void_p * 2)(len(program) // _SECCOMP_INSTRUCTION, ctypes.addressof(instructions))
     _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")

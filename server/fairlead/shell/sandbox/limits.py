@@ -11,7 +11,7 @@ from fairlead.shell.sandbox import kernel
 
 TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
 if TYPE_CHECKING:
-    from fairlead.shell.sandbox.order import Order
+    from fairlead.shell.sandbox.spec import Order
 
 # a third of an ordinary process's share: the editor comes first, and a command still gets on while others build
 NICE = 5

@@ -3,8 +3,8 @@
 import os
 import subprocess
 
-from fairlead.shell.sandbox.order import launcher
-from fairlead.shell.sandbox.upper import Owner
+from fairlead.shell.sandbox.spec import launcher
+from fairlead.shell.sandbox.upper_layer import Owner
 
 
 def loopback(owner: Owner) -> list[int]:

@@ -1,7 +1,7 @@
 """The layer of Linux: commands on the proposed files, in a box that can write nothing else (docs/sandbox.md).
 
 Of the session it keeps one folder outside of the workspace: the upper layer, in which what git ignores stays warm
-between commands. Each command has its own mounts, made by a launcher (`boxed.py`) and gone with it.
+between commands. Each command has its own mounts, made by a launcher (`launcher.py`) and gone with it.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ from typing import Any
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import USUAL, Changes, Launch, Limits, NotRun, View, Where
-from fairlead.shell.sandbox import gitconfig, left, places, repository, trees
-from fairlead.shell.sandbox.calls import closed_calls
+from fairlead.shell.sandbox import collect_changes, gitconfig, mounts, repository, trees
 from fairlead.shell.sandbox.index import only_within
 from fairlead.shell.sandbox.limits import end_below
 from fairlead.shell.sandbox.loopback import loopback
-from fairlead.shell.sandbox.lower import Lower, Mark
-from fairlead.shell.sandbox.order import Layered, Order, launcher
+from fairlead.shell.sandbox.lower_layer import Lower, Mark
 from fairlead.shell.sandbox.own_folder import OwnFolder, sweep
 from fairlead.shell.sandbox.reasons import is_full
-from fairlead.shell.sandbox.upper import Owner, Upper
+from fairlead.shell.sandbox.seccomp import closed_calls
+from fairlead.shell.sandbox.spec import Layered, Order, launcher
+from fairlead.shell.sandbox.upper_layer import Owner, Upper
 from fairlead.workspace.repositories import enclosing, git_folder, text_of
 
 # per process: what an honest build does not come near, and a mistake does not take the machine with it
@@ -118,7 +118,7 @@ class SandboxLayer:
             raise self.not_made(str(error)) from error
 
     def _made(self, command: str, view: View, limits: Limits, network: bool, background: bool) -> "SandboxBox":
-        shell = places.shell()
+        shell = mounts.shell()
         if shell is None:
             raise ToolError("There is no bash on this system; install it to run commands.")
         upper, folder = self._upper, self._make(f"box-{next(self._boxes)}")
@@ -141,7 +141,7 @@ class SandboxLayer:
             made = self._make(f"{folder.name}/repository"), self._make(f"{folder.name}/repository-work")
             layers.append(_layered(str(outside), [str(outside)], *made))
         inside = [Path(layer["target"]) for layer in layers] if self._by_permission else []
-        blanks = places.blanks(inside)
+        blanks = mounts.blanks(inside)
         if outside is not None:
             self._hide_others(Path(layers[1]["upper"]), outside, blanks)
         machine = str(self._make(f"{folder.name}/machine")) if self._by_permission else ""
@@ -154,7 +154,7 @@ class SandboxLayer:
             join=[] if network else self._joined(),
             layers=layers,
             machine=machine,
-            mounts=places.mounts({blank.path for blank in blanks}) if machine else [],
+            mounts=mounts.mounts({blank.path for blank in blanks}) if machine else [],
             scratch=str(scratch),
             scratch_size=limits.memory // 2,
             scratch_folders=[*((blank.name, blank.mode) for blank in blanks), ("dev", 0o755)],
@@ -167,13 +167,13 @@ class SandboxLayer:
             memory=limits.memory,
             cwd=str(self._root),
             argv=[],
-            env=places.command_environment(os.environ, network=network) | repository.environment(self._root),
+            env=mounts.command_environment(os.environ, network=network) | repository.environment(self._root),
         )
 
-    def _hide_others(self, upper: Path, outside: Path, blanks: list[places.Blank]) -> None:
+    def _hide_others(self, upper: Path, outside: Path, blanks: list[mounts.Blank]) -> None:
         """Into the layer of a repository: an index in which nothing misses the files that a box does not show."""
         above = enclosing(self._root)
-        if above is None or places.seen(above, {blank.path for blank in blanks}, ()):
+        if above is None or mounts.seen(above, {blank.path for blank in blanks}, ()):
             return
         index = git_folder(above / ".git") / "index"
         if not index.is_relative_to(outside):
@@ -198,18 +198,18 @@ class SandboxLayer:
         return self._network
 
     def _binds(
-        self, view: View, layers: list[Layered], blanks: list[places.Blank], scratch: str, network: bool
-    ) -> list[places.Bind]:
+        self, view: View, layers: list[Layered], blanks: list[mounts.Blank], scratch: str, network: bool
+    ) -> list[mounts.Bind]:
         """In this order: the box's own folders, the tools in them, the layers, what is closed, what is hidden."""
         if self._back is None:
-            self._back = places.tools(self._root, os.environ)
-            closed = places.closed_to_others() if self._owner.uid == 0 and not self._by_permission else []
+            self._back = mounts.tools(self._root, os.environ)
+            closed = mounts.closed_to_others() if self._owner.uid == 0 and not self._by_permission else []
             self._closed = [path for path in closed if not self._root.is_relative_to(path)]
-        back = [*self._back, *(places.resolver() if network else [])]
+        back = [*self._back, *(mounts.resolver() if network else [])]
         own, box = [Path(layer["target"]) for layer in layers], Path(scratch).parent
-        binds: list[places.Bind] = [(f"{scratch}/{blank.name}", str(blank.path), True) for blank in blanks]
+        binds: list[mounts.Bind] = [(f"{scratch}/{blank.name}", str(blank.path), True) for blank in blanks]
         binds += [(str(path), str(path), False) for path in back]
-        binds += self._rewritten(box, gitconfig.of_person(places.home()))
+        binds += self._rewritten(box, gitconfig.of_person(mounts.home()))
         binds += [(str(path), str(path), True) for path in own]
         binds += [(str(path), str(path), False) for path in repository.files_above(self._root)]
         git = [Path(layer["target"]) for layer in layers[1:]] or [self._root / ".git"]
@@ -217,9 +217,9 @@ class SandboxLayer:
         binds += [(str(path), str(path), False) for path in kept]
         folders, shown = {blank.path for blank in blanks}, {*back, *own}
         repositories = [*git, *(self._root / name for name in view.repositories)]
-        settings = gitconfig.with_secrets(repositories, places.home(), lambda path: self._text(path, view))
+        settings = gitconfig.with_secrets(repositories, mounts.home(), lambda path: self._text(path, view))
         binds += self._rewritten(box, (each for each in settings if self._is_seen(each[0], folders, shown)))
-        masked = [*self._hidden, *self._closed, *places.sockets()]
+        masked = [*self._hidden, *self._closed, *mounts.sockets()]
         masked = [path for path in masked if self._is_seen(path, folders, shown)]
         masked += self._inside(view.hidden, view)
         shut = set(masked)
@@ -227,8 +227,8 @@ class SandboxLayer:
         return [*binds, *((self._nothing(path), str(path), False) for path in outermost)]
 
     def _is_seen(self, path: Path, blank: set[Path], back: set[Path]) -> bool:
-        seen = places.seen(path, blank, back)
-        return seen and (not self._by_permission or places.is_reachable(path, back))
+        seen = mounts.seen(path, blank, back)
+        return seen and (not self._by_permission or mounts.is_reachable(path, back))
 
     def _text(self, path: Path, view: View) -> str:
         """What a file says for a command, be it proposed or on the disk."""
@@ -238,9 +238,9 @@ class SandboxLayer:
         entry = view.proposed[name]
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
-    def _links(self, blanks: list[places.Blank]) -> list[tuple[str, str]]:
+    def _links(self, blanks: list[mounts.Blank]) -> list[tuple[str, str]]:
         """The editor's name for the workspace, where that is a link in a folder that is not shown."""
-        if places.seen(self._named, {blank.path for blank in blanks}, {self._root}):
+        if mounts.seen(self._named, {blank.path for blank in blanks}, {self._root}):
             return []
         return [(str(self._root), str(self._named))]
 
@@ -251,7 +251,7 @@ class SandboxLayer:
         there = (view.proposed[name] is not None if name in view.proposed else within[name].exists() for name in within)
         return [path for path, is_there in zip(within.values(), there, strict=True) if is_there]
 
-    def _rewritten(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[places.Bind]:
+    def _rewritten(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[mounts.Bind]:
         """What is seen in place of files: other texts, held in a folder of the box."""
         for path, text in texts:
             descriptor, made = tempfile.mkstemp(prefix="text-", dir=folder)
@@ -320,7 +320,7 @@ class SandboxBox:
         try:
             if not _is_gone(told):
                 raise OSError(f"a process of it did not end within {_LAST:.0f} s")
-            changes = left.read(self._upper, self._view, self._since, self._repositories)
+            changes = collect_changes.read(self._upper, self._view, self._since, self._repositories)
         except OSError as error:
             self._upper.clear()
             raise ToolError(f"What the command changed cannot be read back and is lost: {error}.") from error

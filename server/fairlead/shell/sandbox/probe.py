@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, Launch, NotRun, View
-from fairlead.shell.sandbox import places, reasons
+from fairlead.shell.sandbox import mounts, reasons
 
 if TYPE_CHECKING:
     from fairlead.shell.sandbox.overlay import SandboxLayer
@@ -144,11 +144,11 @@ def _unfit(root: Path) -> str:
     """What about the workspace itself stands against a layer."""
     if sys.platform != "linux":
         return f"Fairlead has no sandbox on this system ({sys.platform})."
-    if places.home().is_relative_to(root):
+    if mounts.home().is_relative_to(root):
         return "The workspace is, or contains, the home folder, which commands must not see. Open a folder in it."
     if any(root.is_relative_to(system) for system in ("/proc", "/sys", "/dev")) and not root.is_relative_to("/dev/shm"):
         return "The workspace is one of the system's own folders."
-    inside = [point for point in places.mount_points() if point != root and point.is_relative_to(root)]
+    inside = [point for point in mounts.mount_points() if point != root and point.is_relative_to(root)]
     if inside:
         return f"Something is mounted inside the workspace ({inside[0]}), which cannot be layered. Unmount it."
     return ""

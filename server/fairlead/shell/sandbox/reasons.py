@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-# what the launcher calls the steps that the system may forbid (`kernel.py`, `boxed.py`)
+# what the launcher calls the steps that the system may forbid (`kernel.py`, `launcher.py`)
 _STEPS = re.compile(r"namespaces: |/proc/self/\w+: |\bmount |open_tree |move_mount |mount_setattr|bubblewrap gave up")
 _SETTINGS = {
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": ("1", "AppArmor keeps programs from it"),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairlead.shell.sandbox import trees
-from fairlead.shell.sandbox.upper import is_whiteout
+from fairlead.shell.sandbox.upper_layer import is_whiteout
 from fairlead.workspace.repositories import closed_parts, enclosing, git_folder, text_of
 
 NOT_KEPT = (

@@ -1,0 +1,196 @@
+"""`python benchmarks/campaigns/hogs.py`: commands that take what they can get, in the sandbox of a real server.
+
+    --only TEXT            those with the text in their name
+    --without-bubblewrap   as if it were not installed (as root)
+    --user UID             the server as an ordinary user (as root)
+    --processes N          the limit (setting bash.processes), and --memory MB (bash.memoryMb)
+
+Of each it prints the server's slowest answer, how many processes and how much memory the command had at most, when the
+last of its processes was gone and when what it changed was read back (in seconds after its end or its time limit), and
+why it was ended. The exit code is 1 where an answer took more than a second, a process was there 5 s later, or the file
+that the command wrote first was lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
+
+from fairlead.shell.layer import Limits
+from support.client import Client
+
+LIMIT = 5  # seconds, of each command
+SLOWEST, GONE = 1.0, 5.0
+C_LOOP = "#include <unistd.h>\nint main() { for (;;) if (fork() == 0) setsid(); }"
+PYTHON_LOOP = "import os\nwhile 1:\n    if os.fork() == 0: os.setsid()"
+STUBBORN_LOOP = """import os
+while 1:
+    try:
+        if os.fork() == 0: os.setsid()
+    except OSError: pass"""
+BUSY = """import os, sys
+for _ in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        os.setsid()
+        while 1: pass"""
+ONE_HOG = "b = []\nwhile 1: b.append(b'x' * (64 << 20))"
+MANY_HOGS = """import os, time
+for _ in range(50):
+    if os.fork() == 0:
+        b = [b'x' * (16 << 20) for _ in range(64)]
+        time.sleep(60)"""
+FILES = """import os
+for n in range(300_000):
+    if n % 1000 == 0: os.mkdir(str(n)); os.chdir(str(n))
+    open(f'{n}.txt', 'w').write('x')
+    if n % 1000 == 999: os.chdir('..')"""
+HOGS = {
+    "fork loop in C": f"echo '{C_LOOP}' | gcc -x c - -o /tmp/loop && /tmp/loop",
+    "fork loop in Python": f'python3 -c "{PYTHON_LOOP}"',
+    "fork loop in Python that goes on": f'python3 -c "{STUBBORN_LOOP}"',
+    "fork loop in bash": "b() { b | b & }; b; sleep 60",
+    "busy processes below the limit": f'python3 -c "{BUSY}" {{below}}; sleep 60',
+    "memory in one process": f'python3 -c "{ONE_HOG}"; sleep 60',
+    "memory in 50 processes": f'python3 -c "{MANY_HOGS}"; sleep 60',
+    "memory in /tmp": "head -c 100G /dev/zero > /tmp/a; head -c 100G /dev/zero > /dev/shm/b; sleep 60",
+    "300,000 small files": f'python3 -c "{FILES}"',
+    "one file of 2 GB": "head -c 2000000000 /dev/zero > big.bin",
+}
+
+
+@dataclass
+class Figures:
+    """What was seen of a command; in seconds, MB."""
+
+    slowest: float = 0.0
+    processes: int = 0
+    memory: float = 0.0
+    gone: float = 0.0
+    read_back: float = 0.0
+    kept: bool = False
+    last: str = ""
+    problems: list[str] = field(default_factory=list)
+
+
+def in_folder(folder: Path) -> Iterator[int]:
+    """The processes that work in a folder, ended ones left out: those of the box."""
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError):
+            if name.isdigit() and os.readlink(f"/proc/{name}/cwd") == str(folder):
+                yield int(name)
+
+
+def available() -> float:
+    text = Path("/proc/meminfo").read_text()
+    return int(text.split("MemAvailable:")[1].split()[0]) / 1000
+
+
+async def look(client: Client, folder: Path, figures: Figures, running: asyncio.Future[Any]) -> None:
+    """Asks the server all the time, and counts, until the run is over."""
+    before = available()
+    while not running.done():
+        began = time.monotonic()
+        await client.request("agent/sessions/list", {})
+        figures.slowest = max(figures.slowest, time.monotonic() - began)
+        figures.memory = max(figures.memory, before - available())
+        processes = sum(1 for _ in in_folder(folder))
+        figures.processes = max(figures.processes, processes)
+        figures.gone = time.monotonic() if processes else figures.gone
+        await asyncio.wait([running], timeout=0.02)
+
+
+async def attack(place: Path, command: str, limits: dict[str, int]) -> Figures:
+    """One command through a server of its own; the server and what it started are gone afterwards."""
+    folder, script = place / "ws", place / "hog.replay.yaml"
+    folder.mkdir()
+    call = {"bash": {"command": f"echo kept > '!kept.txt'; {command}", "timeout_seconds": LIMIT}}
+    script.write_text(json.dumps({"replay": 1, "turns": [{"calls": [call]}, {"text": "."}]}))
+    figures = Figures()
+    settings = {"replay": str(script), "bash": limits}
+    async with Client(folder, settings=settings, storage=place / "storage") as client:
+        running = asyncio.ensure_future(client.run(deadline=600))
+        await client.event("command")
+        began = time.monotonic()
+        await look(client, folder, figures, running)
+        await running
+        figures.problems += [f"process {pid} is left" for pid in in_folder(folder)]
+        [ended] = client.events("command_ended")
+        [finished] = client.events("tool_finished")
+        over = began + ended["seconds"]
+        figures.gone, figures.read_back = max(0.0, figures.gone - over), time.monotonic() - over
+        lines = finished["text"].strip().splitlines()
+        figures.last = next((line for line in lines if line.startswith("Ended")), lines[-1])
+        edits = [method for method, _ in client.log if method == "agent/edits"]
+        figures.kept = bool(edits) and any(
+            each["uri"].endswith("/%21kept.txt") for each in client.last("agent/edits")["files"]
+        )
+    return figures
+
+
+def judge(figures: Figures) -> list[str]:
+    """What is wrong with them."""
+    found = [*figures.problems]
+    if figures.slowest > SLOWEST:
+        found.append("an answer took too long")
+    if figures.gone > GONE:
+        found.append("it was gone too late")
+    if not figures.kept:
+        found.append("its change is lost")
+    return found
+
+
+def arranged(given: argparse.Namespace) -> list[str]:
+    """What this tool is started by again, where it shall run without bubblewrap or as another user."""
+    again = [sys.executable, __file__, "--only", given.only]
+    again += ["--processes", str(given.processes), "--memory", str(given.memory)]
+    if given.user:
+        again = ["setpriv", "--reuid", given.user, "--regid", given.user, "--clear-groups", *again]
+    if given.without_bubblewrap:
+        hide = f'mount --bind /dev/null {shutil.which("bwrap")} && exec "$@"'
+        again = ["unshare", "--mount", "sh", "-c", hide, "sh", *again]
+    return again
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--without-bubblewrap", action="store_true")
+    parser.add_argument("--user", default="")
+    parser.add_argument("--processes", type=int, default=0)
+    parser.add_argument("--memory", type=int, default=0)
+    given = parser.parse_args()
+    if given.user or given.without_bubblewrap:
+        command = arranged(given)
+        os.execvp(command[0], command)
+    limits = {"processes": given.processes, "memoryMb": given.memory}
+    below = Limits.of(given.processes).processes * 4 // 5
+    wrong = False
+    print(f"{'':34} slowest answer  processes  memory   gone  read back  last words")
+    for name, command in HOGS.items():
+        if given.only in name:
+            with tempfile.TemporaryDirectory(prefix="fairlead-hogs-", dir="/var/tmp") as place:
+                os.environ["HOME"] = place
+                figures = asyncio.run(attack(Path(place), command.replace("{below}", str(below)), limits))
+            found = judge(figures)
+            wrong = wrong or bool(found)
+            took = f"{figures.slowest:12.2f} s {figures.processes:10} {figures.memory:5.0f} MB"
+            row = f"{name:34} {took} {figures.gone:4.1f} s {figures.read_back:8.1f} s  {figures.last[:90]}"
+            print(row, "; ".join(found).upper(), flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,206 @@
+"""`python benchmarks/campaigns/kills.py --kills N`: SIGKILL of the server at random moments of a long run, and then on.
+
+    --kills N      how many kills (default 200)
+    --seed S       other moments
+    --window T     a model of so few tokens that room must be made in the conversation again and again
+
+The model is a script of 30 rounds with parallel calls and a plan, which goes on where the conversation says that it is;
+meanwhile the person accepts files and rejects one. Each time the server is dead a new one is started on the same
+storage, and the run is gone on with. In the end files and plan must be those of a run that nobody disturbed, and the
+strict fake of the Messages API must have refused nothing. The exit code is 1 where anything did not come out as it
+should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import random
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
+
+from support.client import Client, WireError
+from support.fake_api import Call, FakeApi, Text, Turn
+
+Json = dict[str, Any]
+
+ROUNDS = 30
+FILES = 5
+REJECTED = "rejected.txt"
+SUMMED_UP = re.compile(r"Done up to step (\d+)")
+LATENCY = 0.01  # seconds; what a model takes, so that a kill may come while it is waited for
+
+
+@dataclass(frozen=True)
+class End:
+    """What a run left: the files' texts and the plan's steps."""
+
+    files: dict[str, str]
+    plan: list[tuple[str, str, str]]
+
+
+def model(body: Json) -> Turn:
+    """The next round by the conversation: the first step of which no call has succeeded."""
+    time.sleep(random.uniform(0, LATENCY))
+    texts = [b["text"] for m in body["messages"] for b in m["content"] if b["type"] == "text"]
+    told = max((int(n) for text in texts for n in SUMMED_UP.findall(text)), default=0)
+    failed = {
+        block["tool_use_id"]
+        for message in body["messages"]
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "tool_result" and block.get("is_error")
+    }
+    done = {
+        block["input"]["reason"]
+        for message in body["messages"]
+        for block in message["content"]
+        if isinstance(block, dict)
+        and block["type"] == "tool_use"
+        and block["name"] == "todo"
+        and block["id"] not in failed
+    }
+    step = next((n for n in range(told + 1, ROUNDS + 1) if f"step {n}" not in done), None)
+    if texts[-1].startswith("<summarise>"):
+        return Turn((Text(f"Done up to step {ROUNDS if step is None else step - 1}."),), chunk=5)
+    return (
+        Turn((Text("All steps are done."),)) if step is None else Turn((Text(f"Step {step}."), *calls(step)), chunk=20)
+    )
+
+
+def calls(step: int) -> Iterator[Call]:
+    """An edit, sometimes a look, a new file or a command, and last the plan, which says that the step is done."""
+    name, line = f"f{step % FILES}.txt", f"line {step}:"
+    yield Call("edit_file", {"path": name, "old_text": line, "new_text": f"line {step}, changed:"})
+    if step % 2 == 0:
+        yield Call("read_file", {"path": name})
+    if step % 6 == 0:
+        yield Call("write_file", {"path": f"new{step}.txt", "content": f"made in step {step}\n"})
+    if step == ROUNDS // 3:
+        yield Call("write_file", {"path": REJECTED, "content": "not wanted\n"})
+    if step % 10 == 5:
+        yield Call("bash", {"command": "echo so far; sleep 0.05; echo done"})
+    items = [
+        {"content": f"Part {part}", "status": "completed" if step >= 5 * part else "pending"}
+        for part in range(1, ROUNDS // 5 + 1)
+    ]
+    yield Call("todo", {"items": items, "reason": f"step {step}"})
+
+
+def prepare(workspace: Path) -> None:
+    workspace.mkdir(parents=True)
+    for n in range(FILES):
+        (workspace / f"f{n}.txt").write_text("".join(f"line {line}: {'word ' * 12}\n" for line in range(1, ROUNDS + 1)))
+
+
+async def review(client: Client, session: Json) -> None:
+    """Accepts what is proposed, file by file, but for the one that is rejected."""
+    for file in (await client.request("agent/sessions/open", session))["edits"]["files"]:
+        target = {**session, "target": {"uri": file["uri"]}}
+        if file["uri"].endswith(REJECTED):
+            await client.request("agent/edits/reject", {**target, "reason": "Not wanted."})
+        else:
+            await client.request("agent/edits/accept", target)
+
+
+async def life(client: Client, session: Json) -> str:
+    """One server's: goes on with the run, reviews meanwhile, and once more when it is over. Returns the session."""
+    running = asyncio.ensure_future(client.run("Go on.", **session))
+    try:
+        found = session or {"sessionId": (await client.event("run_started"))["sessionId"]}
+        while not running.done():
+            await client.event("round_started")
+            await review(client, found)
+            await asyncio.wait([running], timeout=random.uniform(0, 0.1))
+        assert (await running)["stopReason"] == "end_turn", running.result()
+        await review(client, found)
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+    return found["sessionId"]
+
+
+async def ended(client: Client, workspace: Path, session: str) -> End:
+    opened = await client.request("agent/sessions/open", {"sessionId": session})
+    assert opened["edits"]["files"] == [], opened["edits"]
+    files = {path.name: path.read_text() for path in sorted(workspace.iterdir())}
+    return End(files, [(item["id"], item["content"], item["status"]) for item in opened["plan"]["items"]])
+
+
+async def run(folder: Path, api: FakeApi, lives: Iterator[float], window: int) -> tuple[End, int]:
+    """A run to its end through several servers, each of which is killed after so many seconds; returns the kills."""
+    workspace = folder / "ws"
+    prepare(workspace)
+    env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
+    answers = {"agent/approve": lambda _: {"option": "allow_once"}}
+    session: Json = {}
+    killed = 0
+    while True:
+        settings = {"contextTokens": window}
+        async with Client(workspace, env=env, storage=folder / "storage", answers=answers, settings=settings) as client:
+            rows = (await client.request("agent/sessions/list", {}))["sessions"]
+            assert len(rows) <= 1, rows
+            session = {"sessionId": rows[0]["sessionId"]} if rows else session
+            work = asyncio.ensure_future(life(client, session))
+            seconds = next(lives, None)
+            await asyncio.wait([work], timeout=seconds)
+            if work.done():
+                return await ended(client, workspace, work.result()), killed
+            client.process.kill()
+            await client.process.wait()
+            killed += 1
+            work.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError, WireError):
+                await work
+
+
+async def campaign(folder: Path, kills: int, seed: int, window: int = 0) -> list[str]:
+    """Kills servers until it is enough; returns what did not come out as it should."""
+    chance = random.Random(seed)
+    random.seed(seed)
+    wrong: list[str] = []
+    with FakeApi(turns=[model] * 100_000) as api:
+        start = time.monotonic()
+        expected, _ = await run(folder / "undisturbed", api, iter(()), window)
+        seconds = time.monotonic() - start
+        killed = number = 0
+        while killed < kills:
+            number += 1
+            lives = (chance.uniform(0, seconds / 3) for _ in range(kills - killed))
+            found, times = await run(folder / f"run{number}", api, lives, window)
+            killed += times
+            if found != expected:
+                wrong.append(f"run {number} ({times} kills): {found} instead of {expected}")
+            print(f"run {number}: {times} kills, {'as undisturbed' if found == expected else 'WRONG'}", flush=True)
+        wrong += api.refusals
+        if window:
+            raw = [request.raw for request in api.requests]
+            marks = (b"<summarise>", b"[Cleared to make room")
+            summaries, notes = (sum(mark in body for body in raw) for mark in marks)
+            print(f"{len(raw)} requests, {summaries} for a summary, {notes} with cleared results")
+    print(f"{killed} kills in {number} runs; an undisturbed one takes {seconds:.1f} s; {len(wrong)} wrong", flush=True)
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--window", type=int, default=0)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="fairlead-kills-") as folder:
+        wrong = asyncio.run(campaign(Path(folder), given.kills, given.seed, given.window))
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

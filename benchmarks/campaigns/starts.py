@@ -1,0 +1,101 @@
+"""`python benchmarks/campaigns/starts.py --starts N`: servers that start at one moment on one state folder, N times.
+
+    --starts N     how many times (default 50)
+    --servers S    how many servers each time (default 16)
+    --seed S       another choice of servers that are killed
+
+Each server is given a task of four commands in the sandbox at the same moment. Half of the servers are killed after
+their answer, so the next start finds folders that nobody owns. A command that is refused is wrong, and so is a folder
+that is still there after the last sweep. The exit code is 1 where anything is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
+
+from fairlead.shell.sandbox.own_folder import sweep
+from support.client import Client
+from support.server_process import ForkedServer
+
+Json = dict[str, Any]
+
+COMMANDS = 4
+SECONDS = 120.0
+
+
+async def window(workspace: Path, storage: Path, together: asyncio.Barrier, number: int, *, kill: bool) -> list[str]:
+    """One server's life; returns what it said of each command that was refused."""
+    calls = [{"bash": {"command": f"echo {number}.{n} > out.{n}; cat out.{n}"}} for n in range(COMMANDS)]
+    turns = [*({"calls": [call]} for call in calls), {"text": "."}]
+    script = storage.with_name(f"script{number}.replay.yaml")
+    script.write_text(json.dumps({"replay": 1, "turns": turns}))
+    async with Client(workspace, settings={"replay": str(script)}, storage=storage) as client:
+        await together.wait()
+        await client.run(deadline=SECONDS)
+        told = [event["text"] for event in client.events("tool_finished")]
+        if kill:
+            client.process.kill()
+            await client.process.wait()
+    wrong = [text for n, text in enumerate(told) if not text.startswith(f"{number}.{n}\n")]
+    return [*wrong, *["a command did not end"] * (COMMANDS - len(told))]
+
+
+async def start(folder: Path, servers: int, chance: random.Random) -> list[str]:
+    """So many servers at one moment; returns what went wrong."""
+    workspace, storage = folder / "ws", folder / "storage"
+    workspace.mkdir(exist_ok=True)
+    together = asyncio.Barrier(servers)
+    killed = set(chance.sample(range(servers), servers // 2))
+    lives = [window(workspace, storage, together, n, kill=n in killed) for n in range(servers)]
+    wrong: list[str] = []
+    for told in await asyncio.gather(*lives, return_exceptions=True):
+        wrong += [f"a server did not end well: {told!r}"] if isinstance(told, BaseException) else told
+    return wrong
+
+
+async def campaign(folder: Path, starts: int, servers: int, seed: int) -> list[str]:
+    chance = random.Random(seed)
+    wrong: list[str] = []
+    for number in range(1, starts + 1):
+        before = time.monotonic()
+        refused = await start(folder, servers, chance)
+        wrong += refused
+        took = time.monotonic() - before
+        print(
+            f"start {number}: {servers * COMMANDS - len(refused)} commands, {len(refused)} refused, {took:.1f} s",
+            flush=True,
+        )
+    layers = folder / "storage" / "layers"
+    left = len(list(layers.iterdir()))
+    sweep(layers)
+    wrong += [f"still there: {path}" for path in layers.iterdir()]
+    done = f"{starts} starts of {servers} servers, {starts * servers * COMMANDS} commands"
+    print(f"{done}: {len(wrong)} wrong; {left} folders of killed servers at the end", flush=True)
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--starts", type=int, default=50)
+    parser.add_argument("--servers", type=int, default=16)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    ForkedServer.use()  # the imports would keep the servers apart
+    with tempfile.TemporaryDirectory(prefix="fairlead-starts-") as folder:
+        wrong = asyncio.run(campaign(Path(folder), given.starts, given.servers, given.seed))
+    print("\n".join(wrong[:20]))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

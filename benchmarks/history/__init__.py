@@ -1,0 +1,5 @@
+"""A replay of real history: commits of any repository become the agent's tool calls, and the trees must come out equal.
+
+`python benchmarks/history/run.py --repo PATH` runs it. Nothing here imports the server code:
+the expected result is computed a second time, in a slower way.
+"""

@@ -1,0 +1,181 @@
+"""`npm run bench`: the gap per round, start-up and memory of the server, beside a plain SDK loop and a bare server;
+then what proposals in long files cost (long_files.py), what a flood of output does (flood.py), what the sandbox
+costs per command (sandbox.py), and one long run (soak.py).
+
+With `--smallest` each of them runs once and as small as it can be. The tests do that, so that none breaks unnoticed.
+
+Everything runs on this machine: a Messages API server in a process of its own, and the server over LSP as an editor
+starts it. Figures are medians; they depend on the machine, so only the ratios of one run say something.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
+
+import flood
+import long_files
+import sandbox
+import soak
+
+from fairlead.plan import TodoManager
+from fairlead.tools.todo import SPEC
+from support.client import Client
+
+HERE = Path(__file__).parent
+STARTS, ROUNDS = 7, 200
+SMALLEST_STARTS, SMALLEST_ROUNDS = 1, 3
+
+
+def start_messages_server(rounds: int) -> tuple[subprocess.Popen[str], str]:
+    command = [sys.executable, str(HERE / "messages_server.py"), str(rounds)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process, f"http://127.0.0.1:{process.stdout.readline().strip()}"
+
+
+def gaps_of(process: subprocess.Popen[str]) -> list[float]:
+    out, _ = process.communicate("")
+    return [gap * 1000 for gap in json.loads(out)]
+
+
+@contextmanager
+def workspace() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as name:
+        for n in range(2):
+            Path(name, f"f{n}.txt").write_text("A line of text that is forty bytes long.\n" * 50)
+        yield Path(name)
+
+
+async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
+    """The gaps in ms, the memory in MB at the end, and the time from the task to its first request in ms."""
+    process, url = start_messages_server(rounds)
+    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
+    settings = {"loop": {"maxRounds": rounds + 5, "maxIdleRounds": rounds + 5}}
+    # what survives a kill is part of a round
+    with workspace() as root, tempfile.TemporaryDirectory(prefix="fairlead-bench-") as storage:
+        async with Client(root, env=env, settings=settings, storage=Path(storage)) as client:
+            await client.request("agent/sessions/create", {})
+            server = psutil.Process(client.process.pid)
+            await warm(server)
+            start = time.perf_counter()
+            running = asyncio.ensure_future(client.run(deadline=300))
+            await client.event("usage")
+            first = (time.perf_counter() - start) * 1000
+            result = await running
+            assert result["stopReason"] == "end_turn", result
+            memory = server.memory_info().rss / 1e6
+    return gaps_of(process), memory, first
+
+
+async def warm(server: psutil.Process) -> None:
+    """Waits until the background import of the SDK is over: the process has come to rest."""
+    quiet = 0
+    while quiet < 5:
+        before = sum(server.cpu_times()[:2])
+        await asyncio.sleep(0.1)
+        quiet = quiet + 1 if sum(server.cpu_times()[:2]) - before < 0.01 else 0
+
+
+def sdk_run(rounds: int) -> tuple[list[float], float]:
+    process, url = start_messages_server(rounds)
+    peak = 0.0
+    with workspace() as root:
+        loop = subprocess.Popen([sys.executable, str(HERE / "sdk_loop.py"), url, str(root)])
+        while loop.poll() is None:
+            try:
+                peak = max(peak, psutil.Process(loop.pid).memory_info().rss / 1e6)
+            except psutil.Error:
+                break
+            time.sleep(0.02)
+    return gaps_of(process), peak
+
+
+def start_up(command: list[str]) -> float:
+    """Spawn to `initialize` answered, in ms."""
+    body = json.dumps(
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {"processId": None, "rootUri": None, "capabilities": {}},
+        }
+    ).encode()
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    process.stdin.flush()
+    process.stdout.readline()
+    elapsed = (time.perf_counter() - start) * 1000
+    process.kill()
+    process.wait()
+    return elapsed
+
+
+def median(values: list[float]) -> str:
+    return f"{statistics.median(values):8.2f}" if values else "       -"
+
+
+def plan_cost() -> None:
+    """What the plan adds to the requests, in characters (a token is about four)."""
+    plan = TodoManager()
+    items = [{"content": f"Add type hints to module {n}", "status": "pending"} for n in range(8)]
+    result = plan.update([{**items[0], "status": "in_progress", "activeForm": "Adding type hints"}, *items[1:]])
+    for _ in range(3):
+        plan.note_round_without_update()
+    schema = json.dumps({"name": SPEC.name, "description": SPEC.description, "input_schema": SPEC.input_schema})
+    print("the plan in characters of a request")
+    print(f"  the tool, once and cached        {len(schema):8}")
+    print(f"  a rewrite's result, eight steps  {len(result):8}")
+    print(f"  a reminder                       {len(plan.reminder() or ''):8}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--smallest", action="store_true", help="run each once, as small as it can be")
+    smallest = parser.parse_args().smallest
+    starts, rounds = (SMALLEST_STARTS, SMALLEST_ROUNDS) if smallest else (STARTS, ROUNDS)
+    print(
+        f"gap between an answer and the next request, in ms (median of the first 50 of {rounds} rounds, of the last 20)"
+    )
+    ours, memory, first = asyncio.run(fairlead_run(rounds))
+    plain, plain_memory = sdk_run(rounds)
+    print(f"  fairlead server, everything on   {median(ours[:50])} {median(ours[-20:])}")
+    print(f"  plain loop on the SDK's helper   {median(plain[:50])} {median(plain[-20:])}")
+    print("spawn to initialize answered, in ms (median)")
+    for name, command in {
+        "fairlead serve": [sys.executable, "-m", "fairlead", "serve"],
+        "bare pygls server": [sys.executable, str(HERE / "bare_server.py")],
+    }.items():
+        print(f"  {name:<33}{median([start_up(command) for _ in range(starts)])}")
+    print(f"task to the first answer when warm, in ms{first:20.2f}")
+    print(f"memory after {rounds} rounds, in MB (resident)")
+    print(f"  fairlead server                  {memory:8.1f}")
+    print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
+    plan_cost()
+    for part in (long_files, flood, sandbox, soak):
+        part.main(smallest)
+
+
+def at_home_elsewhere() -> None:
+    """`main`, with a home folder that goes at the end: the servers keep their layers below it."""
+    with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as home:
+        os.environ.update({"HOME": home, "USERPROFILE": home, "LOCALAPPDATA": home})
+        main()
+
+
+if __name__ == "__main__":
+    at_home_elsewhere()

@@ -1,0 +1,105 @@
+"""One long run: 500 rounds with reads, edits, commands and reviews; memory and time per round at its start and end.
+
+`python benchmarks/speed/soak.py [ROUNDS]`. The model is the strict fake of the Messages API in this process. The server
+is a process of its own, as an editor starts it. The window is small, so the conversation
+outgrows it several times. A round's time is that from one request to the next, the fake's checks included.
+"""
+
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
+
+from support.client import Client
+from support.fake_api import Call, FakeApi, Text, Turn
+
+FILES = 20
+WINDOW = 60_000
+ROUNDS, SMALLEST = 500, 12
+SAMPLE = 50  # rounds at the start and at the end
+REVIEW_EVERY = 10
+
+
+class Script:
+    """The model's side: a plan now and then, and each round a read, an edit and a command at once."""
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+        self.played = self.summaries = 0
+
+    def __call__(self, body: dict[str, Any]) -> Turn:
+        usage = {"input_tokens": len(json.dumps(body["messages"])) // 4}
+        if "<summarise>" in json.dumps(body["messages"][-1]["content"][-1:]):
+            self.summaries += 1
+            return Turn((Text(f"{self.played} rounds are done."),), usage=usage)
+        self.played += 1
+        if self.played > self.rounds:
+            return Turn((Text("All done."),), usage=usage)
+        name = f"{self.played % FILES}.txt"
+        text = f"round {self.played}\n" + "a line of text\n" * 200
+        calls = [
+            Call("read_file", {"path": name}),
+            Call("write_file", {"path": name, "content": text}),
+            Call("bash", {"command": f"true {self.played}"}),
+        ]
+        if self.played % REVIEW_EVERY == 1:
+            calls.append(Call("todo", {"items": [{"content": f"Part {self.played}", "status": "in_progress"}]}))
+        return Turn((Text("On with it."), *calls), usage=usage)
+
+
+async def soak(rounds: int) -> None:
+    script = Script(rounds)
+    with tempfile.TemporaryDirectory() as folder, FakeApi([script] * (2 * rounds)) as api:
+        workspace, storage = Path(folder, "workspace"), Path(folder, "storage")
+        workspace.mkdir()
+        for number in range(FILES):
+            (workspace / f"{number}.txt").write_text("a line of text\n" * 200)
+        env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
+        settings = {"loop": {"maxRounds": rounds + 1}, "contextTokens": WINDOW}
+        allow = {"agent/approve": lambda _: {"option": "allow_once"}}
+        async with Client(workspace, env=env, settings=settings, answers=allow, storage=storage) as client:
+            server = psutil.Process(client.process.pid)
+            memory: list[float] = []
+            _, answer = client.begin("agent/runTask", {"prompt": "Go on for long."})
+            for done in range(REVIEW_EVERY, rounds + 1, REVIEW_EVERY):
+                await client.until(lambda done=done: script.played >= done, 600)
+                await accept(client)
+                memory.append(server.memory_info().rss / 1e6)
+            result = await answer
+            kept = sum(path.stat().st_size for path in storage.rglob("*") if path.is_file())
+        assert (result["stopReason"], api.refusals) == ("end_turn", []), (result, api.refusals[:1])
+        times = [request.at for request in api.requests]
+    gaps = [(after - before) * 1000 for before, after in pairwise(times)]
+    print(f"{rounds} rounds, {len(times)} requests, {script.summaries} of them for a summary; nothing was refused")
+    print(f"ms per round    first {SAMPLE}: {middle(gaps[:SAMPLE])}   last {SAMPLE}: {middle(gaps[-SAMPLE:])}")
+    print(f"server's memory after {REVIEW_EVERY} rounds: {memory[0]:.0f} MB   at the end: {memory[-1]:.0f} MB")
+    print(f"kept on disk    {kept / 1e6:.1f} MB")
+
+
+def middle(gaps: list[float]) -> str:
+    return f"median {statistics.median(gaps):.0f}, most {max(gaps):.0f}"
+
+
+async def accept(client: Client) -> None:
+    """The person accepts all that is proposed by now."""
+    edits = client.last("agent/edits")
+    if edits is not None and edits["files"]:
+        await client.request("agent/edits/accept", {"sessionId": edits["sessionId"], "target": {"all": True}})
+
+
+def main(smallest: bool = False) -> None:
+    rounds = SMALLEST if smallest else ROUNDS
+    print(f"one run of {rounds} rounds, with reviews")
+    asyncio.run(soak(rounds))
+
+
+if __name__ == "__main__":
+    asyncio.run(soak(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS))

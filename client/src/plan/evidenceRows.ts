@@ -1,0 +1,52 @@
+// What stands behind a step, as rows below it: the files that it changed and the commands that it ran. Pure.
+
+import { duration } from "../ui/format";
+import type { PlanRow } from "./planRows";
+import type { CommandStarted, EvidenceCommand } from "../protocol";
+import { visible } from "../ui/text";
+
+/** `toReview` says whether changes of this step in the file wait for a decision, `again` what later changed them, in words. */
+export function fileRow(parent: string, uri: string, path: string, toReview: boolean, again: readonly string[]): PlanRow {
+  const folders = path.split("/");
+  const label = folders.pop() ?? path;
+  return {
+    id: `${parent} file ${uri}`,
+    label,
+    description: [folders.join("/"), toReview ? "to review" : "", ...again].filter(Boolean).join(" · "),
+    tooltip: [path, toReview ? "Changed by this step; to be reviewed." : "Changed by this step.", ...again.map((words) => `Then ${words}.`)].join("\n"),
+    icon: "file",
+    color: undefined,
+    spoken: [`${path}, changed`, ...(toReview ? ["to be reviewed"] : []), ...again].join(", "),
+  };
+}
+
+/** A command that ended. */
+export function commandRow(parent: string, { command, exitCode, seconds, stopped }: EvidenceCommand, index: number): PlanRow {
+  const shown = visible(command);
+  const end = stopped ? "stopped" : exitCode === null ? "killed" : `exit ${exitCode}`;
+  const took = seconds < 0.1 ? "" : duration(seconds);
+  return {
+    id: `${parent} command ${index}`,
+    label: shown.replace(/\s+/g, " "),
+    description: [end, took].filter(Boolean).join(" · "),
+    tooltip: [shown, [end, took].filter(Boolean).join(", ")].join("\n"),
+    icon: stopped ? "debug-stop" : exitCode === 0 ? "check" : "error",
+    color: stopped ? "descriptionForeground" : exitCode === 0 ? "charts.green" : "charts.red",
+    spoken: `${shown}, ${stopped ? "was stopped" : exitCode === 0 ? "succeeded" : exitCode === null ? "was killed" : `failed with exit code ${exitCode}`}`,
+  };
+}
+
+/** A command that runs now. */
+export function runningRow({ command, handle, toolCallId }: CommandStarted): PlanRow {
+  const shown = visible(command);
+  const label = shown.replace(/\s+/g, " ");
+  return {
+    id: `running ${toolCallId}`,
+    label: handle === null ? label : `${handle}: ${label}`,
+    description: "running",
+    tooltip: handle === null ? shown : `${shown}\nRuns in the background until it ends, or you or the agent stop it.`,
+    icon: "sync~spin",
+    color: "charts.blue",
+    spoken: `${shown}, running${handle === null ? "" : ` in the background as ${handle}`}`,
+  };
+}

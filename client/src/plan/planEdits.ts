@@ -1,0 +1,99 @@
+// The person's hand in the plan: steps are added, reworded, dropped, held, marked and moved, also while the agent works.
+
+import * as vscode from "vscode";
+import type { PlanNode, StepNode } from "./planNodes";
+import { method, type Plan, type PlanItem, type PlanOp } from "../protocol";
+import { NotStarted, type AgentServer } from "../server/server";
+import type { Store } from "../state";
+
+const MIME = "application/vnd.code.tree.fairlead.plan";
+
+export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
+  readonly dragMimeTypes = [MIME];
+  readonly dropMimeTypes = [MIME];
+
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+  ) {}
+
+  /** Asks for a new step, behind the given one or at the end. */
+  async add(given?: Partial<PlanNode>): Promise<void> {
+    // a button in the view's title may come with whatever row is selected, or with what is no row
+    const behind = given?.kind === "item" ? (given as StepNode) : undefined;
+    const sessionId = behind?.sessionId ?? this.store.active?.id;
+    if (sessionId === undefined) return;
+    const content = await ask("Agent: Add Step", "What else is to be done?", "");
+    if (content === undefined) return;
+    const after = behind && this.current(behind) ? { after: behind.item.id } : {};
+    await this.send(sessionId, this.store.get(sessionId)?.plan?.revision ?? 0, { op: "add", content, ...after });
+  }
+
+  async reword(step: StepNode): Promise<void> {
+    const content = await ask("Agent: Reword Step", "The step in your words. The agent keeps them.", step.item.content);
+    if (content !== undefined && content !== step.item.content) await this.change(step, { op: "update", id: step.item.id, content });
+  }
+
+  async drop(step: StepNode): Promise<void> {
+    await this.change(step, { op: "remove", id: step.item.id });
+  }
+
+  async hold(step: StepNode, held: boolean): Promise<void> {
+    await this.change(step, { op: "update", id: step.item.id, held });
+  }
+
+  async markDone(step: StepNode): Promise<void> {
+    await this.change(step, { op: "update", id: step.item.id, status: "completed" });
+  }
+
+  handleDrag(nodes: readonly PlanNode[], data: vscode.DataTransfer): void {
+    const [node] = nodes;
+    if (node?.kind === "item") data.set(MIME, new vscode.DataTransferItem(node));
+  }
+
+  /** A step takes the place of the one that it is dropped on; below them all it is the last. */
+  async handleDrop(target: PlanNode | undefined, data: vscode.DataTransfer): Promise<void> {
+    const step = data.get(MIME)?.value as StepNode | undefined;
+    const items = step && this.store.get(step.sessionId)?.plan?.items;
+    if (!items || (target && target.kind !== "item")) return;
+    const after = newPlace(items, step.item.id, target?.item.id);
+    if (after !== undefined) await this.change(step, { op: "move", id: step.item.id, after });
+  }
+
+  /** The step as it is now, if it still is as it was seen. */
+  private current({ sessionId, item }: StepNode): PlanItem | undefined {
+    const now = this.store.get(sessionId)?.plan?.items.find(({ id }) => id === item.id);
+    return now?.content === item.content && now.status === item.status && now.held === item.held ? now : undefined;
+  }
+
+  /** What happened to other steps while the person made up their mind does not matter; what happened to this one does. */
+  private async change(step: StepNode, op: PlanOp): Promise<void> {
+    const now = this.store.get(step.sessionId)?.plan?.revision;
+    await this.send(step.sessionId, this.current(step) && now !== undefined ? now : step.revision, op);
+  }
+
+  private async send(sessionId: string, revision: number, op: PlanOp): Promise<void> {
+    try {
+      const { plan } = await this.server.request<{ plan: Plan }>(method.planEdit, { sessionId, revision, ops: [op] });
+      this.store.setPlan(plan);
+    } catch (error) {
+      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+/** Behind which step a moved one comes: null is the first place; undefined where it stays. */
+function newPlace(items: readonly PlanItem[], moved: string, target: string | undefined): string | null | undefined {
+  const ids = items.map(({ id }) => id);
+  const from = ids.indexOf(moved);
+  const to = target === undefined ? ids.length - 1 : ids.indexOf(target);
+  if (from < 0 || to < 0 || from === to) return undefined;
+  // downwards the others move up, so the one that stood there is in front of it then
+  return to > from ? ids[to] : (ids[to - 1] ?? null);
+}
+
+async function ask(title: string, prompt: string, value: string): Promise<string | undefined> {
+  const given = await vscode.window.showInputBox({ title, prompt, value, ignoreFocusOut: true });
+  const content = given?.trim() ?? "";
+  return content === "" ? undefined : content;
+}

@@ -1,0 +1,150 @@
+// The rows of the Plan view with what belongs to each: what waits for the person, the steps, and what stands behind them.
+// Pure.
+
+import { runningRow, commandRow, fileRow } from "./evidenceRows";
+import { inferredRow, outsideRow, pauseRow, stepRow, type PlanRow } from "./planRows";
+import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "../protocol";
+import type { Session } from "../state";
+import { isWorking, pauseOf } from "../questions/waiting";
+
+/** A step of the plan. */
+export interface StepNode {
+  readonly kind: "item";
+  readonly sessionId: string;
+  readonly item: PlanItem;
+  readonly row: PlanRow;
+  /** Whether something of it is left to review. */
+  readonly reviewable: boolean;
+  /** The plan's that is shown. */
+  readonly revision: number;
+  /** Its commands that run now. */
+  readonly running: readonly CommandStarted[];
+}
+
+/** A file that a step changed; without a step, one that was changed beside the plan. */
+export interface FileNode {
+  readonly kind: "file";
+  readonly sessionId: string;
+  readonly uri: string;
+  readonly item: string | undefined;
+  readonly row: PlanRow;
+}
+
+/** A command, by the call that ran it. */
+export interface CommandNode {
+  readonly kind: "command";
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly row: PlanRow;
+}
+
+/** A command that runs now; one in the background has a handle, by which it can be stopped. */
+export interface RunningNode {
+  readonly kind: "running";
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly handle: string | null;
+  readonly row: PlanRow;
+}
+
+/** What happened while no step was in progress. */
+interface OutsideNode {
+  readonly kind: "outside";
+  readonly sessionId: string;
+  readonly outside: Outside;
+  readonly row: PlanRow;
+}
+
+/** A run that paused. */
+export interface PauseNode {
+  readonly kind: "pause";
+  readonly sessionId: string;
+  readonly row: PlanRow;
+}
+
+export type PlanNode =
+  | StepNode
+  | FileNode
+  | OutsideNode
+  | CommandNode
+  | RunningNode
+  | { readonly kind: "inferred"; readonly row: PlanRow }
+  | PauseNode
+  | { readonly kind: "approval"; readonly approval: ApproveParams }
+  | { readonly kind: "question"; readonly question: AskParams };
+
+/** The top rows. */
+export function planNodes(session: Session): PlanNode[] {
+  const pause = pauseOf(session);
+  const waiting = [
+    ...(pause === undefined ? [] : [{ kind: "pause", sessionId: session.id, row: pauseRow(pause) } as const]),
+    ...session.approvals.map((approval): PlanNode => ({ kind: "approval", approval })),
+    ...session.questions.map((question): PlanNode => ({ kind: "question", question })),
+  ];
+  const { plan } = session;
+  const ids = new Set(plan?.items.map(({ id }) => id));
+  const unplaced = session.commands.filter(({ itemId }) => itemId === null || !ids.has(itemId)).map(runningNode);
+  if (!plan) return [...waiting, ...unplaced];
+  const files = session.edits?.files ?? [];
+  const pending = new Set(files.flatMap(({ itemIds }) => itemIds));
+  const beside = (id: Outside["id"]): PlanNode[] =>
+    plan.outside.filter((outside) => outside.id === id).map((outside) => ({ kind: "outside", sessionId: session.id, outside, row: outsideRow(outside) }));
+  const activity = isWorking(session) ? "works" : session.running ? "waits" : "rests";
+  const steps = plan.items.map(
+    (item): PlanNode => ({
+      kind: "item",
+      sessionId: session.id,
+      item,
+      row: stepRow(item, activity, [...new Set(files.flatMap((file) => changedAgain(session, file, item.id)))]),
+      reviewable: pending.has(item.id),
+      revision: plan.revision,
+      running: session.commands.filter(({ itemId }) => itemId === item.id),
+    }),
+  );
+  const inferred = plan.inferred.map((text, index): PlanNode => ({ kind: "inferred", row: inferredRow(text, index) }));
+  return [...waiting, ...unplaced, ...beside("before"), ...steps, ...inferred, ...beside("unplanned")];
+}
+
+/** The rows below one. */
+export function nodesBelow(session: Session, node: PlanNode, relative: (uri: string) => string): PlanNode[] {
+  if (node.kind !== "item" && node.kind !== "outside") return [];
+  const item = node.kind === "item" ? node.item.id : undefined;
+  const { files, commands } = evidenceOf(node);
+  const fileNode = (uri: string): PlanNode => {
+    const edits = session.edits?.files.find((file) => file.uri === uri || file.newUri === uri);
+    const toReview = item !== undefined && (edits?.itemIds.includes(item) ?? false);
+    const again = item !== undefined && edits ? changedAgain(session, edits, item) : [];
+    return { kind: "file", sessionId: session.id, uri, item, row: fileRow(node.row.id, uri, relative(uri), toReview, again) };
+  };
+  return [
+    ...files.map(fileNode),
+    ...commands.map((command, index): PlanNode => ({ kind: "command", sessionId: session.id, callId: command.toolCallId, row: commandRow(node.row.id, command, index) })),
+    ...(node.kind === "item" ? node.running.map(runningNode) : []),
+  ];
+}
+
+/** Whether rows stand below. */
+export function hasBelow(node: StepNode | OutsideNode): boolean {
+  const { files, commands } = evidenceOf(node);
+  return files.length > 0 || commands.length > 0 || (node.kind === "item" && node.running.length > 0);
+}
+
+const runningNode = (command: CommandStarted): RunningNode => ({
+  kind: "running",
+  sessionId: command.sessionId,
+  callId: command.toolCallId,
+  handle: command.handle,
+  row: runningRow(command),
+});
+
+const evidenceOf = (node: StepNode | OutsideNode): Evidence => (node.kind === "item" ? node.item : node.outside).evidence;
+
+/** What changed a step's part of a file again, in words: nothing, or one thing. */
+function changedAgain({ plan }: Session, file: FileEdits, item: string): string[] {
+  return file.overtaken
+    .filter(({ itemId }) => itemId === item)
+    .map(({ byItemId }) => {
+      const later = plan?.items.find(({ id }) => id === byItemId);
+      return later ? `changed again by “${later.content}”` : "changed again beside the plan";
+    });
+}

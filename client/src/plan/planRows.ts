@@ -1,0 +1,130 @@
+// The plan as rows: what a tree view shows of its steps, and of what happened beside them. Pure.
+
+import { plural, spent } from "../ui/format";
+import type { Evidence, Outside, Plan, PlanItem } from "../protocol";
+import { visible } from "../ui/text";
+
+export interface PlanRow {
+  /** Tells the row from all others of its session. */
+  readonly id: string;
+  readonly label: string;
+  readonly description: string;
+  readonly tooltip: string;
+  readonly icon: string;
+  readonly color: string | undefined;
+  /** What a screen reader says. */
+  readonly spoken: string;
+}
+
+interface Look {
+  readonly icon: string;
+  readonly color?: string;
+  readonly word: string;
+  /** What stands beside the step, where its icon alone says too little. */
+  readonly beside?: string;
+}
+
+const DONE: Record<PlanItem["verification"], Look> = {
+  none: { icon: "pass-filled", color: "charts.green", word: "done" },
+  shown: { icon: "pass-filled", color: "charts.green", word: "done" },
+  claimed: { icon: "pass", color: "descriptionForeground", word: "done, nothing on record", beside: "nothing on record" },
+  contradicted: { icon: "warning", color: "charts.orange", word: "done, but its last command failed", beside: "last command failed" },
+};
+
+const BESIDE: Record<Outside["id"], { label: string; tooltip: string }> = {
+  before: { label: "Before the plan", tooltip: "What the agent did before it had a plan." },
+  unplanned: { label: "Unplanned", tooltip: "What the agent did while no step of the plan was in progress." },
+};
+
+/** What the agent does: a step in progress turns only while it works. */
+export type Activity = "works" | "waits" | "rests";
+
+/** `again` is what later changed the step's edits, in words. */
+export function stepRow(item: PlanItem, activity: Activity, again: readonly string[] = []): PlanRow {
+  const look = lookOf(item, activity);
+  const doing = item.status === "in_progress" && !look.beside ? item.activeForm || "in progress" : "";
+  const lines = [
+    item.content,
+    sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
+    item.byUser ? "In your words." : "",
+    ...again.map((words) => `${sentence(words)}.`),
+    ...evidenceLines(item.evidence),
+  ];
+  return {
+    id: `item-${item.id}`,
+    label: item.content,
+    description: doing || (look.beside ?? (again.length > 0 ? "changed again" : "")),
+    tooltip: lines.filter(Boolean).join("\n"),
+    icon: look.icon,
+    color: look.color,
+    spoken: [item.content, look.word, ...again].join(", "),
+  };
+}
+
+/** A run that paused, and goes on when the user says so. */
+export function pauseRow(reason: string): PlanRow {
+  const shown = visible(reason);
+  return {
+    id: "pause",
+    label: "Go On",
+    description: shown.replace(/\s+/g, " "),
+    tooltip: shown,
+    icon: "debug-continue",
+    color: "charts.yellow",
+    spoken: `Go on. The agent paused. ${shown}`,
+  };
+}
+
+/** What happened while no step was in progress. */
+export function outsideRow({ id, evidence }: Outside): PlanRow {
+  const { label, tooltip } = BESIDE[id];
+  const happened = evidenceLines(evidence);
+  return {
+    id: `outside-${id}`,
+    label,
+    description: happened[0] ?? "",
+    tooltip: [tooltip, ...happened].join("\n"),
+    icon: id === "before" ? "telescope" : "circle-small-filled",
+    color: undefined,
+    spoken: [label, ...happened].join(", "),
+  };
+}
+
+/** What an agent without a plan was seen doing. */
+export function inferredRow(text: string, index: number): PlanRow {
+  return {
+    id: `inferred-${index}`,
+    label: text,
+    description: "inferred",
+    tooltip: `${text}\nThe agent made no plan; this is what it was seen doing.`,
+    icon: "eye",
+    color: "descriptionForeground",
+    spoken: `${text}, inferred`,
+  };
+}
+
+/** `2/5`, empty without a plan. */
+export function planCount(plan: Plan | undefined): string {
+  return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
+}
+
+function lookOf(item: PlanItem, activity: Activity): Look {
+  if (item.status === "completed") return DONE[item.verification];
+  if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", beside: "held" };
+  if (item.status === "pending") return { icon: "circle-large-outline", word: "to do" };
+  if (activity === "waits") return { icon: "question", color: "charts.yellow", word: "waiting for you", beside: "waiting for you" };
+  return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
+}
+
+/** What is on record, then what it took. */
+function evidenceLines(evidence: Evidence): string[] {
+  const { files, commands, looks } = evidence;
+  const counts = [
+    files.length > 0 ? plural(files.length, "file") : "",
+    commands.length > 0 ? plural(commands.length, "command") : "",
+    looks > 0 ? plural(looks, "look") : "",
+  ];
+  return [counts.filter(Boolean).join(", "), spent(evidence)].filter(Boolean);
+}
+
+const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,0 +1,186 @@
+// The Plan view: the active session's steps and what stands behind them, above them what waits for the person.
+
+import * as vscode from "vscode";
+import { asked } from "../questions/approvalTexts";
+import { relative } from "../review/editsView";
+import { duration } from "../ui/format";
+import { hasBelow, nodesBelow, planNodes, type PlanNode, type StepNode } from "./planNodes";
+import { planCount, type PlanRow } from "./planRows";
+import type { ApproveParams, AskParams } from "../protocol";
+import type { Store } from "../state";
+import { isWorking, waiting } from "../questions/waiting";
+import { StepClock } from "./stepClock";
+import { visible } from "../ui/text";
+import { DrawnTree } from "../ui/tree";
+
+const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+const VIEW = "fairlead.plan";
+const SECOND = 1000;
+
+export class PlanView extends DrawnTree<PlanNode> {
+  private readonly clock = new StepClock(() => performance.now());
+  private current: StepNode | undefined;
+  private tick: NodeJS.Timeout | undefined;
+  private working: (() => void) | undefined;
+
+  constructor(
+    private readonly store: Store,
+    moving: vscode.TreeDragAndDropController<PlanNode>,
+  ) {
+    super(VIEW, store, (change) => change !== "conversation", moving);
+  }
+
+  getTreeItem(node: PlanNode): vscode.TreeItem {
+    switch (node.kind) {
+      case "approval":
+        return approvalItem(node.approval);
+      case "question":
+        return questionItem(node.question);
+      case "pause": {
+        const item = rowItem(node.row);
+        item.contextValue = "pause";
+        item.command = { command: "fairlead.goOn", title: "Go On", arguments: [node] };
+        return item;
+      }
+      case "item":
+        return this.stepItem(node);
+      case "outside":
+        return rowItem(node.row, hasBelow(node) ? Collapsed : None);
+      case "file": {
+        const item = rowItem(node.row);
+        // for the icon alone: what VS Code marks on a file says nothing new here
+        item.resourceUri = vscode.Uri.parse(node.uri).with({ scheme: "fairlead-row" });
+        item.iconPath = vscode.ThemeIcon.File;
+        item.command = { command: "fairlead.openStepFile", title: "Open", arguments: [node] };
+        return item;
+      }
+      case "command":
+      case "running": {
+        const item = rowItem(node.row);
+        item.contextValue = node.kind === "running" && node.handle !== null ? "background" : "command";
+        item.command = { command: "fairlead.showCommand", title: "Open the output", arguments: [node] };
+        return item;
+      }
+      case "inferred":
+        return rowItem(node.row);
+    }
+  }
+
+  override dispose(): void {
+    clearTimeout(this.tick);
+    this.showWorking(false);
+    super.dispose();
+  }
+
+  protected rows(node: PlanNode | undefined): PlanNode[] {
+    const session = this.store.active;
+    if (!session) return [];
+    return node ? nodesBelow(session, node, relative) : planNodes(session);
+  }
+
+  protected override shown(nodes: readonly PlanNode[], below: PlanNode | undefined): void {
+    if (below) return;
+    const steps = nodes.filter((other) => other.kind === "item");
+    this.current = isWorking(this.store.active) ? steps.find(({ item }) => item.status === "in_progress") : undefined;
+    if (!this.current) this.clock.rest();
+    this.count();
+  }
+
+  protected decorate(): void {
+    const session = this.store.active;
+    const plan = session?.plan;
+    this.view.description = planCount(plan);
+    const open = plan ? plan.total - plan.completed : 0;
+    const waits = waiting(session);
+    const badge = waits > 0 ? { value: waits, tooltip: "The agent waits for you" } : undefined;
+    this.view.badge = badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
+    this.view.message = message(session) ?? "";
+    this.showWorking(isWorking(session));
+  }
+
+  /** The bar above the rows, as long as the agent works. */
+  private showWorking(running: boolean): void {
+    if (running && !this.working) {
+      const ended = new Promise<void>((resolve) => {
+        this.working = resolve;
+      });
+      void vscode.window.withProgress({ location: { viewId: VIEW } }, () => ended);
+    } else if (!running) {
+      this.working?.();
+      this.working = undefined;
+    }
+  }
+
+  /** While a step is at work its time goes on, once a second. */
+  private count(): void {
+    clearTimeout(this.tick);
+    if (!this.current) return;
+    this.tick = setTimeout(() => {
+      if (this.current && this.view.visible) this.redrawRow(this.current);
+      this.count();
+    }, SECOND);
+  }
+
+  private stepItem(node: StepNode): vscode.TreeItem {
+    const current = node.item.status === "in_progress";
+    const below = hasBelow(node);
+    const item = rowItem(node.row, below ? (current ? Expanded : Collapsed) : None);
+    if (node === this.current) {
+      const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
+      if (elapsed > 0) item.description = `${node.row.description} · ${duration(elapsed)}`;
+    }
+    // VS Code neither closes a row that it knows nor opens one that had nothing below: such a step is another row to it
+    if (current) item.id = `${node.row.id} now${below ? "" : " bare"}`;
+    item.contextValue = contextValue(node);
+    return item;
+  }
+}
+
+/** By this the menus in package.json tell steps apart. */
+function contextValue({ item, reviewable }: StepNode): string {
+  const words = ["item", item.status === "completed" ? "done" : item.held ? "held" : "open", item.evidence.files.length > 0 ? "changed" : "", reviewable ? "reviewable" : ""];
+  return words.filter(Boolean).join(" ");
+}
+
+function message(session: Store["active"]): string | undefined {
+  if (!session) return undefined;
+  const replay = session.model.startsWith("replay") ? "Replay: a recorded conversation plays the model." : "";
+  const idle = session.plan && session.plan.total > 0 ? "" : session.running ? "Working. No plan yet." : "No plan was made.";
+  return [replay, idle].filter(Boolean).join(" ") || undefined;
+}
+
+function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {
+  const item = new vscode.TreeItem(row.label, collapsible);
+  item.id = row.id;
+  item.description = row.description;
+  item.tooltip = row.tooltip;
+  item.iconPath = new vscode.ThemeIcon(row.icon, row.color === undefined ? undefined : new vscode.ThemeColor(row.color));
+  item.accessibilityInformation = { label: row.spoken };
+  return item;
+}
+
+function approvalItem(approval: ApproveParams): vscode.TreeItem {
+  const { row, details, spoken } = asked(approval, relative);
+  const item = new vscode.TreeItem(row);
+  item.id = `approval-${approval.toolCallId ?? approval.uri ?? row}`;
+  item.description = "waits for you";
+  item.tooltip = details;
+  item.iconPath = new vscode.ThemeIcon("question", new vscode.ThemeColor("charts.yellow"));
+  item.contextValue = "approval";
+  item.command = { command: "fairlead.showApproval", title: "Show the whole of it", arguments: [{ approval }] };
+  item.accessibilityInformation = { label: spoken };
+  return item;
+}
+
+function questionItem(question: AskParams): vscode.TreeItem {
+  const shown = visible(question.question);
+  const item = new vscode.TreeItem(`Answer: ${shown.replace(/\s+/g, " ")}`);
+  item.id = `question-${question.toolCallId}`;
+  item.description = "waits for you";
+  item.tooltip = [shown, ...question.options.map((option) => `• ${visible(option)}`)].join("\n");
+  item.iconPath = new vscode.ThemeIcon("comment-unresolved", new vscode.ThemeColor("charts.yellow"));
+  item.contextValue = "question";
+  item.command = { command: "fairlead.answerQuestion", title: "Answer", arguments: [{ question }] };
+  item.accessibilityInformation = { label: `The agent asks: ${shown}` };
+  return item;
+}

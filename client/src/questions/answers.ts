@@ -1,0 +1,43 @@
+// What the user does about a notice, or about whatever waits first.
+
+import * as vscode from "vscode";
+import type { Approvals } from "./approvals";
+import type { Act } from "./noticeTexts";
+import type { Questions } from "./questions";
+import type { Runs } from "../sessions/runs";
+import type { Store } from "../state";
+
+export class Answers {
+  constructor(
+    private readonly store: Store,
+    private readonly approvals: Approvals,
+    private readonly questions: Questions,
+    private readonly runs: Runs,
+  ) {}
+
+  follow(act: Act): unknown {
+    switch (act.kind) {
+      case "decide":
+        this.approvals.decide(act.approval, act.option);
+        return undefined;
+      case "show":
+        return this.approvals.show(act.approval);
+      case "answer":
+        this.questions.open(act.question);
+        return undefined;
+      case "goOn":
+        return this.runs.goOn(act.sessionId);
+    }
+  }
+
+  /** Opens what waits for the user, that of the session which is shown first. */
+  next(): unknown {
+    const [session] = this.store.asking;
+    if (!session) return vscode.window.showInformationMessage("Nothing waits for your answer.");
+    this.store.show(session.id);
+    const [question] = session.questions;
+    const [approval] = session.approvals;
+    if (question) return this.follow({ kind: "answer", question });
+    return approval && this.follow({ kind: "show", approval });
+  }
+}

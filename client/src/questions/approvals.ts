@@ -1,0 +1,44 @@
+// Answers to the agent's approvals: the store shows what is open, as a row, a notice and in the status bar.
+
+import * as vscode from "vscode";
+import { asked } from "./approvalTexts";
+import { relative } from "../review/editsView";
+import type { ApproveParams, ApproveResult } from "../protocol";
+import type { Store } from "../state";
+
+export class Approvals {
+  private readonly open = new Map<ApproveParams, (result: ApproveResult) => void>();
+
+  constructor(private readonly store: Store) {}
+
+  /** Resolves with the user's answer; a withdrawn question resolves as a rejection. */
+  async ask(approval: ApproveParams, withdrawn: vscode.CancellationToken): Promise<ApproveResult> {
+    const answered = new Promise<ApproveResult>((resolve) => {
+      this.open.set(approval, resolve);
+      withdrawn.onCancellationRequested(() => {
+        resolve({ option: "reject" });
+      });
+    });
+    this.store.ask(approval);
+    try {
+      return await answered;
+    } finally {
+      this.open.delete(approval);
+      this.store.answered(approval);
+    }
+  }
+
+  /** Shows the whole of it in a dialog. Enter takes the safe choice, and to close the dialog is no answer. */
+  async show(approval: ApproveParams): Promise<void> {
+    const { question, details, choices } = asked(approval, relative);
+    const safeFirst = [...choices].sort((a, b) => Number(b.option === "reject") - Number(a.option === "reject"));
+    const later = { title: "Decide Later", isCloseAffordance: true };
+    const chosen = await vscode.window.showWarningMessage(question, { modal: true, detail: details }, ...safeFirst.map(({ title }) => ({ title })), later);
+    const choice = choices.find(({ title }) => title === chosen?.title);
+    if (choice) this.decide(approval, choice.option);
+  }
+
+  decide(approval: ApproveParams, option: ApproveResult["option"]): void {
+    this.open.get(approval)?.({ option });
+  }
+}

@@ -1,0 +1,54 @@
+// What the notices say. Pure.
+
+import { asked } from "./approvalTexts";
+import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
+import type { Session } from "../state";
+import { unlinked, visible } from "../ui/text";
+
+/** VS Code cuts a message at 1,000 characters, and the links come last. */
+const LIMIT = 600;
+
+/** What a link of a notice does. */
+export type Act =
+  | { readonly kind: "decide"; readonly approval: ApproveParams; readonly option: ApproveResult["option"] }
+  | { readonly kind: "show"; readonly approval: ApproveParams }
+  | { readonly kind: "answer"; readonly question: AskParams }
+  | { readonly kind: "goOn"; readonly sessionId: string };
+
+export interface Notice {
+  /** What it is about: there is one notice as long as the same object is there. */
+  readonly about: object;
+  /** Whether the agent's work waits for it. */
+  readonly blocks: boolean;
+  readonly text: string;
+  readonly links: readonly { readonly title: string; readonly act: Act }[];
+}
+
+/** A notice for each thing in a session that waits for the user; one of a session that is not shown names it. */
+export function noticesOf(session: Session, isShown: boolean, relative: (uri: string) => string): Notice[] {
+  const of = isShown ? "" : `“${session.title}”: `;
+  const notices = [
+    ...session.approvals.map((approval): Notice => ({ about: approval, blocks: approval.toolCallId !== null, ...approvalNotice(approval, relative) })),
+    ...session.questions.map((question): Notice => ({
+      about: question,
+      blocks: true,
+      text: `The agent asks: ${visible(question.question)}`,
+      links: [{ title: "Answer", act: { kind: "answer", question } }],
+    })),
+  ];
+  if (session.pause) {
+    const goOn = { title: "Go On", act: { kind: "goOn", sessionId: session.id } } as const;
+    notices.push({ about: session.pause, blocks: false, text: `Agent: ${visible(session.pause.reason)}`, links: [goOn] });
+  }
+  return notices.map(({ text, ...notice }) => ({ ...notice, text: short(unlinked(of + text).replace(/\s+/g, " ")) }));
+}
+
+const short = (text: string): string => (text.length > LIMIT ? `${text.slice(0, LIMIT)}…` : text);
+
+function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "links"> {
+  const { short, question, choices } = asked(approval, relative);
+  const decisions = choices.map(({ title, option }) => ({ title, act: { kind: "decide", approval, option } as const }));
+  const whole = { title: "Show Whole Command", act: { kind: "show", approval } as const };
+  // what is not shown is not allowed from here
+  return { text: short ?? question, links: short === undefined ? [whole, ...decisions.filter(({ act }) => act.option === "reject")] : decisions };
+}

@@ -1,0 +1,87 @@
+// Notices of what waits for the user. They stay until it is settled and go then, wherever it was settled. A message with
+// buttons hides after some seconds and cannot be closed by an extension, so a notice is a progress message with links: that of
+// the run which waits, else one of its own.
+
+import * as vscode from "vscode";
+import { coalesced } from "../ui/throttle";
+import { relative } from "../review/editsView";
+import { noticesOf, type Act, type Notice } from "./noticeTexts";
+import type { Session, Store } from "../state";
+
+const COMMAND = "fairlead.followNotice";
+
+interface Open {
+  /** The links name it. */
+  readonly number: number;
+  readonly notice: Notice;
+  close?: () => void;
+}
+
+export class Notices implements vscode.Disposable {
+  private readonly open = new Map<object, Open>();
+  private numbers = 0;
+  private readonly redraw = coalesced(() => {
+    this.draw();
+  });
+  private readonly disposables: { dispose(): unknown }[];
+
+  constructor(
+    private readonly store: Store,
+    act: (act: Act) => unknown,
+  ) {
+    const follow = (number: number, link: number): unknown => {
+      const chosen = [...this.open.values()].find((other) => other.number === number)?.notice.links[link];
+      return chosen && act(chosen.act);
+    };
+    const unsubscribe = store.onChange((change) => {
+      if (change !== "conversation") this.redraw.schedule();
+    });
+    this.disposables = [vscode.commands.registerCommand(COMMAND, follow), { dispose: unsubscribe }, this.redraw];
+  }
+
+  /** What a run waits for, with links; undefined where it works. */
+  waitingText(session: Session): string | undefined {
+    const notice = this.of(session).find(({ blocks }) => blocks);
+    return notice && this.textOf(notice);
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+    for (const { close } of this.open.values()) close?.();
+  }
+
+  private draw(): void {
+    const wanted = this.store.sessions.flatMap((session) => this.of(session));
+    for (const [about, { close }] of this.open) {
+      if (wanted.some((notice) => notice.about === about)) continue;
+      this.open.delete(about);
+      close?.();
+    }
+    for (const notice of wanted) if (!notice.blocks && !this.open.has(notice.about)) this.show(notice);
+  }
+
+  private of(session: Session): Notice[] {
+    return noticesOf(session, session === this.store.active, relative);
+  }
+
+  private show(notice: Notice): void {
+    // only a message that can be cancelled is shown in all its lines
+    const options = { location: vscode.ProgressLocation.Notification, title: this.textOf(notice), cancellable: true };
+    const settled = new Promise<void>((resolve) => {
+      this.opened(notice).close = resolve;
+    });
+    void vscode.window.withProgress(options, (_, token) => Promise.race([settled, new Promise((resolve) => token.onCancellationRequested(resolve))]));
+  }
+
+  private textOf(notice: Notice): string {
+    const { number } = this.opened(notice);
+    const links = notice.links.map(({ title }, link) => `[${title}](command:${COMMAND}?${encodeURIComponent(JSON.stringify([number, link]))})`);
+    return `${notice.text} ${links.join(" | ")}`;
+  }
+
+  private opened(notice: Notice): Open {
+    const open = this.open.get(notice.about) ?? { number: ++this.numbers, notice };
+    this.open.set(notice.about, open);
+    return open;
+  }
+}

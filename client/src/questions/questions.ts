@@ -1,0 +1,96 @@
+// Answers to the agent's questions. A question stays open until it is answered or withdrawn: the store shows it, as a row, a
+// notice and in the status bar.
+
+import * as vscode from "vscode";
+import type { AskParams, AskResult } from "../protocol";
+import type { Store } from "../state";
+import { visible } from "../ui/text";
+
+const TITLE = "Agent: Answer";
+
+interface Open {
+  readonly answer: (answer: string | null) => void;
+  /** Closed when the question is withdrawn. */
+  box: vscode.QuickInput | undefined;
+  /** What was typed when the box was closed. */
+  draft: string;
+}
+
+export class Questions {
+  private readonly waiting = new Map<AskParams, Open>();
+
+  constructor(private readonly store: Store) {
+    store.onChange(() => {
+      for (const [question, open] of this.waiting) if (!store.get(question.sessionId)?.questions.includes(question)) open.box?.hide();
+    });
+  }
+
+  /** Resolves with the user's answer; a withdrawn question has none. */
+  async ask(question: AskParams, withdrawn: vscode.CancellationToken): Promise<AskResult> {
+    this.store.question(question);
+    const answered = new Promise<string | null>((resolve) => {
+      this.waiting.set(question, { answer: resolve, box: undefined, draft: "" });
+      withdrawn.onCancellationRequested(() => {
+        resolve(null);
+      });
+    });
+    try {
+      return { answer: await answered };
+    } finally {
+      this.store.settled(question);
+      this.waiting.delete(question);
+    }
+  }
+
+  /** Lets the user answer. To close the box is no answer: what was typed is there when it is opened again. */
+  open(question: AskParams): void {
+    const open = this.waiting.get(question);
+    if (!open || open.box) return;
+    const box = question.options.length > 0 ? pick(question, open) : input(question, open);
+    open.box = box;
+    box.onDidHide(() => {
+      open.box = undefined;
+      open.draft = box.value;
+      box.dispose();
+    });
+    box.show();
+  }
+}
+
+type Box = vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox;
+
+/** The options, and whatever else is typed. */
+function pick({ question, options }: AskParams, { answer, draft }: Open): Box {
+  const box = vscode.window.createQuickPick();
+  const show = (): void => {
+    const given = options.map((option): vscode.QuickPickItem => ({ label: option }));
+    const typed = box.value.trim();
+    const own = typed === "" || options.includes(typed) ? [] : [{ label: typed, description: "your own answer", alwaysShow: true }];
+    box.items = [...given, ...own];
+  };
+  box.title = TITLE;
+  // whole, in several lines, where VS Code has this (from 1.108 on); the placeholder is cut
+  Object.assign(box, { prompt: visible(question) });
+  box.placeholder = "Choose, or type another answer.";
+  box.ignoreFocusOut = true;
+  box.value = draft;
+  box.onDidChangeValue(show);
+  show();
+  box.onDidAccept(() => {
+    const chosen = box.selectedItems[0]?.label;
+    if (chosen !== undefined) answer(chosen);
+  });
+  return box;
+}
+
+function input({ question }: AskParams, { answer, draft }: Open): Box {
+  const box = vscode.window.createInputBox();
+  box.title = TITLE;
+  box.prompt = visible(question);
+  box.ignoreFocusOut = true;
+  box.value = draft;
+  box.onDidAccept(() => {
+    if (box.value.trim() !== "") answer(box.value.trim());
+  });
+  return box;
+}

@@ -1,0 +1,123 @@
+// The texts of both sides as the server has them, requested again when the proposals change.
+
+import * as vscode from "vscode";
+import { method } from "../protocol";
+import type { AgentServer } from "../server/server";
+import { sideAt, wireAddress } from "./diffUris";
+import { coalesced } from "../ui/throttle";
+import { type Store } from "../state";
+
+const GONE =
+  "This proposal is no longer there: the agent's server that held it has ended.\n" +
+  "Your files are as you last saw them. Run the task again to have the change proposed anew.\n";
+
+export interface SideText {
+  readonly text: string;
+  /** Grows with each other text, over all documents. */
+  readonly revision: number;
+  /** How often the same text was made to count as another one. */
+  readonly renewed: number;
+  /** The edits for which this holds; undefined where the session is gone. */
+  readonly version: number | undefined;
+}
+
+export class SideTexts implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  /** Another text than was read before. */
+  readonly onDidChange = this.changed.event;
+  private readonly texts = new Map<string, SideText>();
+  private readonly stale = new Set<string>();
+  private revisions = 0;
+  private readonly refresh = coalesced(() => void this.readAgain());
+  private readonly disposables: { dispose(): unknown }[];
+
+  /** `restored`: when the sessions of an earlier window are there, if there are any. */
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly restored: Promise<void>,
+  ) {
+    const unsubscribe = store.onChange((change, session) => {
+      if (change === "edits") this.refreshSoon(session.id);
+    });
+    this.disposables = [
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.texts.delete(uri.toString())),
+      { dispose: unsubscribe },
+      this.refresh,
+      this.changed,
+    ];
+  }
+
+  /** The text behind an address, as new as the last edits that were told. */
+  async read(uri: vscode.Uri): Promise<SideText> {
+    const known = this.texts.get(uri.toString());
+    return known && known.version === this.version(uri) ? known : this.ask(uri);
+  }
+
+  /** What was read last, without asking. */
+  known(uri: vscode.Uri): SideText | undefined {
+    return this.texts.get(uri.toString());
+  }
+
+  /** The person's text is the proposal from now on. */
+  put(uri: vscode.Uri, text: string): SideText {
+    const kept = this.keep(uri, text, this.version(uri));
+    // the server has the last word on what it made of it
+    this.refreshSoon(uri.authority);
+    return kept;
+  }
+
+  /** Makes the text count as another one, for whoever compares revisions. */
+  renew(uri: vscode.Uri): SideText | undefined {
+    const known = this.known(uri);
+    if (!known) return undefined;
+    const renewed = { ...known, revision: ++this.revisions, renewed: known.renewed + 1 };
+    this.texts.set(uri.toString(), renewed);
+    this.changed.fire(uri);
+    return renewed;
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  private refreshSoon(sessionId: string): void {
+    this.stale.add(sessionId);
+    this.refresh.schedule();
+  }
+
+  private async readAgain(): Promise<void> {
+    const sessions = new Set(this.stale);
+    this.stale.clear();
+    for (const { uri } of vscode.workspace.textDocuments) {
+      if (sideAt(uri) && sessions.has(uri.authority)) await this.ask(uri).catch(() => undefined);
+    }
+  }
+
+  private async ask(uri: vscode.Uri): Promise<SideText> {
+    // VS Code shows the diffs of an earlier window before the server has told of its sessions
+    if (this.version(uri) === undefined) await this.restored;
+    const version = this.version(uri);
+    if (version === undefined) return this.keep(uri, GONE, undefined);
+    try {
+      const { text } = await this.server.request<{ text: string }>(method.content, { uri: wireAddress(uri) });
+      return this.keep(uri, text, version);
+    } catch (error) {
+      if (this.version(uri) === undefined) return this.keep(uri, GONE, undefined);
+      throw error;
+    }
+  }
+
+  private keep(uri: vscode.Uri, text: string, version: number | undefined): SideText {
+    const before = this.known(uri);
+    const same = before?.text === text;
+    const kept = same ? { ...before, version } : { text, version, revision: ++this.revisions, renewed: 0 };
+    this.texts.set(uri.toString(), kept);
+    if (before && !same) this.changed.fire(uri);
+    return kept;
+  }
+
+  private version(uri: vscode.Uri): number | undefined {
+    return this.store.get(uri.authority)?.edits?.version;
+  }
+}

@@ -1,0 +1,179 @@
+// The proposed changes as rows: sessions where there are several, files, hunks. Pure.
+
+import { plural } from "../ui/format";
+import { whole } from "./changeNavigation";
+import type { FileEdits, Hunk } from "../protocol";
+import type { Session } from "../state";
+
+export type EditRow =
+  | { readonly kind: "session"; readonly sessionId: string; readonly label: string; readonly description: string }
+  | { readonly kind: "file"; readonly sessionId: string; readonly file: FileEdits; readonly description: string; readonly tooltip: string }
+  | {
+      readonly kind: "hunk";
+      readonly sessionId: string;
+      readonly file: FileEdits;
+      readonly hunk: Hunk;
+      readonly label: string;
+      readonly description: string;
+      readonly tooltip: string;
+    };
+
+type Risk = NonNullable<FileEdits["risk"]>;
+
+/** All rows in their order, whether they are in sight or not. */
+export function allRows(sessions: readonly Session[], relative: (uri: string) => string): EditRow[] {
+  const withBelow = (row: EditRow): EditRow[] => [row, ...editRows(sessions, row, relative).flatMap(withBelow)];
+  return editRows(sessions, undefined, relative).flatMap(withBelow);
+}
+
+/** The row above, that one stands below of. */
+export function rowAbove(rows: readonly EditRow[], row: EditRow): EditRow | undefined {
+  return rows.findLast((other) => standsBelow(row, other));
+}
+
+/** Where to go on once a row is gone, with all below it: the next row, or else the one before. */
+export function rowBeside(rows: readonly EditRow[], gone: EditRow): EditRow | undefined {
+  const index = rows.findIndex((other) => rowId(other) === rowId(gone));
+  const next = rows.slice(index + 1).find((other) => !standsBelow(other, gone));
+  return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !standsBelow(gone, other));
+}
+
+const standsBelow = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);
+
+/** Tells a row from all others, also after the tree was drawn anew. */
+export function rowId(row: EditRow): string {
+  switch (row.kind) {
+    case "session":
+      return row.sessionId;
+    case "file":
+      return `${row.sessionId} ${row.file.uri}`;
+    case "hunk":
+      return `${row.sessionId} ${row.file.uri} ${row.hunk.id}`;
+  }
+}
+
+/** How a risky change is marked, and what the person should know of it. */
+export const RISKS: Record<Risk, { mark: string; icon: string; color: string; why: string }> = {
+  deletion: { mark: "deletion", icon: "trash", color: "charts.red", why: "Accepting deletes something of yours." },
+  ci: { mark: "CI", icon: "run-all", color: "charts.yellow", why: "This file says what your builds run." },
+  configuration: { mark: "configuration", icon: "gear", color: "charts.yellow", why: "This file configures your project or your tools." },
+};
+
+const PROTECTED = "Protected: it is accepted only after a question of its own.";
+
+/** The rows below `parent`, or the top ones. */
+export function editRows(sessions: readonly Session[], parent: EditRow | undefined, relative: (uri: string) => string): EditRow[] {
+  if (parent === undefined) {
+    const [only, another] = sessions;
+    if (only && !another) return fileRows(only, relative);
+    return sessions.map((session) => ({
+      kind: "session",
+      sessionId: session.id,
+      label: session.title || "Task",
+      description: plural(session.edits?.files.length ?? 0, "file"),
+    }));
+  }
+  if (parent.kind === "session") {
+    const session = sessions.find((other) => other.id === parent.sessionId);
+    return session ? fileRows(session, relative) : [];
+  }
+  // what is created, deleted or renamed is taken as a whole
+  return parent.kind === "file" && !whole(parent.file) ? hunkRows(parent.sessionId, parent.file) : [];
+}
+
+function fileRows(session: Session, relative: (uri: string) => string): EditRow[] {
+  return (session.edits?.files ?? []).map((file) => {
+    const path = relative(file.uri);
+    const risk = file.risk && RISKS[file.risk];
+    const conflict = file.state === "conflict";
+    const deleted = file.hunks.some((hunk) => hunk.conflict?.current === null);
+    const what = file.risk === "deletion" ? "" : kind(file, relative);
+    const size = file.binary ? "binary" : counts(file.additions, file.deletions);
+    const marks = [risk?.mark, file.protected ? "protected" : "", conflict ? (deleted ? "you deleted it" : "conflict") : "", what, permissions(file), size];
+    const lines = [
+      [path, kind(file, relative)].filter(Boolean).join(", "),
+      file.binary ? "Not text: decided as a whole." : `${plural(file.hunks.length, "change")}, ${size}`,
+      risk?.why,
+      file.protected ? PROTECTED : "",
+      conflict ? (deleted ? "You deleted this file after the edit was proposed." : "You and the agent changed the same lines. Open it to see both.") : "",
+    ];
+    return {
+      kind: "file",
+      sessionId: session.id,
+      file,
+      description: [folder(path), ...marks].filter(Boolean).join(" · "),
+      tooltip: lines.filter(Boolean).join("\n"),
+    };
+  });
+}
+
+function kind(file: FileEdits, relative: (uri: string) => string): string {
+  switch (file.kind) {
+    case "create":
+      return "new";
+    case "delete":
+      return "deleted";
+    case "rename":
+      return `renamed → ${newName(file, relative)}`;
+    case "modify":
+      return "";
+  }
+}
+
+/** What becomes of the permissions: only whether a file can be executed is ever changed. */
+function permissions(file: FileEdits): string {
+  if (file.mode === null) return "";
+  return /[1357]/.test(file.mode) ? "executable" : "not executable";
+}
+
+/** Where a renamed file goes: its new name, with the folder where that is another one. */
+export function newName(file: FileEdits, relative: (uri: string) => string): string {
+  const [from, to] = [relative(file.uri), relative(file.newUri ?? file.uri)];
+  return folder(from) === folder(to) ? (to.split("/").at(-1) ?? to) : to;
+}
+
+function hunkRows(sessionId: string, file: FileEdits): EditRow[] {
+  return file.hunks.map((hunk) => {
+    const conflict = hunk.state === "conflict";
+    const lines = [
+      `${hunkLabel(hunk)}: ${plural(hunk.newLines, "line")} instead of ${hunk.oldLines}`,
+      hunk.conflict && hunk.conflict.current !== null ? "You changed these lines too. Open it to see both." : "",
+    ];
+    return {
+      kind: "hunk",
+      sessionId,
+      file,
+      hunk,
+      label: hunkLabel(hunk),
+      description: [conflict ? "conflict" : "", counts(hunk.newLines, hunk.oldLines)].filter(Boolean).join(" · "),
+      tooltip: lines.filter(Boolean).join("\n"),
+    };
+  });
+}
+
+function hunkLabel(hunk: Hunk): string {
+  const [start, lines] = hunk.newLines > 0 ? [hunk.newStart, hunk.newLines] : [hunk.newStart + 1, 0];
+  return lines > 1 ? `Lines ${start}–${start + lines - 1}` : `Line ${start}`;
+}
+
+const counts = (added: number, removed: number): string => `+${added} −${removed}`;
+const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
+
+/** What the view's title says of the review: how many of the files that were proposed are left. */
+export class Progress {
+  private readonly seen = new Set<string>();
+
+  /** A review begins with the first proposal and ends with the last decision. */
+  told(sessions: readonly Session[]): string {
+    const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
+    if (left.length === 0) this.seen.clear();
+    for (const file of left) this.seen.add(file);
+    if (left.length === 0) return "";
+    return left.length < this.seen.size ? `${left.length} of ${plural(this.seen.size, "file")} left` : plural(left.length, "file");
+  }
+}
+
+/** How many files wait for a decision. */
+export function pendingFiles(sessions: readonly Session[]): number {
+  return sessions.reduce((sum, session) => sum + (session.edits?.files.length ?? 0), 0);
+}

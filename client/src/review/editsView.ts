@@ -1,0 +1,128 @@
+// The Proposed Changes view: files and their hunks, with accept and reject beside each.
+
+import * as vscode from "vscode";
+import { allRows, editRows, pendingFiles, Progress, RISKS, rowAbove, rowBeside, rowId, type EditRow } from "./editRows";
+import { allInConflict, whole } from "./changeNavigation";
+import type { FileEdits, Hunk } from "../protocol";
+import type { Store } from "../state";
+import { DrawnTree } from "../ui/tree";
+
+const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
+const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
+
+export class EditsView extends DrawnTree<EditRow> {
+  private readonly progress = new Progress();
+
+  constructor(private readonly store: Store) {
+    super("fairlead.edits", store, (change) => change === "edits" || change === "sessions");
+  }
+
+  getTreeItem(row: EditRow): vscode.TreeItem {
+    const item = new vscode.TreeItem("");
+    item.description = row.description;
+    item.id = rowId(row);
+    item.contextValue = contextValue(row);
+    switch (row.kind) {
+      case "session":
+        item.label = row.label;
+        item.tooltip = `${row.label}\n${row.description}`;
+        item.accessibilityInformation = { label: `Proposed by the task ${row.label}, ${row.description}` };
+        item.collapsibleState = vscode.TreeItemCollapsibleState.Expanded;
+        break;
+      case "file": {
+        const { uri } = row.file;
+        item.label = uri.split("/").at(-1) ? decodeURIComponent(uri.split("/").at(-1) ?? "") : uri;
+        // for the icon alone: what VS Code marks on a file, or on its proposed text, says nothing new here
+        item.resourceUri = vscode.Uri.parse(uri).with({ scheme: "fairlead-row" });
+        item.iconPath = fileIcon(row.file);
+        item.tooltip = row.tooltip;
+        item.collapsibleState = whole(row.file) ? vscode.TreeItemCollapsibleState.None : vscode.TreeItemCollapsibleState.Expanded;
+        item.command = openCommand(row);
+        item.accessibilityInformation = { label: `${row.tooltip.replace(/\n/g, ", ")}, proposed` };
+        break;
+      }
+      case "hunk":
+        item.label = row.label;
+        item.iconPath = hunkIcon(row.hunk);
+        item.tooltip = row.tooltip;
+        item.command = openCommand(row);
+        item.accessibilityInformation = { label: `${row.tooltip.replace(/\n/g, ", ")}, ${row.description}` };
+        break;
+    }
+    return item;
+  }
+
+  /** Does something with the row that has the keyboard's focus; if it is gone then, the focus goes on to the next one. */
+  async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
+    const row = await this.focusedRow();
+    const beside = row && rowBeside(this.all, row);
+    await decide(row);
+    const left = this.all;
+    const there = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
+    const next = row && beside && !there(row) ? there(beside) : undefined;
+    if (next && this.view.visible) await this.view.reveal(next, { focus: true, select: false });
+  }
+
+  /**
+   * VS Code tells an extension of the selection alone, so the row with the focus is put into the selection, or taken out
+   * where it was in: it is the one that differs.
+   */
+  private async focusedRow(): Promise<EditRow | undefined> {
+    const before = this.view.selection;
+    await vscode.commands.executeCommand("list.toggleSelection");
+    const after = this.view.selection;
+    const without = (rows: readonly EditRow[], others: readonly EditRow[]): EditRow | undefined =>
+      rows.find((row) => !others.some((other) => rowId(other) === rowId(row)));
+    return without(after, before) ?? without(before, after);
+  }
+
+  private get all(): EditRow[] {
+    return allRows(this.store.reviewable, relative);
+  }
+
+  getParent(row: EditRow): EditRow | undefined {
+    return rowAbove(this.all, row);
+  }
+
+  protected rows(row: EditRow | undefined): EditRow[] {
+    return editRows(this.store.reviewable, row, relative);
+  }
+
+  protected decorate(): void {
+    const files = pendingFiles(this.store.sessions);
+    this.view.description = this.progress.told(this.store.sessions);
+    this.view.badge = files > 0 ? { value: files, tooltip: files === 1 ? "1 file to review" : `${files} files to review` } : undefined;
+    const can = (label: "undoLabel" | "redoLabel"): boolean => this.store.revisable(label).length > 0;
+    void vscode.commands.executeCommand("setContext", "fairlead.hasProposals", files > 0);
+    void vscode.commands.executeCommand("setContext", "fairlead.canUndoReview", can("undoLabel"));
+    void vscode.commands.executeCommand("setContext", "fairlead.canRedoReview", can("redoLabel"));
+  }
+}
+
+/** By this the menus in package.json tell rows apart: on a conflict one side is chosen. */
+function contextValue(row: EditRow): string {
+  const conflict = row.kind === "hunk" ? row.hunk.state === "conflict" : row.kind === "file" && allInConflict(row.file);
+  return conflict ? `${row.kind} conflict` : row.kind;
+}
+
+function fileIcon(file: FileEdits): vscode.ThemeIcon {
+  if (file.state === "conflict") return CONFLICT;
+  if (file.protected) return PROTECTED;
+  if (!file.risk) return vscode.ThemeIcon.File;
+  const { icon, color } = RISKS[file.risk];
+  return new vscode.ThemeIcon(icon, new vscode.ThemeColor(color));
+}
+
+function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
+  if (hunk.state === "conflict") return CONFLICT;
+  return new vscode.ThemeIcon(hunk.oldLines === 0 ? "diff-added" : hunk.newLines === 0 ? "diff-removed" : "diff-modified");
+}
+
+function openCommand(row: EditRow): vscode.Command {
+  return { command: "fairlead.openDiff", title: "Open the diff", arguments: [row] };
+}
+
+/** A file's path as the person knows it. */
+export function relative(uri: string): string {
+  return vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false);
+}

@@ -1,0 +1,181 @@
+// Both sides of a diff as files, so that VS Code waits for them when it restores a diff: it starts the extension for a file
+// system, and not for documents. `fairlead-base:` is read-only. In `fairlead-proposed:` the user changes the proposed text, and
+// saving amends the proposal. What was typed is never saved over a proposal that the agent has changed meanwhile, unless the person says
+// so.
+//
+// VS Code refuses such a save by itself and offers to compare and to overwrite, if the file's size has changed too. So
+// the size that is told here is no number of bytes but a digest of the text. What slips through, as a change in the moment
+// of the save, is refused in `writeFile`.
+
+import { createHash } from "node:crypto";
+import * as vscode from "vscode";
+import { method, scheme, type AmendResult, type FileEdits } from "../protocol";
+import type { AgentServer } from "../server/server";
+import { fileAt, sideAt } from "./diffUris";
+import type { SideText, SideTexts } from "./diffContents";
+import type { Store } from "../state";
+import { plainText, uniformLineEnds } from "../ui/text";
+
+const BOM = "\ufeff";
+
+/** The revisions that the last two attempts to save a document began with. */
+interface Attempts {
+  readonly before: number | undefined;
+  readonly last: number;
+}
+
+export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+  readonly onDidChangeFile = this.changed.event;
+  /** The revision that an open document was loaded with; unknown for one that VS Code brought back with unsaved text. */
+  private readonly loaded = new Map<string, number>();
+  private readonly attempts = new Map<string, Attempts>();
+  /** Times of change begin here, so that they are later than what an earlier window kept of a document. */
+  private readonly began = Date.now();
+  private readonly disposables: { dispose(): unknown }[];
+
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly texts: SideTexts,
+  ) {
+    this.disposables = [
+      vscode.workspace.registerFileSystemProvider(scheme.base, this, { isCaseSensitive: true, isReadonly: true }),
+      vscode.workspace.registerFileSystemProvider(scheme.proposed, this, { isCaseSensitive: true }),
+      texts.onDidChange((uri) => {
+        this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+      }),
+      vscode.workspace.onDidOpenTextDocument((document) => {
+        this.noteLoaded(document);
+      }),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        this.noteLoaded(document);
+      }),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+        this.loaded.delete(uri.toString());
+        this.attempts.delete(uri.toString());
+      }),
+      vscode.workspace.onWillSaveTextDocument((event) => {
+        if (event.document.uri.scheme === scheme.proposed) event.waitUntil(this.noteAttempt(event.document.uri));
+      }),
+      this.changed,
+    ];
+  }
+
+  async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
+    const current = await this.texts.read(uri);
+    const file = { type: vscode.FileType.File, ctime: 0, mtime: this.began + current.revision, size: digest(current) };
+    if (this.amendable(uri, current.text)) return file;
+    // with unsaved text in it: nothing newer to compare with, so that a save comes to `writeFile`, which says what is the matter
+    if (documentAt(uri)?.isDirty) return { ...file, mtime: 0 };
+    return { ...file, permissions: vscode.FilePermission.Readonly };
+  }
+
+  async readFile(uri: vscode.Uri): Promise<Uint8Array> {
+    const { text } = await this.texts.read(uri);
+    return Buffer.from(mistakable(uri) && !text.startsWith(BOM) ? BOM + text : text);
+  }
+
+  async writeFile(uri: vscode.Uri, content: Uint8Array): Promise<void> {
+    const name = uri.path.split("/").at(-1) ?? "";
+    const current = await this.texts.read(uri);
+    const file = this.amendable(uri, current.text);
+    if (!file) {
+      throw refusal(`${name} has no proposed change any more that could be amended. Your text is still here: copy it where you need it.`);
+    }
+    const loaded = this.loaded.get(uri.toString());
+    if (loaded !== undefined && loaded !== current.revision && !this.toldOf(uri, current)) {
+      const renewed = this.texts.renew(uri);
+      if (renewed) this.attempts.set(uri.toString(), { before: undefined, last: renewed.revision });
+      throw refusal(`The agent has just changed its proposal for ${name}. Your text is still here, unsaved: save again to compare the two.`);
+    }
+    const typed = Buffer.from(content).toString().replace(/^\ufeff/, "");
+    const text = current.text.startsWith(BOM) ? BOM + typed : typed;
+    // a save without a change, as an automatic one beside the person's own, is no decision that an undo would have to pass
+    if (text !== current.text) {
+      const params = { sessionId: uri.authority, uri: file.uri, text, version: current.version };
+      this.store.setEdits((await this.amend(params)).edits);
+      this.store.decisions.took([], uri.authority);
+    }
+    this.loaded.set(uri.toString(), this.texts.put(uri, text).revision);
+    this.attempts.delete(uri.toString());
+  }
+
+  watch(): vscode.Disposable {
+    // what is shown is watched anyway
+    return new vscode.Disposable(() => undefined);
+  }
+
+  readDirectory(): never {
+    throw vscode.FileSystemError.Unavailable("A proposal has no folders.");
+  }
+
+  createDirectory(): never {
+    throw vscode.FileSystemError.NoPermissions("A proposal has no folders.");
+  }
+
+  delete(): never {
+    throw vscode.FileSystemError.NoPermissions("Reject the proposed change instead.");
+  }
+
+  rename(): never {
+    throw vscode.FileSystemError.NoPermissions("The agent's proposals keep the names that they have.");
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  private async amend(params: object): Promise<AmendResult> {
+    try {
+      return await this.server.request<AmendResult>(method.amend, params);
+    } catch (error) {
+      throw refusal(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** The change whose proposed text the person may edit; mixed line ends would not come through VS Code as they are. */
+  private amendable(uri: vscode.Uri, text: string): FileEdits | undefined {
+    const side = uri.scheme === scheme.proposed ? sideAt(uri) : undefined;
+    const file = side && side.item === undefined ? fileAt(this.store, side) : undefined;
+    return file && file.kind !== "delete" && uniformLineEnds(text) ? file : undefined;
+  }
+
+  private noteLoaded(document: vscode.TextDocument): void {
+    if (document.uri.scheme !== scheme.proposed || document.isDirty) return;
+    const known = this.texts.known(document.uri);
+    // the first keystroke is told before the document counts as changed, hence the comparison
+    if (known && plainText(known.text) === plainText(document.getText())) this.loaded.set(document.uri.toString(), known.revision);
+  }
+
+  private async noteAttempt(uri: vscode.Uri): Promise<vscode.TextEdit[]> {
+    const { revision } = await this.texts.read(uri);
+    this.attempts.set(uri.toString(), { before: this.attempts.get(uri.toString())?.last, last: revision });
+    return [];
+  }
+
+  /** Whether an earlier attempt met this very text: VS Code refused that one, so this one is the person's "Overwrite". */
+  private toldOf(uri: vscode.Uri, current: SideText): boolean {
+    return this.attempts.get(uri.toString())?.before === current.revision;
+  }
+}
+
+/** Another number for another text, and for one that was renewed; small, because VS Code asks before it opens large files. */
+function digest({ text, renewed }: SideText): number {
+  return parseInt(createHash("sha256").update(`${renewed}\n${text}`).digest("hex").slice(0, 5), 16);
+}
+
+function documentAt(uri: vscode.Uri): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+}
+
+/** Whether VS Code could take UTF-8 for another encoding here; a byte order mark settles it. */
+function mistakable(uri: vscode.Uri): boolean {
+  const files = vscode.workspace.getConfiguration("files", uri);
+  return files.get("encoding") !== "utf8" || files.get("autoGuessEncoding") === true;
+}
+
+/** An error that VS Code shows to the person, with its name before the text. */
+function refusal(text: string): Error {
+  return Object.assign(new Error(text), { name: "Fairlead" });
+}

@@ -1,0 +1,240 @@
+// Accepting, rejecting, and taking that back: what the person decided goes to the server, and what came of it to the person.
+
+import * as vscode from "vscode";
+import { stepsOf, type Taken, type Way } from "./decisions";
+import type { EditRow } from "./editRows";
+import { relative } from "./editsView";
+import { method, type DecideParams, type Edits, type FileEdits, type Hunk, type Outcome, type ReviewResult, type Target } from "../protocol";
+import { nothingNew } from "./staleness";
+import { failures } from "../ui/text";
+import { NotStarted, type AgentServer } from "../server/server";
+import { amendedDocuments, fileOf } from "./diffUris";
+import type { Store } from "../state";
+
+export type Decision = "accept" | "reject";
+type How = Pick<DecideParams, "version" | "resolution" | "reason">;
+
+/** A decision that is part of one about several sessions: the steps of all of it, and what was shown when it was made. */
+interface Part {
+  readonly taken: Taken;
+  readonly shown: Edits | undefined;
+}
+
+const MOMENT = 5000;
+/** The server's refusal of a decision on something that has changed since it was shown (docs/protocol.md, Errors). */
+const STALE = -32801;
+
+export class Review {
+  private revising = Promise.resolve();
+  /** What is being decided, and what was decided in this window. */
+  private readonly deciding = new Set<string>();
+  private readonly decided = new Set<string>();
+
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+  ) {}
+
+  /** Decides on a row of the tree: a session, a file or a hunk. */
+  async decideRow(decision: Decision, row: EditRow | undefined, how: How = {}): Promise<void> {
+    if (row === undefined) {
+      // VS Code lost the row while the tree was drawn anew
+      vscode.window.setStatusBarMessage("The list had just changed; nothing was done. Try again.", MOMENT);
+      return;
+    }
+    await this.decide(decision, { sessionId: row.sessionId, target: targetOf(row), ...how });
+  }
+
+  /** Decides on everything there is. */
+  async decideAll(decision: Decision): Promise<void> {
+    const sessions = this.store.reviewable;
+    if (sessions.length === 0) void vscode.window.showInformationMessage("There is nothing to review.");
+    if (decision === "reject" && sessions.length > 0) {
+      const sure = await vscode.window.showWarningMessage(
+        "Reject all proposed changes?",
+        { modal: true, detail: "Your files stay as they are. “Agent: Undo Review” brings the proposals back." },
+        "Reject All",
+      );
+      if (sure === undefined) return;
+    }
+    const parts = sessions.map(({ id, edits }) => ({ id, shown: edits }));
+    const taken: Taken = [];
+    for (const { id, shown } of parts) await this.decide(decision, { sessionId: id, target: { all: true } }, { taken, shown });
+  }
+
+  /** Rejects and says why; closing the box rejects nothing. */
+  async rejectWithReason(sessionId: string, target: Target): Promise<void> {
+    const reason = await vscode.window.showInputBox({
+      title: "Agent: Reject with Reason",
+      prompt: "The agent reads it before it goes on, or with your next follow-up. It may be left empty.",
+      placeHolder: "Why not like this?",
+    });
+    if (reason === undefined) return;
+    const given = reason.trim();
+    await this.decide("reject", { sessionId, target, ...(given === "" ? {} : { reason: given }) });
+  }
+
+  /**
+   * Tells the server the decision, and the user the outcome. A second click on the same button does nothing: a CodeLens
+   * is drawn for half a second after its change was decided.
+   */
+  async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
+    const what = JSON.stringify([params.sessionId, params.target]);
+    const asked = `${decision} ${what}`;
+    if (this.deciding.has(asked) || (this.decided.has(what) && !this.isThere(params))) return undefined;
+    this.deciding.add(asked);
+    try {
+      const result = await this.decideOnce(decision, params, part);
+      if (hasOutcome(result, "applied") || hasOutcome(result, "rejected")) this.decided.add(what);
+      return result;
+    } finally {
+      this.deciding.delete(asked);
+    }
+  }
+
+  private async decideOnce(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
+    const { sessionId, target } = params;
+    const name = decision === "accept" ? method.accept : method.reject;
+    const amended = decision === "accept" ? await this.saveAmended(sessionId, target) : "clean";
+    if (amended === "stop") return undefined;
+    // what the person saw: if the target changed since, the server refuses and nothing happens
+    const current = this.store.get(sessionId)?.edits;
+    const shown = amended === "saved" ? current : (part?.shown ?? current);
+    const seen = amended === "saved" || this.isAsSeen(params) ? current?.version : (params.version ?? shown?.version);
+    const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
+    const result = await this.ask(() => this.decideAsShown(name, asked, shown));
+    if (result) this.store.decisions.took(part?.taken ?? [], sessionId, stepsOf(result, shown));
+    return result;
+  }
+
+  /** Takes back the last decision, or makes it again. */
+  async undo(): Promise<void> {
+    await this.revise("undo", "Undone");
+  }
+
+  async redo(): Promise<void> {
+    await this.revise("redo", "Done again");
+  }
+
+  /** Takes back what was accepted of a plan step, whatever was decided since. */
+  async undoStep(sessionId: string, item: string, content: string): Promise<void> {
+    const result = await this.ask(() => this.server.request(method.undo, { sessionId, item }));
+    if (!hasOutcome(result, "applied")) return;
+    this.store.decisions.took([], sessionId);
+    vscode.window.setStatusBarMessage(`Undone: ${content}`, MOMENT);
+  }
+
+  /** One after the other, however fast the person asks: each has to know what the one before it left. */
+  private revise(way: Way, said: string): Promise<void> {
+    return (this.revising = this.revising.then(() => this.reviseNext(way, said)));
+  }
+
+  /** The last decision, in every session in which it did something. */
+  private async reviseNext(way: Way, said: string): Promise<void> {
+    const label = `${way}Label` as const;
+    const able = this.store.revisable(label);
+    const known = this.store.decisions.take(way, (id) => able.some((session) => session.id === id));
+    // an earlier window knew the order of what was decided in it
+    const steps = known.length > 0 ? known : able.slice(0, 1).map(({ id }) => id);
+    if (steps.length === 0) void vscode.window.showInformationMessage(`There is nothing to ${way} in the review.`);
+    const [done, left, labels]: [Taken, Taken, string[]] = [[], [], []];
+    for (const sessionId of steps) {
+      const what = this.store.get(sessionId)?.edits?.[label];
+      if (!what) continue;
+      const result = await this.ask(() => this.server.request(method[way], { sessionId }));
+      if (!result || hasOutcome(result, "failed")) left.push(sessionId);
+      if (!result) continue;
+      done.push(sessionId);
+      labels.push(what);
+    }
+    this.store.decisions.put(way, done, left);
+    if (labels.length > 0) vscode.window.setStatusBarMessage(`${said}: ${labels.join(", ")}`, MOMENT);
+  }
+
+  /** Everything that was shown and is still there, where an earlier part of the same decision has done the rest. */
+  private async decideAsShown(name: string, params: DecideParams, shown: Edits | undefined): Promise<ReviewResult> {
+    try {
+      return await this.server.request<ReviewResult>(name, params);
+    } catch (error) {
+      const now = this.store.get(params.sessionId)?.edits;
+      const stale = (error as { code?: unknown }).code === STALE && "all" in params.target && params.version === shown?.version;
+      if (!stale || !shown || !now || !nothingNew(shown, now)) throw error;
+      if (now.files.length === 0) return { outcomes: [], edits: now };
+      return this.server.request<ReviewResult>(name, { ...params, version: now.version });
+    }
+  }
+
+  private async ask(request: () => Promise<ReviewResult>): Promise<ReviewResult | undefined> {
+    try {
+      const result = await request();
+      report(result);
+      return result;
+    } catch (error) {
+      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+  }
+
+  /**
+   * A hunk's id says what it changes: one that is still there is the one that was seen, whatever else was decided since. A
+   * CodeLens is drawn anew only half a second after a decision, and the next one may be pressed before that.
+   */
+  private isAsSeen({ sessionId, target, resolution }: DecideParams): boolean {
+    if (!("hunk" in target) || resolution !== undefined) return false;
+    return hunkOf(this.store, sessionId, target)?.state === "pending";
+  }
+
+  /** Whether there is still something to decide. */
+  private isThere({ sessionId, target }: DecideParams): boolean {
+    if (!("uri" in target)) return true;
+    if ("hunk" in target) return hunkOf(this.store, sessionId, target) !== undefined;
+    return fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) !== undefined;
+  }
+
+  /** What the person changed in a diff and did not save yet is part of what they accept. */
+  private async saveAmended(sessionId: string, target: Target): Promise<"clean" | "saved" | "stop"> {
+    const session = this.store.get(sessionId);
+    const documents = amendedDocuments(sessionId).filter(({ uri }) => {
+      const file = fileOf(session, uri.path);
+      return file && concerns(target, file);
+    });
+    for (const document of documents) {
+      // where it cannot be saved VS Code says why
+      if (!(await document.save())) return "stop";
+    }
+    if (documents.length === 0) return "clean";
+    if ("hunk" in target && !hunkOf(this.store, sessionId, target)) {
+      void vscode.window.showInformationMessage("What you changed is saved and part of the proposal now. Look at it, then accept it.");
+      return "stop";
+    }
+    return "saved";
+  }
+}
+
+export function targetOf(row: EditRow): Target {
+  switch (row.kind) {
+    case "session":
+      return { all: true };
+    case "file":
+      return { uri: row.file.uri };
+    case "hunk":
+      return { uri: row.file.uri, hunk: row.hunk.id };
+  }
+}
+
+function concerns(target: Target, file: FileEdits): boolean {
+  if ("uri" in target) return vscode.Uri.parse(target.uri).path === vscode.Uri.parse(file.uri).path;
+  return "all" in target || file.itemIds.includes(target.item);
+}
+
+function hunkOf(store: Store, sessionId: string, { uri, hunk }: { uri: string; hunk: string }): Hunk | undefined {
+  return fileOf(store.get(sessionId), vscode.Uri.parse(uri).path)?.hunks.find(({ id }) => id === hunk);
+}
+
+const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]): boolean => result?.outcomes.some(({ outcome }) => outcome === wanted) ?? false;
+
+function report(result: ReviewResult): void {
+  const bad = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");
+  if (bad.length === 0) return;
+  void vscode.window.showWarningMessage(failures(bad.map(({ uri, message }) => ({ name: relative(uri), message }))));
+}

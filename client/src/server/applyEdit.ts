@@ -1,0 +1,138 @@
+// Applies the edits that the person accepted, and saves the files that were clean before (docs/protocol.md, Saving).
+
+import * as vscode from "vscode";
+import type { ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
+import { changedOnDisk } from "./digests";
+import type { ApplyEditParams } from "../protocol";
+
+type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
+
+/** Applies one workspace edit; `applied: false` always says why. What was done before a failure stays done. */
+export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
+  const changes = params.edit.documentChanges ?? [];
+  const changed = await changedOnDisk(params);
+  if (changed !== undefined) return refused(changed);
+  // nothing may be awaited from here on: VS Code gets the edit with the versions of the documents that were checked
+  for (const change of changes) {
+    const reason = obstacle(change);
+    if (reason !== undefined) return refused(reason);
+  }
+  const renamed = newNames(changes);
+  const clean = cleanOnes(changes, renamed);
+  const tabs = new Set(allTabs().map(textUri).map((uri = "") => renamed.get(uri) ?? uri));
+  if (!(await vscode.workspace.applyEdit(workspaceEdit(changes)))) return refused("VS Code did not apply the edit, or only a part of it.");
+  if (saveAfter) await save(clean);
+  await closeAgain(clean, tabs);
+  return { applied: true };
+}
+
+function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
+  const edit = new vscode.WorkspaceEdit();
+  const created = new Set(changes.flatMap((change) => ("kind" in change && change.kind === "create" ? [change.uri] : [])));
+  for (const change of changes) {
+    if (!("kind" in change)) {
+      if (!created.has(change.textDocument.uri)) edit.set(vscode.Uri.parse(change.textDocument.uri), textEdits(change));
+      continue;
+    }
+    switch (change.kind) {
+      case "create": {
+        // with its content at once: a file made first and filled then would stay open, changed and unsaved
+        const contents = Buffer.from(changes.map((other) => textFor(change.uri, other)).join(""));
+        edit.createFile(vscode.Uri.parse(change.uri), { contents, overwrite: false, ignoreIfExists: false });
+        break;
+      }
+      case "delete":
+        edit.deleteFile(vscode.Uri.parse(change.uri), { recursive: false, ignoreIfNotExists: false });
+        break;
+      case "rename":
+        edit.renameFile(vscode.Uri.parse(change.oldUri), vscode.Uri.parse(change.newUri), { overwrite: false, ignoreIfExists: false });
+        break;
+    }
+  }
+  return edit;
+}
+
+/** What stands in the way of a change; VS Code would do it all the same, or not say why it does not. */
+function obstacle(change: Change): string | undefined {
+  const uris = addresses(change);
+  const notebook = uris.find(isNotebook);
+  if (notebook) return `${baseName(notebook)} is open as a notebook. Close it, then accept again.`;
+  const [uri] = uris;
+  const document = uri && openDocument(uri);
+  if (!document) return undefined;
+  if (!("kind" in change)) {
+    const version = change.textDocument.version;
+    const isUnknown = version === null ? document.isDirty : document.version !== version;
+    return isUnknown ? `${baseName(uri)} is being changed. Try again.` : undefined;
+  }
+  if (change.kind === "delete" && document.isDirty) {
+    return `${baseName(uri)} has unsaved changes that would be lost with it. Save or revert it, then accept again.`;
+  }
+  return undefined;
+}
+
+/** Whether a file is open as a notebook, or is being opened as one. */
+function isNotebook(uri: vscode.Uri): boolean {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  const opened = tabs.map(({ input }) => (input instanceof vscode.TabInputNotebook ? input.uri : undefined));
+  return [...opened, ...vscode.workspace.notebookDocuments.map((other) => other.uri)].some((other) => other?.toString() === uri.toString());
+}
+
+function addresses(change: Change): vscode.Uri[] {
+  if (!("kind" in change)) return [vscode.Uri.parse(change.textDocument.uri)];
+  return (change.kind === "rename" ? [change.oldUri, change.newUri] : [change.uri]).map((uri) => vscode.Uri.parse(uri));
+}
+
+/** The addresses of renamed files, as VS Code writes them: the new one by the old one. */
+function newNames(changes: readonly Change[]): Map<string, string> {
+  const normal = (uri: string) => vscode.Uri.parse(uri).toString();
+  return new Map(changes.flatMap((change) => ("kind" in change && change.kind === "rename" ? [[normal(change.oldUri), normal(change.newUri)]] : [])));
+}
+
+/** The files with changed text that have nothing unsaved in them now, by the names that they will have. */
+function cleanOnes(changes: readonly Change[], renamed: ReadonlyMap<string, string>): vscode.Uri[] {
+  return changes.flatMap((change) => {
+    if ("kind" in change) return [];
+    const uri = vscode.Uri.parse(change.textDocument.uri);
+    return openDocument(uri)?.isDirty === true ? [] : [vscode.Uri.parse(renamed.get(uri.toString()) ?? uri.toString())];
+  });
+}
+
+/** Saves all at once: VS Code opens a tab for a file that was changed without one and is not being saved a moment later. */
+async function save(uris: readonly vscode.Uri[]): Promise<void> {
+  const changed = uris.flatMap((uri) => openDocument(uri) ?? []).filter(({ isDirty }) => isDirty);
+  await Promise.all(changed.map((document) => document.save()));
+}
+
+/** Closes what VS Code opened in the background meanwhile, because the machine was too busy to save in time. */
+async function closeAgain(uris: readonly vscode.Uri[], before: ReadonlySet<string>): Promise<void> {
+  const saved = new Set(uris.map(String));
+  const opened = allTabs().filter((tab) => {
+    const uri = textUri(tab);
+    return uri !== undefined && saved.has(uri) && !before.has(uri) && !tab.isDirty && !tab.isActive;
+  });
+  if (opened.length > 0) await vscode.window.tabGroups.close(opened, true);
+}
+
+const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+const textUri = ({ input }: vscode.Tab): string | undefined => (input instanceof vscode.TabInputText ? input.uri.toString() : undefined);
+
+function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+}
+
+function textFor(uri: string, change: Change): string {
+  if ("kind" in change || change.textDocument.uri !== uri) return "";
+  return change.edits.map((one) => ("newText" in one ? one.newText : "")).join("");
+}
+
+function textEdits(change: TextDocumentEdit): vscode.TextEdit[] {
+  return change.edits.flatMap((one) => {
+    if (!("newText" in one)) return [];
+    const { start, end } = one.range;
+    return [new vscode.TextEdit(new vscode.Range(start.line, start.character, end.line, end.character), one.newText)];
+  });
+}
+
+const baseName = (uri: vscode.Uri): string => uri.path.split("/").at(-1) ?? "";
+const refused = (failureReason: string): ApplyWorkspaceEditResult => ({ applied: false, failureReason });

@@ -1,0 +1,43 @@
+// What this editor's language support knows of the person's files, for the agent (docs/protocol.md, agent/editor/...).
+
+import * as vscode from "vscode";
+import type { Diagnostic, DiagnosticsParams, DiagnosticsResult } from "../protocol";
+
+/** How long the language support gets to look at a file that was not open. */
+const LOOK = 3000;
+
+/** The problems as VS Code shows them; a file that nobody has open is looked at first. */
+export async function diagnostics({ uri }: DiagnosticsParams): Promise<DiagnosticsResult> {
+  if (uri === null) {
+    const all = vscode.languages.getDiagnostics().filter(([file, found]) => file.scheme === "file" && found.length > 0);
+    return { files: all.map(([file, found]) => ({ uri: file.toString(), diagnostics: found.map(onWire) })) };
+  }
+  const file = vscode.Uri.parse(uri);
+  await lookedAt(file);
+  return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(onWire) }] };
+}
+
+/** Opens a file without showing it, and waits for what is said of it, within a bound: of a clean file nothing is. */
+async function lookedAt(file: vscode.Uri): Promise<void> {
+  const isFile = (other: vscode.Uri): boolean => other.toString() === file.toString();
+  if (vscode.workspace.textDocuments.some(({ uri }) => isFile(uri))) return;
+  const said = new Promise<void>((resolve) => {
+    const timer = setTimeout(done, LOOK);
+    const listening = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+      if (uris.some(isFile)) done();
+    });
+    function done(): void {
+      clearTimeout(timer);
+      listening.dispose();
+      resolve();
+    }
+  });
+  await vscode.workspace.openTextDocument(file);
+  await said;
+}
+
+function onWire({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
+  const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
+  // VS Code counts severities from 0, LSP from 1
+  return { range: { start: at(range.start), end: at(range.end) }, severity: severity + 1, message, source: source ?? null };
+}

@@ -1,0 +1,27 @@
+// The text of the page of help for a machine without a fitting Python. Pure.
+
+import { fenced } from "../sessions/markdown";
+import { OLDEST, type Attempt } from "./python";
+
+export function pythonHelp(attempts: readonly Attempt[]): string {
+  const oldest = OLDEST.join(".");
+  const tried = attempts.map(({ command, problem }) => `${command}: ${problem}`).join("\n") || "nothing";
+  return `# Fairlead needs Python ${oldest} or newer
+
+The agent runs in a small Python program on this machine. No Python that can run it was found.
+
+## How to get one
+
+- **Debian, Ubuntu**: \`sudo apt install python3 python3-venv\` (check with \`python3 --version\` that it is ${oldest} or newer)
+- **Fedora**: \`sudo dnf install python3\`
+- **macOS**: \`brew install python\`, or the installer from python.org
+- **Windows**: \`winget install Python.Python.3.13\`, or the installer from python.org
+- **A Python in another place**: name it in the setting \`fairlead.python\`
+
+Then run **Agent: Restart Server** from the command palette.
+
+## What was tried
+
+${fenced(tried)}
+`;
+}

@@ -1,0 +1,257 @@
+// The server's life: started when it is first needed, restarted when it dies, told of settings, trust and keys.
+
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  ErrorCodes,
+  LanguageClient,
+  State,
+  type ClientCapabilities,
+  type LanguageClientOptions,
+  type Middleware,
+  type StaticFeature,
+} from "vscode-languageclient/node";
+import { applyEdit } from "./applyEdit";
+import type { Approvals } from "../questions/approvals";
+import { diagnostics } from "./diagnostics";
+import { showPythonHelp } from "./help";
+import { ensureExtra, NoPython, serverPython } from "./locate";
+import { SECRET } from "./modelAccess";
+import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type DiagnosticsParams, type Edits, type Plan, type SessionList } from "../protocol";
+import type { Questions } from "../questions/questions";
+import { savesAfterAccept, serverSettings } from "./settings";
+import type { Store } from "../state";
+
+const CONNECTION_LOST = new Set<unknown>([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
+const RESTARTS = 4;
+const RESTART_WINDOW = 3 * 60_000;
+
+/** The server could not be started; the person has been told. */
+export class NotStarted extends Error {}
+
+/** The server ended while a request waited for its answer. */
+export class ServerGone extends Error {}
+
+export class AgentServer implements vscode.Disposable {
+  /** The server's commands that this client carries out by itself, as in a CodeLens. */
+  readonly ownCommands = new Map<string, (params: unknown) => unknown>();
+  private starting: Promise<LanguageClient> | undefined;
+  private readonly waiting = new Set<() => void>();
+  private readonly disposables: vscode.Disposable[];
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly store: Store,
+    private readonly approvals: Approvals,
+    private readonly questions: Questions,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.disposables = [
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (!event.affectsConfiguration("fairlead")) return;
+        if (event.affectsConfiguration("fairlead.provider") && this.running()) void ensureExtra(context, log);
+        if (event.affectsConfiguration("fairlead.python")) void this.restart();
+        else void this.tell("workspace/didChangeConfiguration", { settings: serverSettings() });
+      }),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => void this.tell(method.trust, { trusted: true })),
+      context.secrets.onDidChange(({ key }) => {
+        if (key === SECRET) void this.running()?.then((client) => this.sendCredentials(client));
+      }),
+    ];
+  }
+
+  /** Asks the server, starting it first where it does not run. */
+  async request<Result>(name: string, params: unknown, token?: vscode.CancellationToken): Promise<Result> {
+    const client = await this.started();
+    let leave: (() => void) | undefined;
+    // a client that restarts its server leaves what it had asked the old one unanswered
+    const gone = new Promise<never>((_, reject) => {
+      leave = () => {
+        reject(new ServerGone("The agent's server stopped."));
+      };
+      this.waiting.add(leave);
+    });
+    const answer = token ? client.sendRequest<Result>(name, params, token) : client.sendRequest<Result>(name, params);
+    try {
+      return await Promise.race([answer, gone]);
+    } catch (error) {
+      throw CONNECTION_LOST.has((error as { code?: unknown }).code) ? new ServerGone("The agent's server stopped.") : error;
+    } finally {
+      if (leave) this.waiting.delete(leave);
+    }
+  }
+
+  /** Starts the server if it does not run. Raises NotStarted after the person was told why. */
+  async started(): Promise<LanguageClient> {
+    this.starting ??= this.start();
+    try {
+      return await this.starting;
+    } catch (error) {
+      this.starting = undefined;
+      throw error;
+    }
+  }
+
+  /** Hands over the key that was set last, so that the next run has it. */
+  async shareKey(): Promise<void> {
+    await this.sendCredentials(await this.started());
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.started().catch(() => undefined);
+  }
+
+  async stop(): Promise<void> {
+    const client = await this.running()?.catch(() => undefined);
+    this.starting = undefined;
+    if (client) {
+      await client.dispose();
+      this.lost();
+    }
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  private lost(): void {
+    this.store.lost();
+    for (const leave of this.waiting) leave();
+  }
+
+  private running(): Promise<LanguageClient> | undefined {
+    return this.starting;
+  }
+
+  private async start(): Promise<LanguageClient> {
+    // there is something to restart from now on
+    void vscode.commands.executeCommand("setContext", "fairlead.serverWanted", true);
+    try {
+      const python = await serverPython(this.context, this.log);
+      const client = this.client(python);
+      await client.start();
+      await this.sendCredentials(client);
+      return client;
+    } catch (error) {
+      this.log.error(error instanceof Error ? error : String(error));
+      if (error instanceof NoPython) await showPythonHelp(this.context, error.attempts);
+      else await this.explain(error);
+      throw new NotStarted(String(error));
+    }
+  }
+
+  private client(python: string): LanguageClient {
+    const options: LanguageClientOptions = {
+      documentSelector: [{ scheme: "file" }, { scheme: scheme.proposed }],
+      outputChannel: this.log,
+      initializationOptions: () => ({
+        settings: serverSettings(),
+        trusted: vscode.workspace.isTrusted,
+        storageDir: (this.context.storageUri ?? this.context.globalStorageUri).fsPath,
+      }),
+      middleware: {
+        ...onlyFiles(),
+        executeCommand: (command, args: unknown[], next): unknown => {
+          const own = this.ownCommands.get(command);
+          return own ? own(args[0]) : next(command, args);
+        },
+        workspace: { handleApplyEdit: (params) => applyEdit(params, savesAfterAccept()) },
+      },
+      errorHandler: this.restartPolicy(),
+    };
+    // isolated: neither the workspace nor the environment may slip the server a module of theirs
+    const run = { command: python, args: ["-I", "-m", "fairlead", "serve"], options: { cwd: this.context.extensionPath } };
+    const client = new LanguageClient("fairlead", "Fairlead", { run, debug: run }, options);
+    client.registerFeature(new AgentAbilities());
+    client.onNotification(method.plan, (plan: Plan) => {
+      this.store.setPlan(plan);
+    });
+    client.onNotification(method.edits, (edits: Edits) => {
+      this.store.setEdits(edits);
+    });
+    client.onNotification(method.sessions, ({ sessions }: SessionList) => {
+      this.store.setRows(sessions);
+    });
+    client.onNotification(method.event, (event: AgentEvent) => {
+      this.store.addEvent(event);
+    });
+    client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) => this.approvals.ask(params, token));
+    client.onRequest(method.diagnostics, (params: DiagnosticsParams) => diagnostics(params));
+    client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) => this.questions.ask(params, token));
+    client.onDidChangeState(({ oldState, newState }) => {
+      if (oldState === State.Running && newState !== State.Running) this.lost();
+      // a client that restarted by itself has a new server, which knows no key
+      if (newState === State.Running && this.starting) void this.sendCredentials(client);
+    });
+    return client;
+  }
+
+  private restartPolicy(): NonNullable<LanguageClientOptions["errorHandler"]> {
+    let closed: number[] = [];
+    return {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => {
+        const now = Date.now();
+        closed = [...closed.filter((time) => now - time < RESTART_WINDOW), now];
+        if (closed.length <= RESTARTS) {
+          this.log.warn("The server ended; it is started again.");
+          return { action: CloseAction.Restart, handled: true };
+        }
+        this.starting = undefined;
+        void this.explain(`It ended ${closed.length} times in ${RESTART_WINDOW / 60_000} minutes.`);
+        return { action: CloseAction.DoNotRestart, handled: true };
+      },
+    };
+  }
+
+  private async sendCredentials(client: LanguageClient): Promise<void> {
+    const apiKey = await this.context.secrets.get(SECRET);
+    await client.sendRequest(method.credentials, { apiKey: apiKey ?? null });
+  }
+
+  private async tell(name: string, params: unknown): Promise<void> {
+    await (await this.running()?.catch(() => undefined))?.sendNotification(name, params);
+  }
+
+  private async explain(error: unknown): Promise<void> {
+    const reason = error instanceof Error ? error.message : String(error);
+    const chosen = await vscode.window.showErrorMessage(`Fairlead's server could not be started. ${reason}`, "Try Again", "Show Log");
+    if (chosen === "Try Again") void this.restart();
+    else if (chosen === "Show Log") this.log.show();
+  }
+}
+
+/** The server knows the texts that it proposed; only files are told of as open documents. */
+function onlyFiles(): Middleware {
+  const isFile = ({ uri }: vscode.TextDocument): boolean => uri.scheme === "file";
+  return {
+    didOpen: async (document, next) => (isFile(document) ? next(document) : undefined),
+    didChange: async (event, next) => (isFile(event.document) ? next(event) : undefined),
+    didSave: async (document, next) => (isFile(document) ? next(document) : undefined),
+    didClose: async (document, next) => (isFile(document) ? next(document) : undefined),
+  };
+}
+
+/** Announces what this client answers (docs/protocol.md, Initialize). */
+class AgentAbilities implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    // the proposed side can be edited, which takes a provider of our own (proposedFiles.ts)
+    delete capabilities.workspace?.textDocumentContent;
+    const agent = { approvals: true, questions: true, sessions: true, editor: true, checksEdits: true, diffs: true };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent };
+  }
+
+  initialize(): void {
+    // nothing to set up: handlers are registered on the client
+  }
+
+  getState(): { kind: "static" } {
+    return { kind: "static" };
+  }
+
+  clear(): void {
+    // nothing is held
+  }
+}

@@ -1,0 +1,53 @@
+// The conversation as a page that grows while the agent works.
+
+import * as vscode from "vscode";
+import { coalesced } from "../ui/throttle";
+import { relative } from "../review/editsView";
+import { conversationMarkdown } from "./markdown";
+import { MarkdownPages } from "../ui/markdownPages";
+import { scheme } from "../protocol";
+import type { Sessions } from "./sessions";
+import type { Store } from "../state";
+
+/** One page for all sessions, so that an open one becomes that of the session which is shown, without being brought to the front. */
+const PAGE = vscode.Uri.from({ scheme: scheme.conversation, authority: "shown", path: "/Conversation.md" });
+
+export class Conversation implements vscode.Disposable {
+  private readonly pages = new MarkdownPages(scheme.conversation, () => this.text());
+  private readonly redraw = coalesced(() => {
+    this.pages.redraw(PAGE);
+  }, 200);
+  private readonly disposables: { dispose(): unknown }[];
+
+  /** `restored`: when the sessions of an earlier window are there, if there are any. */
+  constructor(
+    private readonly store: Store,
+    private readonly sessions: Sessions,
+    private readonly restored: Promise<void>,
+  ) {
+    const unsubscribe = store.onChange((change, session) => {
+      // with "sessions" another one may be shown
+      if (session === store.active || change === "sessions") this.redraw.schedule();
+    });
+    this.disposables = [{ dispose: unsubscribe }, this.redraw, this.pages];
+  }
+
+  /** Shows the active session's conversation beside what is open. */
+  async show(): Promise<void> {
+    await this.restored;
+    if (this.store.active) await this.pages.show(PAGE);
+    else void vscode.window.showInformationMessage("There is no conversation yet. Give the agent a task first.");
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  /** Complete from the start: a page that VS Code has just begun to load can miss a change. */
+  private async text(): Promise<string> {
+    await this.restored;
+    await this.sessions.filled(this.store.active);
+    const session = this.store.active;
+    return session ? conversationMarkdown(session, relative) : "*There is no conversation yet.*\n";
+  }
+}

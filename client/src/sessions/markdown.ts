@@ -1,0 +1,144 @@
+// A session as a Markdown document: prompt, text, thinking folded, tool calls with their outcome. Pure.
+//
+// What the model and its tools say is untrusted: no HTML of theirs is rendered and no image of theirs is fetched
+// (docs/faults.md 41).
+
+import type { Entry, Session } from "../state";
+import { plainOutput } from "../ui/text";
+
+const STOPPED: Record<string, string> = {
+  cancelled: "Stopped by you.",
+  max_tokens: "Cut off by the output limit.",
+  max_turn_requests: "Paused before the end.",
+  budget: "Paused at the end of its budget.",
+  loop: "Paused: the model went round in circles.",
+  refusal: "The model refused.",
+  error: "Ended with an error.",
+  lost: "The agent's server stopped; the run was interrupted. Your files are untouched.",
+};
+const RESULT_LINES = 12;
+
+/** The whole document. */
+export function conversationMarkdown(session: Session, relative: (uri: string) => string): string {
+  const replay = session.model.startsWith("replay") ? [`> **Replay.** A recorded conversation plays the model: ${inline(session.model.replace(/^replay \((.*)\)$/, "$1"))}.`] : [];
+  const title = `# ${inline(session.title || "Conversation")}`;
+  const parts = session.entries.map((entry) => entryMarkdown(entry, relative));
+  if (session.running) parts.push("*Working…*");
+  return [title, ...replay, ...parts].filter((part) => part !== "").join("\n\n") + "\n";
+}
+
+function entryMarkdown(entry: Entry, relative: (uri: string) => string): string {
+  switch (entry.kind) {
+    case "prompt":
+      return `---\n\n**You**\n\n${quote(safeMarkdown(entry.text))}`;
+    case "said":
+      return `**You**, while it works\n\n${quote(safeMarkdown(entry.text))}`;
+    case "text":
+      return safeMarkdown(entry.text);
+    case "thinking":
+      return `<details><summary>Thinking</summary>\n\n${quote(safeMarkdown(entry.text))}\n\n</details>`;
+    case "tool":
+      return toolMarkdown(entry, relative);
+    case "note":
+      return `*${inline(entry.text)}*`;
+    case "end": {
+      const stopped = STOPPED[entry.stopReason];
+      const end = stopped === undefined ? "" : `**${stopped}** ${safeMarkdown(entry.message)}`;
+      return [end, entry.record && `*${inline(entry.record)}*`].filter(Boolean).join("\n\n");
+    }
+  }
+}
+
+function toolMarkdown(tool: Extract<Entry, { kind: "tool" }>, relative: (uri: string) => string): string {
+  const mark = tool.failure === "" ? { running: "◌", ok: "✓", error: "✗" }[tool.outcome] : "✗";
+  const place = tool.locations[0];
+  const title = tool.name === "bash" ? code(firstLine(tool.title)) : inline(tool.title);
+  const link = place ? `[${title}](${linkTarget(relative(place.uri), place.line)})` : title;
+  const head = [`${mark} ${link}`, tool.failure].filter(Boolean).join(" — ");
+  const body = tool.outcome === "running" ? plainOutput(tool.output) : tool.result;
+  if (tool.outcome === "error") return body.trim() ? `${head}\n\n${fenced(shortened(body))}` : head;
+  if (tool.name === "todo") return `${head}\n\n${planLines(body)}`;
+  if (tool.name === "bash") {
+    const command = tool.title.includes("\n") ? `${fenced(tool.title)}\n\n` : "";
+    return `${head}\n\n${command}${body.trim() ? fenced(shortened(body)) : ""}`;
+  }
+  const result = body.trim();
+  if (result === "") return head;
+  if (result.length < 100 && !result.includes("\n")) return `${head} — ${inline(result)}`;
+  return `${head}\n\n<details><summary>Result</summary>\n\n${fenced(shortened(body, 60))}\n\n</details>`;
+}
+
+function planLines(text: string): string {
+  const lines = text.split("\n").filter((line) => /^\[[ x>]\]/.test(line));
+  return lines.map((line) => `- ${line.startsWith("[x]") ? "☑" : line.startsWith("[>]") ? "▸" : "☐"} ${inline(line.slice(4))}`).join("\n");
+}
+
+/** VS Code's preview opens no `file:` links; a path from the root is taken from the workspace's first folder. */
+function linkTarget(path: string, line: number | null): string {
+  const encoded = path.split("/").map(encodeURIComponent).join("/");
+  return `</${encoded}${line === null ? "" : `#L${line}`}>`;
+}
+
+function shortened(text: string, limit = RESULT_LINES): string {
+  const lines = text.trimEnd().split("\n");
+  if (lines.length <= limit) return lines.join("\n");
+  const half = Math.floor(limit / 2);
+  return [...lines.slice(0, half), `… ${lines.length - 2 * half} more lines …`, ...lines.slice(-half)].join("\n");
+}
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
+const quote = (text: string): string => text.replace(/^/gm, "> ");
+
+/** Text in one line in which nothing is Markdown or HTML. */
+export function inline(text: string): string {
+  return text.replace(/\s+/g, " ").replace(/[\\`*_[\]<>#|~!&$]/g, "\\$&");
+}
+
+function code(text: string): string {
+  const ticks = "`".repeat(longestRun(text) + 1);
+  return `${ticks} ${text} ${ticks}`;
+}
+
+/** A code block that nothing in the text can end. */
+export function fenced(text: string, language = ""): string {
+  const ticks = "`".repeat(Math.max(3, longestRun(text) + 1));
+  return `${ticks}${language}\n${text}\n${ticks}`;
+}
+
+const longestRun = (text: string): number => Math.max(0, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
+
+/**
+ * Markdown of the model's with its code blocks kept, and without HTML and images outside them.
+ *
+ * Blocks are taken out line by line and fenced anew, so that what this function holds for code is code for the
+ * renderer too, whatever the text tries.
+ */
+export function safeMarkdown(text: string): string {
+  const parts: string[] = [];
+  let plain: string[] = [];
+  const flush = (): void => {
+    if (plain.length > 0) parts.push(withoutHtml(plain.join("\n")));
+    plain = [];
+  };
+  const lines = text.replace(/\r\n?/g, "\n").split("\n");
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] ?? "";
+    const opening = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)\s*$/.exec(line);
+    if (!opening?.[1]) {
+      plain.push(line);
+      continue;
+    }
+    flush();
+    const end = new RegExp(`^ {0,3}${opening[1][0] ?? ""}{${opening[1].length},}\\s*$`);
+    const body: string[] = [];
+    for (index++; index < lines.length && !end.test(lines[index] ?? ""); index++) body.push(lines[index] ?? "");
+    parts.push(`\n${fenced(body.join("\n"), opening[2])}\n`);
+  }
+  flush();
+  return parts.join("\n").trim();
+}
+
+function withoutHtml(text: string): string {
+  // an ampersand written as an entity could spell a bracket; a zero-width space keeps an image from being one
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/!(?=\[)/g, "!\u200b");
+}

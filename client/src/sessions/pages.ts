@@ -1,0 +1,86 @@
+// What the server writes as a page of Markdown: the plan's history, shown, and the record of the work, copied.
+
+import * as vscode from "vscode";
+import { safeMarkdown } from "./markdown";
+import { MarkdownPages } from "../ui/markdownPages";
+import { method, scheme, type PageResult } from "../protocol";
+import { NotStarted, type AgentServer } from "../server/server";
+import type { Store } from "../state";
+
+const RULES = vscode.Uri.from({ scheme: scheme.page, authority: "commands", path: "/How Commands Run.md" });
+
+export class Pages implements vscode.Disposable {
+  private readonly pages = new MarkdownPages(scheme.page, (uri) => this.text(uri));
+  private readonly texts = new Map<string, string>();
+
+  /** `restored`: when the sessions of an earlier window are there, if there are any. */
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly restored: Promise<void>,
+  ) {}
+
+  /** Shows every version of the active session's plan. */
+  async showHistory(): Promise<void> {
+    const sessionId = this.activeId();
+    if (sessionId !== undefined) await this.show(vscode.Uri.from({ scheme: scheme.page, authority: sessionId, path: "/Plan History.md" }));
+  }
+
+  /** Shows where commands run here, when they ask, and what the person's rules match. */
+  showCommandRules(): Promise<void> {
+    return this.show(RULES);
+  }
+
+  /** Copies the record of the active session's work, for a pull request. */
+  async copyRecord(): Promise<void> {
+    const sessionId = this.activeId();
+    if (sessionId === undefined) return;
+    const markdown = await this.explained(this.ask(method.record, { sessionId }));
+    if (markdown === undefined) return;
+    await vscode.env.clipboard.writeText(markdown);
+    vscode.window.setStatusBarMessage("The record of the work is copied.", 5000);
+  }
+
+  dispose(): void {
+    this.pages.dispose();
+  }
+
+  private activeId(): string | undefined {
+    const sessionId = this.store.active?.id;
+    if (sessionId === undefined) void vscode.window.showInformationMessage("There is nothing on record yet. Give the agent a task first.");
+    return sessionId;
+  }
+
+  /** Shows a page as it is now; it stays so until it is shown again. */
+  private async show(uri: vscode.Uri): Promise<void> {
+    if ((await this.explained(this.fetch(uri))) === undefined) return;
+    this.pages.redraw(uri);
+    await this.pages.show(uri);
+  }
+
+  /** The text of a page; one that VS Code restored after a reload is asked for again. */
+  private async text(uri: vscode.Uri): Promise<string> {
+    await this.restored;
+    return this.texts.get(uri.toString()) ?? this.fetch(uri).catch(() => "*This page is no longer there.*\n");
+  }
+
+  private async fetch(uri: vscode.Uri): Promise<string> {
+    const asked = uri.authority === RULES.authority ? this.ask(method.commandRules, {}) : this.ask(method.planHistory, { sessionId: uri.authority });
+    const text = safeMarkdown(await asked);
+    this.texts.set(uri.toString(), text);
+    return text;
+  }
+
+  private async ask(name: string, params: object): Promise<string> {
+    return (await this.server.request<PageResult>(name, params)).markdown;
+  }
+
+  private async explained(asked: Promise<string>): Promise<string | undefined> {
+    try {
+      return await asked;
+    } catch (error) {
+      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+  }
+}

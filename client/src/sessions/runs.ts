@@ -1,0 +1,272 @@
+// Running tasks: a new session or the same one, with progress and a way to stop, and what a person should hear at the end.
+
+import * as vscode from "vscode";
+import { ProgressType } from "vscode-languageclient/node";
+import { plural } from "../ui/format";
+import type { ModelAccess } from "../server/modelAccess";
+import type { Notices } from "../questions/notices";
+import { method, type Mode, type RunResult } from "../protocol";
+import type { Prompts } from "./prompt";
+import { NotStarted, ServerGone, type AgentServer } from "../server/server";
+import { chosenCloud } from "../server/settings";
+import type { Session, Store } from "../state";
+import { pauseOf, readyToGo } from "../questions/waiting";
+import { firstWords } from "../ui/text";
+
+interface WorkDone {
+  readonly kind: "begin" | "report" | "end";
+  readonly title?: string;
+  readonly message?: string;
+}
+
+/** What the agent reads when the person approves its plan. */
+const GO = "The plan is approved. Do it.";
+/** What the agent reads when a run that paused goes on. */
+const ON = "Go on where you stopped.";
+const PROGRESS = new ProgressType<WorkDone>();
+
+export class Runs {
+  private tokens = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly prompts: Prompts,
+    private readonly access: ModelAccess,
+    private readonly notices: Notices,
+  ) {}
+
+  /** A new task in a new session; asks for it where none is given. */
+  async runTask(given?: string): Promise<void> {
+    if (!canRunHere()) return;
+    const prompt = given ?? (await this.prompts.ask("Agent: Run Task"));
+    if (prompt !== undefined) await this.run(undefined, prompt);
+  }
+
+  /** A plan for a new task, and nothing else yet. */
+  async planFirst(): Promise<void> {
+    if (!canRunHere()) return;
+    const prompt = await this.prompts.ask("Agent: Plan First");
+    if (prompt !== undefined) await this.run(undefined, prompt, "plan");
+  }
+
+  /** The plan is good: the agent does it. */
+  async go(): Promise<void> {
+    const session = this.store.active;
+    if (session && readyToGo(session)) await this.run(session.id, GO);
+    else void vscode.window.showInformationMessage("There is no plan that waits for your word.");
+  }
+
+  /** A run that paused goes on: that of a session, or of the one that is shown. */
+  async goOn(sessionId = this.store.active?.id): Promise<void> {
+    const session = sessionId === undefined ? undefined : this.store.get(sessionId);
+    if (session && pauseOf(session) !== undefined) await this.run(session.id, ON);
+    else void vscode.window.showInformationMessage("No run is paused.");
+  }
+
+  /** A question, in the active session where there is one: the agent looks around and answers, and changes nothing. */
+  async askAgent(): Promise<void> {
+    if (!canRunHere()) return;
+    const session = this.store.active;
+    if (session && isBusy(session)) return;
+    const prompt = await this.prompts.ask("Agent: Ask");
+    if (prompt !== undefined) await this.run(session?.id, prompt, "ask");
+  }
+
+  /** A further task in the active session. */
+  async followUp(title = "Agent: Follow Up on"): Promise<void> {
+    const session = this.store.active;
+    if (!session) {
+      await this.runTask();
+      return;
+    }
+    if (isBusy(session) || !canRunHere()) return;
+    const prompt = await this.prompts.ask(`${title} “${session.title}”`);
+    if (prompt !== undefined) await this.run(session.id, prompt);
+  }
+
+  /** Stops every run, or that of one session. */
+  async stop(sessionId?: string): Promise<void> {
+    const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
+    if (running.length === 0) void vscode.window.showInformationMessage("The agent is not running.");
+    for (const { id } of running) this.store.stop(id);
+    await Promise.all(running.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
+  }
+
+  /** The document in front is the task. */
+  async runDocument(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const prompt = editor?.document.getText().trim();
+    if (!prompt) {
+      void vscode.window.showInformationMessage("Write the task first.");
+      return;
+    }
+    await this.runTask(prompt);
+  }
+
+  private async run(sessionId: string | undefined, prompt: string, mode: Mode = "agent"): Promise<void> {
+    if (!canRunHere()) return;
+    const isTyped = prompt !== GO && prompt !== ON;
+    if (isTyped) await this.prompts.remember(prompt);
+    try {
+      if (!(await this.isReady())) {
+        if (isTyped) this.prompts.keep(prompt);
+        return;
+      }
+      const id = sessionId ?? (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
+      const run = this.store.begin(id, prompt, mode).begun;
+      if (sessionId === undefined) await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
+      // the answer comes there
+      if (mode === "ask") await vscode.commands.executeCommand("fairlead.showConversation");
+      const result = await this.asked(id, run, prompt, mode).catch((error: unknown) => {
+        if (!(error instanceof ServerGone)) this.store.end(id, run, { stopReason: "error", message: String(error), record: "" });
+        throw error;
+      });
+      this.store.end(id, run, result);
+      await this.tell(result, mode);
+    } catch (error) {
+      await this.failed(error);
+    }
+  }
+
+  /** Whether a run can begin: how the model is reached is asked before the server is set up, which may take a while. */
+  private async isReady(): Promise<boolean> {
+    const isKnown = await this.access.isKnown();
+    if (!isKnown && !(await this.access.ask())) return false;
+    try {
+      await (isKnown ? this.server.started() : this.server.shareKey());
+      return true;
+    } catch (error) {
+      if (error instanceof NotStarted) return false;
+      throw error;
+    }
+  }
+
+  /** The run's answer. Its progress is shown until then, or until the person stops it. */
+  private async asked(id: string, run: number, prompt: string, mode: Mode): Promise<RunResult> {
+    const [client, stop, workDoneToken] = [await this.server.started(), new vscode.CancellationTokenSource(), `run-${++this.tokens}`];
+    const answer = this.server.request<RunResult>(method.runTask, { prompt, sessionId: id, mode, workDoneToken, context: selection() }, stop.token);
+    const over = Promise.race([answer.catch(() => undefined), this.stopped(id, run)]);
+    const options = { location: vscode.ProgressLocation.Notification, title: "Agent", cancellable: true };
+    await vscode.window.withProgress(options, async (progress, token) => {
+      let doing = "Working";
+      const report = (): void => {
+        const session = this.store.get(id);
+        const waiting = session && this.notices.waitingText(session);
+        progress.report({ message: waiting === undefined ? doing : `Waiting for you. ${waiting}` });
+      };
+      const listening = client.onProgress(PROGRESS, workDoneToken, ({ message }) => {
+        doing = message ?? doing;
+        report();
+      });
+      const forget = this.store.onChange((change, session) => {
+        if (change === "approvals" && session.id === id) report();
+      });
+      token.onCancellationRequested(() => {
+        this.store.stop(id);
+        stop.cancel();
+      });
+      await over;
+      listening.dispose();
+      forget();
+    });
+    return answer.finally(() => {
+      stop.dispose();
+    });
+  }
+
+  /** Comes when the person has stopped a run, which may be before the server has come to its end. */
+  private stopped(id: string, run: number): Promise<void> {
+    return new Promise((resolve) => {
+      const forget = this.store.onChange((_, session) => {
+        if (session.id !== id || (session.running && session.begun === run)) return;
+        forget();
+        resolve();
+      });
+    });
+  }
+
+  private async failed(error: unknown): Promise<void> {
+    if (error instanceof NotStarted) return;
+    if (!(error instanceof ServerGone)) {
+      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    const chosen = await vscode.window.showErrorMessage(
+      "The agent's server stopped in the middle of the run. Your files are untouched, and nothing is lost: “Agent: Continue Session” goes on with it.",
+      "Show Log",
+    );
+    if (chosen) await vscode.commands.executeCommand("fairlead.showLog");
+  }
+
+  private async tell(result: RunResult, mode: Mode): Promise<void> {
+    const session = this.store.get(result.sessionId);
+    const files = session?.edits?.files.length ?? 0;
+    if (result.stopReason === "cancelled") return;
+    if (result.error) {
+      const actions = result.error.kind === "auth" && chosenCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
+      const chosen = await vscode.window.showErrorMessage(result.message, ...actions);
+      if (chosen) this.store.show(result.sessionId);
+      if (chosen === "Set API Key" && (await this.access.setApiKey())) {
+        await this.server.shareKey();
+        await this.run(result.sessionId, ON, mode);
+      }
+      if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
+      return;
+    }
+    if (mode === "ask" && result.stopReason === "end_turn") return;
+    // its notice and its row stay until the user says Go On
+    if (session?.pause) return;
+    if (readyToGo(session)) {
+      await this.tellPlan(result.sessionId);
+      return;
+    }
+    const actions = files > 0 ? ["Review Changes", "Show Conversation"] : ["Show Conversation"];
+    const who = session === this.store.active ? "Agent" : `Agent, “${session?.title ?? ""}”`;
+    const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
+    const chosen = await vscode.window.showInformationMessage([`${ended}: ${firstWords(result.message) || "done."}`, result.record].filter(Boolean).join(" — "), ...actions);
+    if (chosen) this.store.show(result.sessionId);
+    if (chosen === "Review Changes") await vscode.commands.executeCommand("fairlead.reviewAll");
+    if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
+  }
+
+  private async tellPlan(sessionId: string): Promise<void> {
+    const plan = this.store.get(sessionId)?.plan;
+    const steps = plural((plan?.total ?? 0) - (plan?.completed ?? 0), "step");
+    const chosen = await vscode.window.showInformationMessage(`Agent: the plan has ${steps}. Change it as you like; nothing is done before you say so.`, "Go", "Show Plan");
+    if (chosen) this.store.show(sessionId);
+    if (chosen === "Go") await this.go();
+    if (chosen === "Show Plan") await vscode.commands.executeCommand("fairlead.plan.focus");
+  }
+}
+
+function isBusy(session: Session): boolean {
+  if (session.running) void vscode.window.showInformationMessage("The agent is still working. Stop it first, or wait for the end.");
+  return session.running;
+}
+
+/** What the person has selected goes with the task. */
+function selection(): object[] {
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return [];
+  const { start, end } = editor.selection;
+  const range = { start: { line: start.line, character: start.character }, end: { line: end.line, character: end.character } };
+  return [{ uri: editor.document.uri.toString(), range }];
+}
+
+/** Whether a task can run here. If not, says what is missing, with a button that leads there. */
+function canRunHere(): boolean {
+  if (!vscode.workspace.workspaceFolders?.length) {
+    void offer("No folder is open. Open the folder that the agent should work in.", "Open Folder", "vscode.openFolder");
+    return false;
+  }
+  if (!vscode.workspace.isTrusted) {
+    void offer("The agent runs only in a workspace that you trust.", "Manage Trust", "workbench.trust.manage");
+    return false;
+  }
+  return true;
+}
+
+async function offer(message: string, button: string, command: string): Promise<void> {
+  if (await vscode.window.showErrorMessage(message, button)) await vscode.commands.executeCommand(command);
+}

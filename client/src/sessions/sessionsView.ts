@@ -1,0 +1,46 @@
+// The Sessions view: all tasks of this workspace, how each stands, and which one the other views show.
+
+import * as vscode from "vscode";
+import { sessionNodes, type SessionNode } from "./sessionRows";
+import type { Store } from "../state";
+import { waiting } from "../questions/waiting";
+import { DrawnTree } from "../ui/tree";
+
+const MINUTE = 60_000;
+
+export class SessionsView extends DrawnTree<SessionNode> {
+  /** What is said of the time gets old. */
+  private readonly clock = setInterval(() => {
+    if (this.view.visible) this.drawAgain();
+  }, MINUTE);
+
+  constructor(private readonly store: Store) {
+    super("fairlead.sessions", store, (change) => ["list", "sessions", "approvals"].includes(change));
+  }
+
+  getTreeItem(node: SessionNode): vscode.TreeItem {
+    const item = new vscode.TreeItem({ label: node.label, highlights: node.shown ? [[0, node.label.length]] : [] });
+    item.id = node.sessionId;
+    item.description = node.description;
+    item.tooltip = node.tooltip;
+    item.iconPath = new vscode.ThemeIcon(node.icon, node.color === undefined ? undefined : new vscode.ThemeColor(node.color));
+    item.contextValue = `session ${node.state}`;
+    item.command = { command: "fairlead.showSession", title: "Show", arguments: [node] };
+    item.accessibilityInformation = { label: node.spoken };
+    return item;
+  }
+
+  override dispose(): void {
+    clearInterval(this.clock);
+    super.dispose();
+  }
+
+  protected rows(node: SessionNode | undefined): SessionNode[] {
+    return node ? [] : sessionNodes(this.store.listed, this.store.active, Date.now());
+  }
+
+  protected decorate(): void {
+    const others = this.store.listed.filter((session) => session !== this.store.active && waiting(session) > 0);
+    this.view.badge = others.length > 0 ? { value: others.length, tooltip: "Another task waits for you" } : undefined;
+  }
+}

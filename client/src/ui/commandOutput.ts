@@ -1,0 +1,62 @@
+// What one command wrote, as a terminal shows it: bounded, with a line above and one below. Pure.
+
+import { duration } from "./format";
+import type { CommandEnded, CommandStarted } from "../protocol";
+import { visible } from "./text";
+
+/** In characters. What is older goes, once twice as much is there. */
+const KEPT = 500_000;
+const PLACE = { sandboxed: "in the sandbox", workspace: "in the workspace itself" } as const;
+
+export class CommandOutput {
+  private readonly head: string;
+  private body = "";
+  private leftOut = false;
+
+  constructor(readonly started: CommandStarted) {
+    const place = [PLACE[started.mode], started.network ? "with the network" : "", visible(started.cwd)].filter(Boolean).join(" · ");
+    this.head = `${bold(`$ ${lines(visible(started.command))}`)}\r\n${dim(place)}\r\n`;
+  }
+
+  /** The name of its tab. */
+  get name(): string {
+    const { command, handle } = this.started;
+    const short = visible(command).replace(/\s+/g, " ").slice(0, 40);
+    return handle === null ? short : `${handle}: ${short}`;
+  }
+
+  /** All of it, for a terminal that is opened now. */
+  get text(): string {
+    const mark = this.leftOut ? `${dim("[... what was here is left out ...]")}\r\n` : "";
+    return this.head + mark + this.body;
+  }
+
+  /** Takes what was written; returns it as a terminal wants it. */
+  add(text: string): string {
+    const shown = lines(text);
+    this.body += shown;
+    if (this.body.length > 2 * KEPT) {
+      this.body = this.body.slice(this.body.indexOf("\n", this.body.length - KEPT) + 1);
+      this.leftOut = true;
+    }
+    return shown;
+  }
+
+  /** Takes how it ended; returns the line that says so. */
+  end({ ended, exitCode, seconds }: CommandEnded): string {
+    const words = { exited: `exit ${exitCode ?? ""}`, timeout: "killed after its time limit", stopped: "stopped", failed: "could not be started" }[ended];
+    const gap = this.body === "" || this.body.endsWith("\n") ? "" : "\n";
+    return this.add(`\x1b[0m${gap}${dim(`[${words} · ${duration(seconds)} · ${PLACE[this.started.mode]}]`)}\n`);
+  }
+}
+
+/** What went wrong with a command, in a few words; nothing where it succeeded or was stopped on purpose. */
+export function failureOf({ ended, exitCode }: CommandEnded): string {
+  if (ended === "timeout") return "timed out";
+  if (ended === "failed") return "failed";
+  return ended === "exited" && exitCode !== 0 ? (exitCode === null ? "killed" : `exit code ${exitCode}`) : "";
+}
+
+const lines = (text: string): string => text.replace(/\r?\n/g, "\r\n");
+const bold = (text: string): string => `\x1b[1m${text}\x1b[0m`;
+const dim = (text: string): string => `\x1b[2m${text}\x1b[0m`;

@@ -1,0 +1,44 @@
+// Figures for people: durations, tokens, cost. Pure.
+
+import type { Evidence, Usage, UsageEvent } from "../protocol";
+
+/** `0.4 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+/** What a step took, without what is nothing. */
+export function spent({ seconds, tokens, costUsd }: Evidence): string {
+  const parts = [
+    seconds > 0 ? duration(seconds) : "",
+    tokens > 0 ? `${tokens.toLocaleString("en")} tokens` : "",
+    costUsd === null || costUsd === 0 ? "" : `$${costUsd.toFixed(costUsd < 0.1 ? 4 : 2)}`,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+/** `850`, `34k`, `1.2M`. */
+export function short(count: number): string {
+  if (count < 1000) return String(count);
+  if (count < 999_500) return `${Math.round(count / 1000)}k`;
+  return `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** What a run took so far, as `$0.12 · 34k`; without a price the tokens alone. */
+export function paid(usage: Usage): string {
+  const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+  return [usage.costUsd === null ? "" : `$${usage.costUsd.toFixed(2)}`, short(tokens)].filter(Boolean).join(" · ");
+}
+
+/** How full the model's window is, in a sentence. */
+export function fullness({ contextTokens, contextLimit }: UsageEvent): string {
+  const taken = `The conversation takes ${contextTokens.toLocaleString("en")} tokens`;
+  if (contextLimit === null) return `${taken}; the model's window is not known.`;
+  return `${taken}, ${Math.round((contextTokens / contextLimit) * 100)} % of the model's window.`;
+}
+
+export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;

@@ -1,0 +1,88 @@
+// The status bar: what the agent does, in a few words.
+
+import * as vscode from "vscode";
+import { planCount } from "../plan/planRows";
+import { fullness, paid } from "./format";
+import { coalesced } from "./throttle";
+import type { Session, Store } from "../state";
+import { isWorking, pauseOf, readyToGo } from "../questions/waiting";
+
+export class Status implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem("fairlead.status", vscode.StatusBarAlignment.Left, 100);
+  private readonly redraw = coalesced(() => {
+    this.draw();
+  });
+  private readonly unsubscribe: () => void;
+  private countdown: NodeJS.Timeout | undefined;
+
+  constructor(private readonly store: Store) {
+    this.item.name = "Agent";
+    this.unsubscribe = store.onChange((change) => {
+      if (change !== "conversation") this.redraw.schedule();
+    });
+    this.draw();
+  }
+
+  dispose(): void {
+    clearTimeout(this.countdown);
+    this.unsubscribe();
+    this.redraw.dispose();
+    this.item.dispose();
+  }
+
+  private draw(): void {
+    const session = this.store.active;
+    const asking = this.store.asking.at(0);
+    const paused = pauseOf(session) !== undefined;
+    this.setContexts({
+      running: this.store.sessions.some((other) => other.running),
+      shownRunning: session?.running === true,
+      hasSession: session !== undefined,
+      readyToGo: readyToGo(session),
+      paused,
+      waiting: asking !== undefined,
+    });
+    if (!session) {
+      this.item.hide();
+      return;
+    }
+    const retries = isWorking(session) ? this.retries(session) : undefined;
+    const text = asking ? askingText(asking, session) : (retries ?? restText(session, paused));
+    const replay = session.model.startsWith("replay") ? " (replay)" : "";
+    const icon = asking ? "$(question)" : session.running ? "$(sync~spin)" : paused ? "$(debug-pause)" : "$(checklist)";
+    this.item.text = `${icon} ${text}${replay}`;
+    this.item.backgroundColor = asking ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    const current = session.plan?.items.find((item) => item.status === "in_progress");
+    const doing = current && session.running ? current.activeForm || current.content : "";
+    const spent = session.usage ? [`This run: ${paid(session.usage)} tokens`, fullness(session.usage)] : [];
+    const tooltip = [session.title, doing, session.retry?.reason ?? "", pauseOf(session) ?? "", ...spent];
+    this.item.tooltip = tooltip.filter(Boolean).join("\n");
+    this.item.command = asking ? "fairlead.answer" : "fairlead.plan.focus";
+    this.item.show();
+  }
+
+  /** What the menus in package.json go by. */
+  private setContexts(contexts: Readonly<Record<string, boolean>>): void {
+    for (const [name, value] of Object.entries(contexts)) void vscode.commands.executeCommand("setContext", `fairlead.${name}`, value);
+  }
+
+  /** When a request that failed is sent again, drawn anew each second. */
+  private retries({ retry }: Session): string | undefined {
+    clearTimeout(this.countdown);
+    const seconds = retry ? Math.ceil((retry.at - Date.now()) / 1000) : 0;
+    if (seconds <= 0) return undefined;
+    this.countdown = setTimeout(() => {
+      this.draw();
+    }, 1000);
+    return `Agent asks again in ${seconds} s`;
+  }
+}
+
+function askingText(asking: Session, shown: Session): string {
+  return asking === shown ? "Agent waits for you" : "Agent: another task waits for you";
+}
+
+function restText(session: Session, paused: boolean): string {
+  const what = ["Agent", paused ? "paused" : "", planCount(session.plan)];
+  return [what.filter(Boolean).join(" "), session.usage ? paid(session.usage) : ""].filter(Boolean).join(" · ");
+}

@@ -1,0 +1,228 @@
+"""An LSP client that starts a server of its own, as an editor would; the terminal front end stands on it.
+
+It imports no LSP library: that would take as long as the server's own start.
+"""
+
+import asyncio
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from fairlead.agent.errors import FairleadError
+from fairlead.cli.apply import apply_workspace_edit
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.errors import RequestError
+
+Json = dict[str, Any]
+METHOD_NOT_FOUND = -32601
+STOP_SECONDS = 5.0
+
+CAPABILITIES: Json = {
+    "workspace": {
+        "applyEdit": True,
+        "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
+    },
+    "general": {"positionEncodings": ["utf-16"]},
+    "experimental": {"agent": {"approvals": True, "checksEdits": True}},
+}
+
+
+class ServerGone(FairleadError):
+    """The server process ended while it was needed; the message holds the end of its log."""
+
+
+class ServerProcess(Protocol):
+    """A server with pipes: the part of `asyncio.subprocess.Process` that the client needs."""
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter | None: ...
+    @property
+    def stdout(self) -> asyncio.StreamReader | None: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    def kill(self) -> None: ...
+    async def wait(self) -> int: ...
+
+
+StartServer = Callable[[IO[bytes]], Awaitable[ServerProcess]]
+"""Starts a server whose stderr goes to the file."""
+
+
+async def spawn_server(log: IO[bytes]) -> ServerProcess:
+    """Starts `fairlead serve` with the Python that runs this."""
+    # -P: modules are not imported from the current folder. A group of its own: Ctrl-C goes to the client alone,
+    # which ends its server in good order.
+    new_group: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "fairlead",
+        "serve",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=log,
+        start_new_session=sys.platform != "win32",
+        creationflags=new_group,
+    )
+
+
+class AgentClient:
+    """One server process and the conversation with it.
+
+    Args:
+        workspace: the folder that the server works in.
+        on_notification: called with method and params of each notification, in the order of the wire.
+        approve: answers `agent/approve`.
+        start_server: starts the process.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        on_notification: Callable[[str, Json], None],
+        approve: Callable[[Json], Awaitable[Json]],
+        start_server: StartServer = spawn_server,
+    ) -> None:
+        self._workspace = workspace
+        self._on_notification = on_notification
+        self._approve = approve
+        self._start_server = start_server
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._process: ServerProcess | None = None
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    async def start(self, settings: Json, storage: Path | None = None) -> Json:
+        """Starts the server and shakes hands; returns what `initialize` answered.
+
+        `storage` is the folder in which sessions are kept; a kept one comes back only if a request names it, so that
+        another client may have it meanwhile.
+        """
+        self._process = await self._start_server(self._log)
+        self._keep(asyncio.ensure_future(self._read()))
+        uri = self._workspace.as_uri()
+        kept = {"storageDir": str(storage), "restore": False} if storage is not None else {}
+        answer = await self.request(
+            "initialize",
+            {
+                "processId": os.getpid(),
+                "rootUri": uri,
+                "workspaceFolders": [{"uri": uri, "name": self._workspace.name}],
+                "capabilities": CAPABILITIES,
+                "initializationOptions": {"settings": settings, "trusted": True, **kept},
+            },
+        )
+        self.notify("initialized", {})
+        return answer
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Asks the server.
+
+        Raises:
+            RequestError: it answered with an error.
+            ServerGone: the process ended.
+        """
+        number = next(self._numbers)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        try:
+            return await answer
+        finally:
+            self._waiting.pop(number, None)
+
+    def notify(self, method: str, params: Any) -> None:
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def stop(self) -> None:
+        """Ends the server in good order, and by force if it does not go."""
+        process = self._process
+        if process is None:
+            return
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                if process.returncode is None:
+                    await self.request("shutdown", None)
+                    self.notify("exit", None)
+                await process.wait()
+        except (TimeoutError, ServerGone, RequestError):
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        for task in list(self._tasks):
+            task.cancel()
+        self._log.close()
+
+    def _send(self, message: Json) -> None:
+        process = self._process
+        if process is None or process.stdin is None or process.returncode is not None:
+            raise self._gone()
+        body = json.dumps(message).encode()
+        process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+    async def _read(self) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        stream = self._process.stdout
+        try:
+            while True:
+                header = await stream.readuntil(b"\r\n\r\n")
+                length = int(header.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+                self._take(json.loads(await stream.readexactly(length)))
+        except (asyncio.IncompleteReadError, ConnectionResetError):
+            await self._process.wait()
+            for answer in self._waiting.values():
+                if not answer.done():
+                    answer.set_exception(self._gone())
+
+    def _take(self, message: Json) -> None:
+        method = message.get("method")
+        if method is None:
+            self._answered(message)
+        elif "id" in message:
+            self._keep(asyncio.ensure_future(self._serve(message["id"], method, message.get("params") or {})))
+        else:
+            self._on_notification(method, message.get("params") or {})
+
+    def _answered(self, message: Json) -> None:
+        answer = self._waiting.get(message["id"])
+        if answer is None or answer.done():
+            return
+        if "error" in message:
+            answer.set_exception(RequestError(message["error"]["code"], message["error"]["message"]))
+        else:
+            answer.set_result(message.get("result"))
+
+    async def _serve(self, msg_id: Any, method: str, params: Json) -> None:
+        answer: Json = {"jsonrpc": "2.0", "id": msg_id}
+        match method:
+            case "workspace/applyEdit":
+                answer["result"] = apply_workspace_edit(params)
+            case wire.APPROVE:
+                answer["result"] = await self._approve(params)
+            case _:
+                answer["error"] = {"code": METHOD_NOT_FOUND, "message": f"Not served: {method}"}
+        self._send(answer)
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _gone(self) -> ServerGone:
+        code = self._process.returncode if self._process else None
+        self._log.seek(0)
+        tail = self._log.read().decode("utf-8", "replace").strip().splitlines()[-5:]
+        return ServerGone("\n".join([f"The server ended (exit code {code}).", *tail]))

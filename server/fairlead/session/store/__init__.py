@@ -1,0 +1,1 @@
+"""Sessions on disk: the journal of each, its lock, and what is restored from it."""

@@ -1,0 +1,17 @@
+"""The short version of the campaign of kills (kills.py)."""
+
+from pathlib import Path
+
+import pytest
+
+from campaigns.kills import campaign
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("window", [0, 6000])
+async def test_fault_22_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
+    tmp_path: Path, window: int
+) -> None:
+    """docs/faults.md 22: SIGKILL at random moments of 30 rounds with reviews in between; files and plan are in the end
+    those of a run that nobody disturbed, and the API refused nothing; also while room is made in the conversation."""
+    assert await campaign(tmp_path, kills=4, seed=1, window=window) == []

@@ -1,0 +1,19 @@
+"""The short version of the campaign of starts."""
+
+from pathlib import Path
+
+import pytest
+
+from campaigns.starts import campaign
+from support.sandbox import needs_sandbox
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+async def test_fault_52_servers_that_start_at_one_moment_run_every_command(tmp_path: Path) -> None:
+    """docs/faults.md 52: real servers on one state folder, some killed before others start: no command is refused, and
+    no folder stays."""
+    assert await campaign(tmp_path, starts=2, servers=4, seed=0) == []
