@@ -30,7 +30,10 @@ export default defineConfig(
   {
     files: ["client/test/**"],
     rules: {
-      "@typescript-eslint/no-floating-promises": ["error", { allowForKnownSafeCalls: [{ from: "package", name: "test", package: "node:test" }] }],
+      "@typescript-eslint/no-floating-promises": [
+        "error",
+        { allowForKnownSafeCalls: [{ from: "package", name: "test", package: "node:test" }] },
+      ],
       // A golden's content has the type that the test says.
       "@typescript-eslint/no-unnecessary-type-parameters": "off",
     },

@@ -1,7 +1,7 @@
 // What `npm test` runs: one entry per check, in the order in which they start.
 
 import { availableParallelism } from "node:os";
-import { exists, nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
+import { nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
 import { wheelsDir } from "./wheels.mjs";
 
 /**
@@ -9,7 +9,6 @@ import { wheelsDir } from "./wheels.mjs";
  *   name     as in `--only`
  *   needs    "python", "node", "vscode", "local-model", "neovim": the set-up that it needs
  *   optional true where it runs only if `--only` names it
- *   absent   why it cannot run yet, if so
  *   alone    true where it measures time or uses all cores: it runs after the others
  *   count    of its output: the tests passed and failed; without it the check counts as one test
  *   summary  a pattern of the output lines that are always shown
@@ -17,10 +16,13 @@ import { wheelsDir } from "./wheels.mjs";
  *   failure  a pattern of the lines that name what failed, told again at the end
  */
 export function checks({ pytest = [], env = process.env } = {}) {
-  const python = (program, ...args) => ({ command: venvProgram(program), args, env: pythonEnvironment({ PYTHONIOENCODING: "utf-8" }, env) });
+  const python = (program, ...args) => ({
+    command: venvProgram(program),
+    args,
+    env: pythonEnvironment({ PYTHONIOENCODING: "utf-8" }, env),
+  });
   const node = (file, ...args) => ({ command: process.execPath, args: [nodeProgram(file), ...args], env });
   const script = (file) => ({ command: process.execPath, args: [file], env });
-  const noClient = exists("client", "src") ? undefined : "no client/src yet";
   const byName = (name, needs, folder, more) => ({
     name,
     needs: ["python", ...needs],
@@ -37,12 +39,11 @@ export function checks({ pytest = [], env = process.env } = {}) {
   return [
     { name: "pyright", needs: ["python", "node"], ...node("pyright/index.js") },
     { name: "eslint", needs: ["node"], ...node("eslint/bin/eslint.js", "--max-warnings=0") },
-    { name: "tsc", needs: ["node"], absent: noClient, ...node("typescript/bin/tsc", "--noEmit") },
-    { name: "build", needs: ["node"], absent: noClient, ...script("scripts/build.mjs") },
+    { name: "tsc", needs: ["node"], ...node("typescript/bin/tsc", "--noEmit") },
+    { name: "build", needs: ["node"], ...script("scripts/build.mjs") },
     {
       name: "client",
       needs: ["node"],
-      absent: exists("client", "test") ? undefined : "no client/test yet",
       count: countTap,
       ...script("scripts/client-tests.mjs"),
     },
@@ -50,6 +51,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
     { name: "bench", needs: ["python"], ...python("python", "benchmarks/speed/run.py", "--smallest") },
     { name: "ruff", needs: ["python"], ...python("ruff", "check", "--quiet", "--output-format=concise") },
     { name: "format", needs: ["python"], ...python("ruff", "format", "--check", "--output-format=concise") },
+    { name: "prettier", needs: ["node"], ...node("prettier/bin/prettier.cjs", "--check", "--log-level=warn", ".") },
     { name: "imports", needs: ["python"], ...python("lint-imports", "--no-logo") },
     {
       name: "pytest",
@@ -67,7 +69,6 @@ export function checks({ pytest = [], env = process.env } = {}) {
     {
       name: "editor",
       needs: ["python", "node", "vscode"],
-      absent: exists("tests", "editor", "run.mjs") ? undefined : "no tests/editor/run.mjs yet",
       alone: true,
       count: countWords,
       summary: /^\d+ (passed|failed|skipped)\b.*$/,

@@ -22,9 +22,4 @@ await build({
   sourcemap: "inline",
 });
 const built = tests.map((file) => path.join(out, file.replace(/\.ts$/, ".js")));
-process.exitCode = await runHere(process.execPath, [
-  "--enable-source-maps",
-  "--test",
-  "--test-reporter=tap",
-  ...built,
-]);
+process.exitCode = await runHere(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=tap", ...built]);

@@ -1,4 +1,4 @@
-// `npm run format`: everything that a tool can put right by itself.
+// `npm run format`: formats the code and applies safe fixes.
 
 import { nodeProgram, runHere, venvProgram } from "./process.mjs";
 import { ensureNode, ensurePython, main, together } from "./setup.mjs";
@@ -9,6 +9,7 @@ await main(async () => {
     await runHere(venvProgram("ruff"), ["check", "--fix"]),
     await runHere(venvProgram("ruff"), ["format"]),
     await runHere(process.execPath, [nodeProgram("eslint/bin/eslint.js"), "--fix"]),
+    await runHere(process.execPath, [nodeProgram("prettier/bin/prettier.cjs"), "--write", "--log-level=warn", "."]),
   ];
   return Math.max(...codes);
 });

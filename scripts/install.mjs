@@ -54,7 +54,17 @@ export async function pipInstall(extras) {
 /** Unpacks wheels, without what they depend on, into a folder. An error has `noWheel` if there is none for this machine. */
 export async function installWheels(what, packages, folder) {
   const options = ["--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar=off"];
-  const args = ["-m", "pip", "install", ...options, "--no-deps", "--only-binary=:all:", "--target", folder, ...packages];
+  const args = [
+    "-m",
+    "pip",
+    "install",
+    ...options,
+    "--no-deps",
+    "--only-binary=:all:",
+    "--target",
+    folder,
+    ...packages,
+  ];
   const env = pythonEnvironment({ PIP_USER: "0" });
   await step(`install ${what}`, async () => {
     const { code, output } = await run(venvProgram("python"), args, { env });

@@ -7,10 +7,26 @@ import { cacheDir } from "../tests/editor/host/packages.mjs";
 
 // Where a program of ours would write if it knew nothing of the run's folder.
 const OUTSIDE = new Set(["/tmp", "/var/tmp", "/dev/shm", tmpdir()]);
-const AT_HOME = [".local/state", ".local/share", ".config", ".cache", "Library/Application Support", "Library/Caches", "AppData/Local", "."];
+const AT_HOME = [
+  ".local/state",
+  ".local/share",
+  ".config",
+  ".cache",
+  "Library/Application Support",
+  "Library/Caches",
+  "AppData/Local",
+  ".",
+];
 
 // Programs that look for their parts below the home folder, unless these variables name another one.
-const TOOLS = { PYENV_ROOT: ".pyenv", RUSTUP_HOME: ".rustup", CARGO_HOME: ".cargo", NVM_DIR: ".nvm", VOLTA_HOME: ".volta", ASDF_DATA_DIR: ".asdf" };
+const TOOLS = {
+  PYENV_ROOT: ".pyenv",
+  RUSTUP_HOME: ".rustup",
+  CARGO_HOME: ".cargo",
+  NVM_DIR: ".nvm",
+  VOLTA_HOME: ".volta",
+  ASDF_DATA_DIR: ".asdf",
+};
 
 /**
  * Makes the folder and returns `{ env, end() }`: the environment for the checks, and what removes the folder again and
@@ -27,7 +43,15 @@ export function isolate() {
   for (const [name, tool] of Object.entries(TOOLS)) {
     if (env[name] === undefined && existsSync(path.join(homedir(), tool))) env[name] = path.join(homedir(), tool);
   }
-  Object.assign(env, { TMPDIR: folder, TMP: folder, TEMP: folder, HOME: home, USERPROFILE: home, LOCALAPPDATA: home, APPDATA: home });
+  Object.assign(env, {
+    TMPDIR: folder,
+    TMP: folder,
+    TEMP: folder,
+    HOME: home,
+    USERPROFILE: home,
+    LOCALAPPDATA: home,
+    APPDATA: home,
+  });
   return {
     env,
     end: () => {

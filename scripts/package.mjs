@@ -17,7 +17,9 @@ await main(async () => {
   await together(ensurePython(), ensureNode());
   fs.rmSync(staging, { recursive: true, force: true });
   fs.mkdirSync(path.join(staging, "dist"), { recursive: true });
-  await during("bundle the extension", () => checked(process.execPath, [path.join(root, "scripts/build.mjs"), "--production"]));
+  await during("bundle the extension", () =>
+    checked(process.execPath, [path.join(root, "scripts/build.mjs"), "--production"]),
+  );
   fs.copyFileSync(path.join(root, "dist/extension.js"), path.join(staging, "dist/extension.js"));
   for (const file of FILES) fs.cpSync(path.join(root, file), path.join(staging, file), { recursive: true });
   fs.writeFileSync(path.join(staging, "package.json"), JSON.stringify(manifest(), null, 2));
@@ -25,15 +27,30 @@ await main(async () => {
   await during("build the server's wheel", () => checked(venvProgram("python"), wheel));
   const { name, version } = manifest();
   const vsix = path.join(root, ".build", `${name}-${version}.vsix`);
-  const vsce = [nodeProgram("@vscode/vsce/vsce"), "package", "--no-dependencies", "--no-rewrite-relative-links", "--allow-missing-repository", "--out", vsix];
+  const vsce = [
+    nodeProgram("@vscode/vsce/vsce"),
+    "package",
+    "--no-dependencies",
+    "--no-rewrite-relative-links",
+    "--allow-missing-repository",
+    "--out",
+    vsix,
+  ];
   await during("package", () => checked(process.execPath, vsce, staging));
-  say(`${path.relative(root, vsix)}, ${(fs.statSync(vsix).size / 1000).toFixed(0)} kB. Install it with: code --install-extension ${path.relative(root, vsix)}`);
+  say(
+    `${path.relative(root, vsix)}, ${(fs.statSync(vsix).size / 1000).toFixed(0)} kB. Install it with: code --install-extension ${path.relative(root, vsix)}`,
+  );
   return 0;
 });
 
 /** The manifest without what only this checkout needs. */
 function manifest() {
-  const { scripts: _scripts, devDependencies: _dev, private: _private, ...rest } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
+  const {
+    scripts: _scripts,
+    devDependencies: _dev,
+    private: _private,
+    ...rest
+  } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
   return { ...rest, engines: { vscode: rest.engines.vscode } };
 }
 

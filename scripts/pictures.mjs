@@ -21,9 +21,16 @@ await main(async () => {
   const look = { viewport: { width: 1200, height: 720 }, scale: 1.5, fonts };
 
   for (const theme of ["dark", "light"]) {
-    const take = (page, name) => page.screenshot(path.join(folder, `${name}-${theme}.png`)).then(() => say(`  ${name}-${theme}.png`));
+    const take = (page, name) =>
+      page.screenshot(path.join(folder, `${name}-${theme}.png`)).then(() => say(`  ${name}-${theme}.png`));
     const settings = { ...PICTURE_SETTINGS, "fairlead.replay": path.join(example, "refactor.replay.yaml") };
-    const editor = await openAgent({ ...look, name: "pictures", theme, workspace: path.join(example, "workspace"), settings });
+    const editor = await openAgent({
+      ...look,
+      name: "pictures",
+      theme,
+      workspace: path.join(example, "workspace"),
+      settings,
+    });
     const { page } = editor;
     await page.openFile("hello.py");
     await page.showContainer("Fairlead");
@@ -31,7 +38,11 @@ await main(async () => {
     await page.until("a plan half done", async () => /^[23]\//.test(await page.viewDescription("Plan")), 60_000);
     await take(page, "plan");
     await page.until("the end", async () => (await page.viewDescription("Plan")) === "5/5", 60_000);
-    await page.until("the last word", async () => (await page.toasts()).some(({ buttons }) => buttons.includes("Review Changes")), 60_000);
+    await page.until(
+      "the last word",
+      async () => (await page.toasts()).some(({ buttons }) => buttons.includes("Review Changes")),
+      60_000,
+    );
     await page.closeToast("");
     const rows = await page.rows("Proposed Changes");
     await page.clickRow("Proposed Changes", rows[1].index);
@@ -44,8 +55,23 @@ await main(async () => {
     await editor.close();
 
     const command = { bash: { command: "pip install ruff", network: true } };
-    const script = recording({ text: "", calls: [plan(["Read the tests", "completed"], ["Get the formatter", "in_progress", "Getting the formatter"]), command] }, { text: "Done." });
-    const asking = await openAgent({ ...look, name: "pictures", theme, workspace: path.join(example, "workspace"), settings: { ...PICTURE_SETTINGS, "fairlead.replay": script } });
+    const script = recording(
+      {
+        text: "",
+        calls: [
+          plan(["Read the tests", "completed"], ["Get the formatter", "in_progress", "Getting the formatter"]),
+          command,
+        ],
+      },
+      { text: "Done." },
+    );
+    const asking = await openAgent({
+      ...look,
+      name: "pictures",
+      theme,
+      workspace: path.join(example, "workspace"),
+      settings: { ...PICTURE_SETTINGS, "fairlead.replay": script },
+    });
     await asking.page.openFile("hello.py");
     await asking.page.showContainer("Fairlead");
     await runTask(asking.page, "Format hello.py");

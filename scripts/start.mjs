@@ -15,7 +15,9 @@ const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 
 await main(async () => {
   await together(ensurePython(), ensureNode());
-  const built = await during("bundle the extension", () => run(process.execPath, [path.join(root, "scripts/build.mjs")]));
+  const built = await during("bundle the extension", () =>
+    run(process.execPath, [path.join(root, "scripts/build.mjs")]),
+  );
   if (built.code !== 0) {
     say(built.output);
     return 1;
@@ -29,7 +31,11 @@ await main(async () => {
   const open = desktop ? openDesktop : openInBrowser;
   return open(workspace, settings, scratch, () => {
     say();
-    say(real ? "The model is the real one." : "No key is set: a recorded conversation plays the model, whatever you ask (replay).");
+    say(
+      real
+        ? "The model is the real one."
+        : "No key is set: a recorded conversation plays the model, whatever you ask (replay).",
+    );
     say(`In VS Code press F1, choose "Agent: Run Task", and type: ${TASK}`);
     say("Then watch the Plan, open the diffs under Proposed Changes, and accept or reject.");
     if (!real) say("For a real model: ANTHROPIC_API_KEY=... npm start");
@@ -44,9 +50,21 @@ async function hasDesktop() {
 async function openDesktop(workspace, settings, scratch, explain) {
   const data = path.join(scratch, "user");
   fs.mkdirSync(path.join(data, "User"), { recursive: true });
-  fs.writeFileSync(path.join(data, "User", "settings.json"), JSON.stringify({ ...settings, "security.workspace.trust.enabled": false }));
+  fs.writeFileSync(
+    path.join(data, "User", "settings.json"),
+    JSON.stringify({ ...settings, "security.workspace.trust.enabled": false }),
+  );
   explain();
-  const args = ["--new-window", "--wait", "--user-data-dir", data, "--extensions-dir", path.join(scratch, "extensions"), `--extensionDevelopmentPath=${root}`, workspace];
+  const args = [
+    "--new-window",
+    "--wait",
+    "--user-data-dir",
+    data,
+    "--extensions-dir",
+    path.join(scratch, "extensions"),
+    `--extensionDevelopmentPath=${root}`,
+    workspace,
+  ];
   return runHere("code", args, process.env, { shell: windows });
 }
 

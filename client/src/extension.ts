@@ -121,8 +121,12 @@ export function activate(context: vscode.ExtensionContext): void {
     reject: (row?: EditRow) => review.decideRow("reject", row),
     acceptProposed: (row?: EditRow) => review.decideRow("accept", row, { resolution: "proposed" }),
     keepMine: (row?: EditRow) => review.decideRow("reject", row),
-    rejectWithReason: (row?: EditRow) => (row ? review.rejectWithReason(row.sessionId, targetOf(row)) : cursor.rejectFileWithReason()),
-    openDiff: (row: EditRow) => (row.kind === "session" ? undefined : diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined)),
+    rejectWithReason: (row?: EditRow) =>
+      row ? review.rejectWithReason(row.sessionId, targetOf(row)) : cursor.rejectFileWithReason(),
+    openDiff: (row: EditRow) =>
+      row.kind === "session"
+        ? undefined
+        : diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined),
     showApproval: ({ approval }: { approval: ApproveParams }) => approvals.show(approval),
     allowCommand: ({ approval }: { approval: ApproveParams }) => {
       approvals.decide(approval, "allow_once");
@@ -134,7 +138,8 @@ export function activate(context: vscode.ExtensionContext): void {
       questions.open(question);
     },
   };
-  const gone = (): unknown => vscode.window.showInformationMessage("That row has changed in this moment. Choose it again.");
+  const gone = (): unknown =>
+    vscode.window.showInformationMessage("That row has changed in this moment. Choose it again.");
   for (const [name, run] of Object.entries({ ...commands, ...onRows(rowCommands, gone) })) {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
@@ -142,8 +147,27 @@ export function activate(context: vscode.ExtensionContext): void {
   agent.ownCommands.set(serverCommand.accept, (params) => cursor.decideByLens("accept", params as DecideParams));
   agent.ownCommands.set(serverCommand.reject, (params) => cursor.decideByLens("reject", params as DecideParams));
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
-  const views = [edits, new PlanView(store, planEdits), new SessionsView(store), new Status(store), new Decorations(store)];
-  context.subscriptions.push(log, agent, texts, proposed, diffs, conversation, sessions, pages, terminals, notices, ...views, registerHelp());
+  const views = [
+    edits,
+    new PlanView(store, planEdits),
+    new SessionsView(store),
+    new Status(store),
+    new Decorations(store),
+  ];
+  context.subscriptions.push(
+    log,
+    agent,
+    texts,
+    proposed,
+    diffs,
+    conversation,
+    sessions,
+    pages,
+    terminals,
+    notices,
+    ...views,
+    registerHelp(),
+  );
 }
 
 export async function deactivate(): Promise<void> {

@@ -36,7 +36,12 @@ export const method = {
 /** The commands in the server's CodeLenses. */
 export const serverCommand = { accept: "fairlead.server.accept", reject: "fairlead.server.reject" } as const;
 
-export const scheme = { base: "fairlead-base", proposed: "fairlead-proposed", conversation: "fairlead-conversation", page: "fairlead-page" } as const;
+export const scheme = {
+  base: "fairlead-base",
+  proposed: "fairlead-proposed",
+  conversation: "fairlead-conversation",
+  page: "fairlead-page",
+} as const;
 
 export type ItemStatus = "pending" | "in_progress" | "completed";
 
@@ -179,7 +184,11 @@ export interface OpenedSession {
   readonly state: SessionRow["state"];
   readonly plan: Plan;
   readonly edits: Edits;
-  readonly transcript: readonly { readonly role: "user" | "assistant" | "tool"; readonly text: string; readonly failed: boolean }[];
+  readonly transcript: readonly {
+    readonly role: "user" | "assistant" | "tool";
+    readonly text: string;
+    readonly failed: boolean;
+  }[];
 }
 
 /** With `plan` the agent only looks around and writes the plan, with `ask` it only looks around and answers. */

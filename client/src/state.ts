@@ -2,7 +2,19 @@
 
 import { failureOf } from "./ui/commandOutput";
 import { Decisions } from "./review/decisions";
-import type { AgentEvent, ApproveParams, AskParams, CommandStarted, Edits, Mode, OpenedSession, Plan, RunResult, SessionRow, UsageEvent } from "./protocol";
+import type {
+  AgentEvent,
+  ApproveParams,
+  AskParams,
+  CommandStarted,
+  Edits,
+  Mode,
+  OpenedSession,
+  Plan,
+  RunResult,
+  SessionRow,
+  UsageEvent,
+} from "./protocol";
 
 /** One thing that happened in a session, as the conversation shows it. */
 export type Entry =
@@ -186,11 +198,19 @@ export class Store {
   /** The person stopped the run: it is over at once, and what still comes of it is not shown. */
   stop(id: string): void {
     const session = this.session(id);
-    if (session.running) session.stopped.set(session.begun, this.close(session, { stopReason: "cancelled", message: "Stopped.", record: "" }));
+    if (session.running)
+      session.stopped.set(
+        session.begun,
+        this.close(session, { stopReason: "cancelled", message: "Stopped.", record: "" }),
+      );
   }
 
   /** The answer to a run came, the one with this number. */
-  end(id: string, run: number, { stopReason, message, record }: Pick<RunResult, "stopReason" | "message" | "record">): void {
+  end(
+    id: string,
+    run: number,
+    { stopReason, message, record }: Pick<RunResult, "stopReason" | "message" | "record">,
+  ): void {
     const session = this.session(id);
     session.over = Math.max(session.over, run);
     const shown = session.stopped.get(run);
@@ -221,7 +241,12 @@ export class Store {
       session.edits = undefined;
       session.commands = [];
       session.row = undefined;
-      if (session.running) this.close(session, { stopReason: "lost", message: "The agent's server stopped; the run was interrupted.", record: "" });
+      if (session.running)
+        this.close(session, {
+          stopReason: "lost",
+          message: "The agent's server stopped; the run was interrupted.",
+          record: "",
+        });
       session.over = session.begun;
       session.stopped.clear();
       session.approvals = [];
@@ -333,10 +358,16 @@ export class Store {
         session.entries.push({ kind: "said", text: event.text });
         break;
       case "feedback":
-        session.entries.push({ kind: "note", text: event.text.startsWith("<user_message>") ? "Heard what you said." : "Told what you decided and changed." });
+        session.entries.push({
+          kind: "note",
+          text: event.text.startsWith("<user_message>") ? "Heard what you said." : "Told what you decided and changed.",
+        });
         break;
       case "retry":
-        session.entries.push({ kind: "note", text: `${event.reason} Next try in ${(event.delayMs / 1000).toFixed(1)} s.` });
+        session.entries.push({
+          kind: "note",
+          text: `${event.reason} Next try in ${(event.delayMs / 1000).toFixed(1)} s.`,
+        });
         session.retry = { at: Date.now() + event.delayMs, reason: event.reason };
         break;
       case "usage":
@@ -398,7 +429,17 @@ function entryOf({ role, text, failed }: OpenedSession["transcript"][number]): E
     case "assistant":
       return { kind: "text", text };
     case "tool":
-      return { kind: "tool", id: "", name: "", title: text, locations: [], output: "", outcome: failed ? "error" : "ok", result: "", failure: "" };
+      return {
+        kind: "tool",
+        id: "",
+        name: "",
+        title: text,
+        locations: [],
+        output: "",
+        outcome: failed ? "error" : "ok",
+        result: "",
+        failure: "",
+      };
   }
 }
 

@@ -11,10 +11,12 @@ test("a model can be reached by a key, another server, a cloud, a recording, or 
   assert.equal(hasAccess({ ...none, baseUrl: "http://localhost:11434" }, {}, undefined), true);
   assert.equal(hasAccess({ ...none, replay: "/a.replay.yaml" }, {}, undefined), true);
   assert.equal(hasAccess({ ...none, provider: "bedrock" }, {}, undefined), true);
-  for (const name of ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"]) assert.equal(hasAccess(none, { [name]: "x" }, undefined), true);
+  for (const name of ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"])
+    assert.equal(hasAccess(none, { [name]: "x" }, undefined), true);
 });
 
 test("a base URL is an address of a server", () => {
   assert.equal(problemWithUrl(" https://example.com/v1 "), undefined);
-  for (const wrong of ["", "localhost:11434", "ftp://x", "http://"]) assert.match(problemWithUrl(wrong) ?? "", /like http/);
+  for (const wrong of ["", "localhost:11434", "ftp://x", "http://"])
+    assert.match(problemWithUrl(wrong) ?? "", /like http/);
 });

@@ -9,7 +9,8 @@ import { params } from "./goldens";
 
 const started = params<CommandStarted>("event.command");
 const ended = params<CommandEnded>("event.command_ended");
-const shown = (nodes: readonly PlanNode[]): string[] => nodes.map((node) => ("row" in node ? `${node.row.label} | ${node.row.description}` : node.kind));
+const shown = (nodes: readonly PlanNode[]): string[] =>
+  nodes.map((node) => ("row" in node ? `${node.row.label} | ${node.row.description}` : node.kind));
 
 function begun(): Store {
   const store = new Store();

@@ -67,10 +67,19 @@ test("fewer of the changes that were shown are nothing new; another text of one 
   const file = edits.files.find(({ hunks, kind }) => kind === "modify" && hunks.length > 0);
   const [hunk] = file?.hunks ?? [];
   assert.ok(file && hunk);
-  const proposed = (...hunks: string[]): Edits => ({ ...edits, files: [{ ...file, hunks: hunks.map((id) => ({ ...hunk, id })) }] });
+  const proposed = (...hunks: string[]): Edits => ({
+    ...edits,
+    files: [{ ...file, hunks: hunks.map((id) => ({ ...hunk, id })) }],
+  });
   const shown = proposed("1", "2");
-  assert.deepEqual([proposed("1", "2"), proposed("2"), { ...edits, files: [] }].map((now) => nothingNew(shown, now)), [true, true, true]);
-  assert.deepEqual([proposed("1", "3"), { ...edits, files: [{ ...file, uri: "file:///other" }] }].map((now) => nothingNew(shown, now)), [false, false]);
+  assert.deepEqual(
+    [proposed("1", "2"), proposed("2"), { ...edits, files: [] }].map((now) => nothingNew(shown, now)),
+    [true, true, true],
+  );
+  assert.deepEqual(
+    [proposed("1", "3"), { ...edits, files: [{ ...file, uri: "file:///other" }] }].map((now) => nothingNew(shown, now)),
+    [false, false],
+  );
   const [created] = proposed("1").files.map((one): Edits["files"][number] => ({ ...one, kind: "create" }));
   assert.ok(created);
   assert.equal(nothingNew(shown, { ...edits, files: [created] }), false);

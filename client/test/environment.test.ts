@@ -18,7 +18,9 @@ after(() => {
 function environment(missing: string): string {
   const python = venvPython(folder);
   fs.mkdirSync(path.dirname(python), { recursive: true });
-  fs.writeFileSync(python, `#!/bin/sh\n${HOLDS}\necho "$@" >> '${asked}'\ncase "$*" in *${missing}*) exit 1;; esac\n`, { mode: 0o755 });
+  fs.writeFileSync(python, `#!/bin/sh\n${HOLDS}\necho "$@" >> '${asked}'\ncase "$*" in *${missing}*) exit 1;; esac\n`, {
+    mode: 0o755,
+  });
   return folder;
 }
 
@@ -28,16 +30,26 @@ const silent = (): void => undefined;
 
 const posix = { skip: process.platform === "win32" };
 
-test("an environment without the packages of the chosen cloud is ready for the server, not for the cloud", posix, async () => {
-  const made = environment("boto3");
-  assert.equal(await readyEnvironment(made), true);
-  assert.equal(await readyEnvironment(made, "bedrock"), false);
-  assert.equal(await readyEnvironment(made, "vertex"), true);
-});
+test(
+  "an environment without the packages of the chosen cloud is ready for the server, not for the cloud",
+  posix,
+  async () => {
+    const made = environment("boto3");
+    assert.equal(await readyEnvironment(made), true);
+    assert.equal(await readyEnvironment(made, "bedrock"), false);
+    assert.equal(await readyEnvironment(made, "vertex"), true);
+  },
+);
 
 test("an extra is installed from the same wheel", posix, async () => {
   const said: string[] = [];
-  await addExtra(environment("google"), "/x/fairlead.whl", "vertex", (message) => said.push(message), new AbortController().signal);
+  await addExtra(
+    environment("google"),
+    "/x/fairlead.whl",
+    "vertex",
+    (message) => said.push(message),
+    new AbortController().signal,
+  );
   assert.match(fs.readFileSync(asked, "utf8"), /-m pip install .* \/x\/fairlead\.whl\[vertex\]\n$/);
   assert.deepEqual(said, ["installing the packages for vertex"]);
 });
@@ -47,35 +59,65 @@ function maker(storage: string): string {
   const python = path.join(storage, "python3");
   const made = `#!/bin/sh\n${HOLDS}\ncase "$*" in *pip*) echo x >> '${storage}/installed'; sleep 0.2; touch "$(dirname "$0")/whole";; esac\ntest -e "$(dirname "$0")/whole"\n`;
   fs.writeFileSync(path.join(storage, "made"), made);
-  fs.writeFileSync(python, `#!/bin/sh\n${HOLDS}\nmkdir -p "$3/bin" && cp '${storage}/made' "$3/bin/python" && chmod +x "$3/bin/python"\n`, { mode: 0o755 });
+  fs.writeFileSync(
+    python,
+    `#!/bin/sh\n${HOLDS}\nmkdir -p "$3/bin" && cp '${storage}/made' "$3/bin/python" && chmod +x "$3/bin/python"\n`,
+    { mode: 0o755 },
+  );
   return python;
 }
 
-test("fault 57: windows that set the server up at one moment make one environment, and all of them get it", posix, async () => {
-  const storage = fs.mkdtempSync(path.join(folder, "storage-"));
-  const target = path.join(storage, "server-1.2.3");
-  const said: string[] = [];
-  await Promise.all(Array.from({ length: 6 }, () => makeEnvironment(target, maker(storage), "/x.whl", (message) => said.push(message), never)));
-  assert.equal(fs.readFileSync(path.join(storage, "installed"), "utf8"), "x\n");
-  assert.equal(await readyEnvironment(target), true);
-  assert.ok(said.includes("waiting for another window that sets the server up"));
-});
+test(
+  "fault 57: windows that set the server up at one moment make one environment, and all of them get it",
+  posix,
+  async () => {
+    const storage = fs.mkdtempSync(path.join(folder, "storage-"));
+    const target = path.join(storage, "server-1.2.3");
+    const said: string[] = [];
+    await Promise.all(
+      Array.from({ length: 6 }, () =>
+        makeEnvironment(target, maker(storage), "/x.whl", (message) => said.push(message), never),
+      ),
+    );
+    assert.equal(fs.readFileSync(path.join(storage, "installed"), "utf8"), "x\n");
+    assert.equal(await readyEnvironment(target), true);
+    assert.ok(said.includes("waiting for another window that sets the server up"));
+  },
+);
 
-test("fault 57: what a closed window left unfinished is removed, an environment that another version uses is not", posix, async () => {
-  const storage = fs.mkdtempSync(path.join(folder, "storage-"));
-  for (const name of ["unfinished-1", "server-1.0.0", "server-1.1.0", "other"]) fs.mkdirSync(path.join(storage, name));
-  const long = new Date(Date.now() - 31 * 86_400_000);
-  fs.utimesSync(path.join(storage, "server-1.0.0"), long, long);
-  fs.utimesSync(path.join(storage, "other"), long, long);
-  await makeEnvironment(path.join(storage, "server-1.2.3"), maker(storage), "/x.whl", silent, never);
-  const left = fs.readdirSync(storage, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  assert.deepEqual(left.map((entry) => entry.name).sort(), ["other", "server-1.1.0", "server-1.2.3"]);
-});
+test(
+  "fault 57: what a closed window left unfinished is removed, an environment that another version uses is not",
+  posix,
+  async () => {
+    const storage = fs.mkdtempSync(path.join(folder, "storage-"));
+    for (const name of ["unfinished-1", "server-1.0.0", "server-1.1.0", "other"])
+      fs.mkdirSync(path.join(storage, name));
+    const long = new Date(Date.now() - 31 * 86_400_000);
+    fs.utimesSync(path.join(storage, "server-1.0.0"), long, long);
+    fs.utimesSync(path.join(storage, "other"), long, long);
+    await makeEnvironment(path.join(storage, "server-1.2.3"), maker(storage), "/x.whl", silent, never);
+    const left = fs.readdirSync(storage, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    assert.deepEqual(left.map((entry) => entry.name).sort(), ["other", "server-1.1.0", "server-1.2.3"]);
+  },
+);
 
 test("fault 57: the lock of a process that is killed is free at once", posix, async () => {
   const file = path.join(folder, "some.lock");
-  const holder = spawn("python3", ["-c", "import fcntl, sys, time; f = open(sys.argv[1], 'a'); fcntl.flock(f, fcntl.LOCK_EX); print('in', flush=True); time.sleep(60)", file]);
+  const holder = spawn("python3", [
+    "-c",
+    "import fcntl, sys, time; f = open(sys.argv[1], 'a'); fcntl.flock(f, fcntl.LOCK_EX); print('in', flush=True); time.sleep(60)",
+    file,
+  ]);
   await once(holder.stdout, "data");
-  await exclusively(file, "python3", () => holder.kill("SIGKILL"), never, () => Promise.resolve());
-  await assert.rejects(exclusively(path.join(folder, "none", "x.lock"), "python3", silent, never, () => Promise.resolve()), /cannot be locked: .*No such file/s);
+  await exclusively(
+    file,
+    "python3",
+    () => holder.kill("SIGKILL"),
+    never,
+    () => Promise.resolve(),
+  );
+  await assert.rejects(
+    exclusively(path.join(folder, "none", "x.lock"), "python3", silent, never, () => Promise.resolve()),
+    /cannot be locked: .*No such file/s,
+  );
 });

@@ -60,7 +60,15 @@ test("the conversation shows the prompt, folded thinking, tools with outcome and
   send({ kind: "thinking", text: "think." });
   send({ kind: "text", text: "I read it." });
   const locations = [{ uri: "file:///w/a b.py", line: 3 }];
-  send({ kind: "tool_started", toolCallId: "1", name: "read_file", title: "Read a b.py", toolKind: "read", input: {}, locations });
+  send({
+    kind: "tool_started",
+    toolCallId: "1",
+    name: "read_file",
+    title: "Read a b.py",
+    toolKind: "read",
+    input: {},
+    locations,
+  });
   send({ kind: "tool_finished", toolCallId: "1", isError: true, text: "Error: no such file" });
   store.end("s", 1, { stopReason: "cancelled", message: "Stopped.", record: "1 of 2 steps. Not done: B_c." });
   const text = conversationMarkdown(session, (uri) => decodeURIComponent(uri.replace("file:///w/", "")));
@@ -93,7 +101,8 @@ test("what hides in a command is shown", () => {
 
 test("the page of help names what was tried and how to get a Python on each system", () => {
   const page = pythonHelp([{ command: "python3", problem: "is Python 3.9, too old" }]);
-  for (const part of ["3.11", "python3: is Python 3.9, too old", "Debian", "macOS", "Windows", "fairlead.python"]) assert.ok(page.includes(part));
+  for (const part of ["3.11", "python3: is Python 3.9, too old", "Debian", "macOS", "Windows", "fairlead.python"])
+    assert.ok(page.includes(part));
 });
 
 test("in the conversation a command that failed has a cross and how it ended, and one that was stopped on purpose has not", () => {
@@ -102,11 +111,26 @@ test("in the conversation a command that failed has a cross and how it ended, an
     const session = store.begin("s", "Task");
     const started = params<CommandStarted>("event.command");
     const call = { sessionId: session.id, toolCallId: started.toolCallId };
-    store.addEvent({ ...params<Extract<AgentEvent, { kind: "tool_started" }>>("event.tool_started"), ...call, name: "bash", title: "make", locations: [] });
+    store.addEvent({
+      ...params<Extract<AgentEvent, { kind: "tool_started" }>>("event.tool_started"),
+      ...call,
+      name: "bash",
+      title: "make",
+      locations: [],
+    });
     store.addEvent({ ...started, ...call });
     store.addEvent({ ...params<CommandEnded>("event.command_ended"), ...call, ...end });
-    store.addEvent({ ...params<Extract<AgentEvent, { kind: "tool_finished" }>>("event.tool_finished"), ...call, isError: false, text: "" });
-    return conversationMarkdown(session, (uri) => uri).split("\n").find((line) => line.includes("make")) ?? "";
+    store.addEvent({
+      ...params<Extract<AgentEvent, { kind: "tool_finished" }>>("event.tool_finished"),
+      ...call,
+      isError: false,
+      text: "",
+    });
+    return (
+      conversationMarkdown(session, (uri) => uri)
+        .split("\n")
+        .find((line) => line.includes("make")) ?? ""
+    );
   };
   assert.match(shown({ ended: "exited", exitCode: 0 }), /^✓ .*make `$/);
   assert.match(shown({ ended: "exited", exitCode: 1 }), /^✗ .*make ` — exit code 1$/);
@@ -123,5 +147,8 @@ test("a call that failed has its cross in a conversation of an earlier window to
   ] as const;
   store.fill({ sessionId: plan.sessionId, state: "idle", plan, edits, transcript });
   assert.ok(store.active);
-  assert.match(conversationMarkdown(store.active, (uri) => uri), /✗ bash make\n\n✓ read\\_file a\n$/);
+  assert.match(
+    conversationMarkdown(store.active, (uri) => uri),
+    /✗ bash make\n\n✓ read\\_file a\n$/,
+  );
 });

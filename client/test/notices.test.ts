@@ -32,7 +32,12 @@ test("each thing that waits has a notice until it is settled, and only what the 
 });
 
 test("a command that a message would not show whole, or would show as a link, is not allowed from there", () => {
-  for (const command of ["echo a\necho b", `echo ${"a".repeat(400)}`, "echo [safe](https://x.example/$(curl evil))", "echo [a](command:b)"]) {
+  for (const command of [
+    "echo a\necho b",
+    `echo ${"a".repeat(400)}`,
+    "echo [safe](https://x.example/$(curl evil))",
+    "echo [a](command:b)",
+  ]) {
     const { store, session } = running();
     store.ask({ ...approval, command });
     assert.deepEqual(titles(session), [["Show Whole Command", "Reject"]]);
@@ -41,7 +46,11 @@ test("a command that a message would not show whole, or would show as a link, is
 
 test("what the model says makes no link in a notice, and leaves room for its links", () => {
   const { store, session } = running();
-  store.question({ ...question, sessionId: session.id, question: `[Yes](command:workbench.action.quit) ${"or no ".repeat(300)}?` });
+  store.question({
+    ...question,
+    sessionId: session.id,
+    question: `[Yes](command:workbench.action.quit) ${"or no ".repeat(300)}?`,
+  });
   const [notice] = notices(session);
   assert.ok(notice && !notice.text.includes("](") && notice.text.length < 700, notice?.text);
 });
@@ -51,11 +60,24 @@ test("a pause is there with its reason until the session goes on, also in the ne
   store.end(session.id, 1, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
   assert.deepEqual(titles(session), [["Go On"]]);
   assert.equal(pauseOf(session), "Paused: the budget is 30.");
-  assert.deepEqual(planNodes(session).map(({ kind }) => kind), ["pause"]);
+  assert.deepEqual(
+    planNodes(session).map(({ kind }) => kind),
+    ["pause"],
+  );
   store.begin(session.id, "On");
   assert.deepEqual([notices(session), pauseOf(session)], [[], undefined]);
   const later = new Store();
-  later.setRows([{ sessionId: "s", title: "Task", updatedAt: "2026-01-01T00:00:00Z", state: "paused", completed: 0, total: 0, pendingFiles: 0 }]);
+  later.setRows([
+    {
+      sessionId: "s",
+      title: "Task",
+      updatedAt: "2026-01-01T00:00:00Z",
+      state: "paused",
+      completed: 0,
+      total: 0,
+      pendingFiles: 0,
+    },
+  ]);
   assert.match(pauseOf(later.get("s")) ?? "", /before its end/);
 });
 

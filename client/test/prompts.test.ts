@@ -6,14 +6,23 @@ const earlier = ["Fix the tests", "Add a\nheading"];
 
 test("an empty box lists the earlier tasks below a heading, and Enter on the heading runs nothing", () => {
   const [heading, ...rows] = promptChoices("", earlier);
-  assert.deepEqual(rows.map(({ label }) => label), ["$(history) Fix the tests", "$(history) Add a heading"]);
-  assert.deepEqual([heading, ...rows].map((choice) => acceptedPrompt("", choice)), [undefined, ...earlier]);
+  assert.deepEqual(
+    rows.map(({ label }) => label),
+    ["$(history) Fix the tests", "$(history) Add a heading"],
+  );
+  assert.deepEqual(
+    [heading, ...rows].map((choice) => acceptedPrompt("", choice)),
+    [undefined, ...earlier],
+  );
   assert.equal(acceptedPrompt("  ", undefined), undefined);
   assert.deepEqual(promptChoices("", []), []);
 });
 
 test("Enter runs what was typed", () => {
-  assert.deepEqual(promptChoices("Fix", earlier).map((choice) => acceptedPrompt("Fix", choice)), ["Fix"]);
+  assert.deepEqual(
+    promptChoices("Fix", earlier).map((choice) => acceptedPrompt("Fix", choice)),
+    ["Fix"],
+  );
 });
 
 test("whatever row VS Code marked a moment before, Enter runs the text in the box or nothing", () => {
@@ -23,7 +32,12 @@ test("whatever row VS Code marked a moment before, Enter runs the text in the bo
       const after = promptChoices(typed, earlier);
       for (const position of promptChoices(before, earlier).keys()) {
         const isListed = before.trim() === "" && typed.trim() === "";
-        if (!isListed) assert.equal(acceptedPrompt(typed, after[position]), typed.trim() || undefined, JSON.stringify([before, typed, position]));
+        if (!isListed)
+          assert.equal(
+            acceptedPrompt(typed, after[position]),
+            typed.trim() || undefined,
+            JSON.stringify([before, typed, position]),
+          );
       }
     }
   }

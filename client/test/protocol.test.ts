@@ -5,8 +5,15 @@ import { Store } from "../src/state";
 import { golden, goldenNames, params } from "./goldens";
 
 test("every custom method of the goldens is one that the client names", () => {
-  const custom = new Set(goldenNames().map((name) => golden(name).method).filter((name) => name.startsWith("agent/")));
-  assert.deepEqual([...custom].filter((name) => !(Object.values(method) as string[]).includes(name)), []);
+  const custom = new Set(
+    goldenNames()
+      .map((name) => golden(name).method)
+      .filter((name) => name.startsWith("agent/")),
+  );
+  assert.deepEqual(
+    [...custom].filter((name) => !(Object.values(method) as string[]).includes(name)),
+    [],
+  );
 });
 
 test("every event of the goldens is one that the store takes, and none is lost", () => {
@@ -17,7 +24,24 @@ test("every event of the goldens is one that the store takes, and none is lost",
     kinds.add(event.kind);
     store.addEvent(event);
   }
-  const known = ["command", "command_ended", "feedback", "reminder", "retry", "room_made", "round_started", "run_finished", "run_started", "steered", "text", "thinking", "tool_finished", "tool_output", "tool_started", "usage"];
+  const known = [
+    "command",
+    "command_ended",
+    "feedback",
+    "reminder",
+    "retry",
+    "room_made",
+    "round_started",
+    "run_finished",
+    "run_started",
+    "steered",
+    "text",
+    "thinking",
+    "tool_finished",
+    "tool_output",
+    "tool_started",
+    "usage",
+  ];
   assert.deepEqual([...kinds].sort(), known);
 });
 

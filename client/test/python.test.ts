@@ -23,13 +23,18 @@ test("the first that is new enough is taken, and what was wrong with the others 
   const old = program("old", "echo '3.9 /usr/bin/python3.9'");
   const bare = program("bare", "echo \"ModuleNotFoundError: No module named 'ensurepip'\" >&2; exit 1");
   const good = program("good", "echo '3.12 /opt/python3.12'");
-  const { python, attempts } = await findPython([["no-such-python"], [old], [bare], [good], [program("never", "exit 9")]]);
-  assert.deepEqual(python, { executable: "/opt/python3.12", version: [3, 12] });
-  assert.deepEqual(attempts.map(({ problem }) => problem), [
-    "not found",
-    "is Python 3.9, too old",
-    "has no venv module (on Debian and Ubuntu: install python3-venv)",
+  const { python, attempts } = await findPython([
+    ["no-such-python"],
+    [old],
+    [bare],
+    [good],
+    [program("never", "exit 9")],
   ]);
+  assert.deepEqual(python, { executable: "/opt/python3.12", version: [3, 12] });
+  assert.deepEqual(
+    attempts.map(({ problem }) => problem),
+    ["not found", "is Python 3.9, too old", "has no venv module (on Debian and Ubuntu: install python3-venv)"],
+  );
 });
 
 test("where none will do there is none", posix, async () => {

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allRows, editRows, newName, pendingFiles, Progress, rowAbove, rowBeside, type EditRow } from "../src/review/editRows";
+import {
+  allRows,
+  editRows,
+  newName,
+  pendingFiles,
+  Progress,
+  rowAbove,
+  rowBeside,
+  type EditRow,
+} from "../src/review/editRows";
 import { duration, fullness, paid, short } from "../src/ui/format";
 import { fingerprint } from "../src/ui/fingerprint";
 import { allInConflict } from "../src/review/changeNavigation";
@@ -23,8 +32,10 @@ function sessions(...ids: string[]): Session[] {
   return [...store.reviewable];
 }
 
-const rowOf = (rows: readonly EditRow[], name: string): EditRow | undefined => rows.find((row) => row.kind === "file" && relative(row.file.uri) === name);
-const label = (row: EditRow | undefined): string => (row?.kind === "file" ? relative(row.file.uri) : (row?.label ?? ""));
+const rowOf = (rows: readonly EditRow[], name: string): EditRow | undefined =>
+  rows.find((row) => row.kind === "file" && relative(row.file.uri) === name);
+const label = (row: EditRow | undefined): string =>
+  row?.kind === "file" ? relative(row.file.uri) : (row?.label ?? "");
 
 const step = (change: Partial<PlanItem>): PlanItem => {
   const [item] = params<Plan>("plan").items;
@@ -37,14 +48,42 @@ test("each state of a step has its icon, its colour and its words for a screen r
     const { icon, color, spoken } = stepRow(step(change), activity);
     return [icon, color, spoken];
   };
-  assert.deepEqual(look({ status: "pending", verification: "none" }), ["circle-large-outline", undefined, "Step, to do"]);
-  assert.deepEqual(look({ status: "pending", verification: "none", held: true }), ["debug-pause", "charts.yellow", "Step, held"]);
-  assert.deepEqual(look({ status: "in_progress", verification: "none" }), ["sync~spin", "charts.blue", "Step, in progress"]);
-  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "rests"), ["debug-pause", "charts.blue", "Step, in progress"]);
-  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "waits"), ["question", "charts.yellow", "Step, waiting for you"]);
+  assert.deepEqual(look({ status: "pending", verification: "none" }), [
+    "circle-large-outline",
+    undefined,
+    "Step, to do",
+  ]);
+  assert.deepEqual(look({ status: "pending", verification: "none", held: true }), [
+    "debug-pause",
+    "charts.yellow",
+    "Step, held",
+  ]);
+  assert.deepEqual(look({ status: "in_progress", verification: "none" }), [
+    "sync~spin",
+    "charts.blue",
+    "Step, in progress",
+  ]);
+  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "rests"), [
+    "debug-pause",
+    "charts.blue",
+    "Step, in progress",
+  ]);
+  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "waits"), [
+    "question",
+    "charts.yellow",
+    "Step, waiting for you",
+  ]);
   assert.deepEqual(look({ verification: "shown" }), ["pass-filled", "charts.green", "Step, done"]);
-  assert.deepEqual(look({ verification: "claimed" }), ["pass", "descriptionForeground", "Step, done, nothing on record"]);
-  assert.deepEqual(look({ verification: "contradicted" }), ["warning", "charts.orange", "Step, done, but its last command failed"]);
+  assert.deepEqual(look({ verification: "claimed" }), [
+    "pass",
+    "descriptionForeground",
+    "Step, done, nothing on record",
+  ]);
+  assert.deepEqual(look({ verification: "contradicted" }), [
+    "warning",
+    "charts.orange",
+    "Step, done, but its last command failed",
+  ]);
 });
 
 test("a step's hover says what is on record for it and what it took", () => {
@@ -59,12 +98,18 @@ const session = (plan: Plan): Session => {
   store.setPlan(plan);
   return begun;
 };
-const rowsOf = (nodes: readonly PlanNode[]): string[] => nodes.map((node) => ("row" in node ? `${node.row.label} | ${node.row.description}` : node.kind));
+const rowsOf = (nodes: readonly PlanNode[]): string[] =>
+  nodes.map((node) => ("row" in node ? `${node.row.label} | ${node.row.description}` : node.kind));
 
 test("what happened beside the plan stands around its steps, and below each what stands behind it", () => {
   const plan = session(params<Plan>("plan"));
   const nodes = planNodes(plan);
-  assert.deepEqual(rowsOf(nodes), ["Before the plan | 1 look", "Read 問候.py | ", "翻譯問候語 👋 | 正在翻譯問候語", "Run the tests | "]);
+  assert.deepEqual(rowsOf(nodes), [
+    "Before the plan | 1 look",
+    "Read 問候.py | ",
+    "翻譯問候語 👋 | 正在翻譯問候語",
+    "Run the tests | ",
+  ]);
   const below = nodes.map((node) => rowsOf(nodesBelow(plan, node, relative)));
   assert.deepEqual(below, [[], ["問候.py | src"], ["python3 greet.py | exit 1 · 0.2 s"], []]);
 });
@@ -73,7 +118,10 @@ test("a file of a step says that it is to be reviewed while it is", () => {
   const plan = session(params<Plan>("plan"));
   const [file] = params<Edits>("edits").files;
   assert.ok(file);
-  plan.edits = { ...params<Edits>("edits"), files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["1"], overtaken: [] }] };
+  plan.edits = {
+    ...params<Edits>("edits"),
+    files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["1"], overtaken: [] }],
+  };
   const done = planNodes(plan)[1];
   assert.ok(done?.kind === "item" && done.reviewable);
   assert.deepEqual(rowsOf(nodesBelow(plan, done, relative)), ["問候.py | src · to review"]);
@@ -84,7 +132,10 @@ test("a step whose edits a later one changed again says so, and by which", () =>
   const [file] = params<Edits>("edits").files;
   assert.ok(file);
   const overtaken = [{ itemId: "1", byItemId: "2" }];
-  plan.edits = { ...params<Edits>("edits"), files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["2"], overtaken }] };
+  plan.edits = {
+    ...params<Edits>("edits"),
+    files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["2"], overtaken }],
+  };
   const done = planNodes(plan)[1];
   assert.ok(done?.kind === "item" && !done.reviewable);
   assert.deepEqual(rowsOf([done]), ["Read 問候.py | changed again"]);
@@ -95,13 +146,17 @@ test("a step whose edits a later one changed again says so, and by which", () =>
 
 test("without a plan the rows are what the agent was seen doing, marked as inferred", () => {
   const plan = { ...params<Plan>("plan.empty") };
-  assert.deepEqual(rowsOf(planNodes(session(plan))), plan.inferred.map((text) => `${text} | inferred`));
+  assert.deepEqual(
+    rowsOf(planNodes(session(plan))),
+    plan.inferred.map((text) => `${text} | inferred`),
+  );
 });
 
 test("the time of the step in progress goes on from the server's last count, and begins anew for another", () => {
   let now = 0;
   const clock = new StepClock(() => now);
-  const elapsed = (id: string, seconds: number): number => clock.elapsed("s", step({ id, evidence: { ...step({}).evidence, seconds } }));
+  const elapsed = (id: string, seconds: number): number =>
+    clock.elapsed("s", step({ id, evidence: { ...step({}).evidence, seconds } }));
   assert.equal(elapsed("1", 3), 3);
   now = 2000;
   assert.equal(elapsed("1", 3), 5);
@@ -119,8 +174,14 @@ test("cost and tokens are short, and how full the window is stands in a sentence
   assert.deepEqual([850, 34_400, 999_600, 1_240_000].map(short), ["850", "34k", "1.0M", "1.2M"]);
   assert.equal(paid({ ...usage, costUsd: 0.123 }), "$0.12 · 10k");
   assert.equal(paid({ ...usage, costUsd: null }), "10k");
-  assert.equal(fullness({ ...usage, contextTokens: 34_000, contextLimit: 200_000 }), "The conversation takes 34,000 tokens, 17 % of the model's window.");
-  assert.equal(fullness({ ...usage, contextTokens: 34_000, contextLimit: null }), "The conversation takes 34,000 tokens; the model's window is not known.");
+  assert.equal(
+    fullness({ ...usage, contextTokens: 34_000, contextLimit: 200_000 }),
+    "The conversation takes 34,000 tokens, 17 % of the model's window.",
+  );
+  assert.equal(
+    fullness({ ...usage, contextTokens: 34_000, contextLimit: null }),
+    "The conversation takes 34,000 tokens; the model's window is not known.",
+  );
 });
 
 test("the count is completed of total, and nothing without a plan", () => {
@@ -159,7 +220,8 @@ test("what a change does and what is risky in it stands beside the name", () => 
 test("a renamed file says its new name, with the folder where that is another one", () => {
   const [file] = params<Edits>("edits").files;
   assert.ok(file);
-  const renamed = (to: string): string => newName({ ...file, uri: "file:///project/a/old", newUri: `file:///project/${to}` }, relative);
+  const renamed = (to: string): string =>
+    newName({ ...file, uri: "file:///project/a/old", newUri: `file:///project/${to}` }, relative);
   assert.deepEqual([renamed("a/new"), renamed("b/old")], ["new", "b/old"]);
 });
 
@@ -174,7 +236,10 @@ test("once a row is gone the next one has its turn, past what stood below it, or
   const beside = (index: number): string => label(rowBeside(rows, at(index)));
   const file = labels.indexOf("src/問候.py");
   assert.deepEqual(labels.slice(file, file + 4), ["src/問候.py", "Line 2", "Line 6", "docs/new file.md"]);
-  assert.deepEqual([beside(file), beside(file + 1), beside(file + 2)], ["docs/new file.md", "Line 6", "docs/new file.md"]);
+  assert.deepEqual(
+    [beside(file), beside(file + 1), beside(file + 2)],
+    ["docs/new file.md", "Line 6", "docs/new file.md"],
+  );
   assert.equal(beside(rows.length - 1), label(at(-2)));
   assert.equal(label(rowAbove(rows, at(file + 1))), "src/問候.py");
   assert.equal(rowAbove(rows, at(file)), undefined);
@@ -183,7 +248,8 @@ test("once a row is gone the next one has its turn, past what stood below it, or
 test("a command on a row that has just been drawn anew does nothing to another one", () => {
   const did: unknown[] = [];
   const { accept } = onRows({ accept: (row?: string) => did.push(row ?? "what is in front") }, () => did.push("gone"));
-  for (const given of [["a row"], [undefined], [undefined, []], []]) (accept as (...given: unknown[]) => unknown)(...given);
+  for (const given of [["a row"], [undefined], [undefined, []], []])
+    (accept as (...given: unknown[]) => unknown)(...given);
   assert.deepEqual(did, ["a row", "gone", "gone", "what is in front"]);
 });
 
@@ -204,7 +270,11 @@ test("rows are the same until something of them is another, however many know of
   assert.ok(file?.hunks[0]);
   const store = new Store();
   store.begin("a", "Task a");
-  store.setEdits({ ...edits, sessionId: "a", files: [{ ...file, hunks: Array.from({ length: 2000 }, () => ({ ...file.hunks[0] }) as Hunk) }] });
+  store.setEdits({
+    ...edits,
+    sessionId: "a",
+    files: [{ ...file, hunks: Array.from({ length: 2000 }, () => ({ ...file.hunks[0] }) as Hunk) }],
+  });
   assert.ok(drawn([...store.reviewable]).length < 5 * JSON.stringify(store.active?.edits).length);
 });
 
@@ -213,12 +283,23 @@ test("a file that the person deleted says so, once, and is decided with the word
   const file = session?.edits?.files.find(({ kind, hunks }) => kind === "modify" && hunks.length > 0);
   assert.ok(session?.edits && file);
   const conflict = { base: "a", current: null, proposed: "b" };
-  const gone = { ...file, state: "conflict" as const, hunks: file.hunks.map((hunk) => ({ ...hunk, state: "conflict" as const, conflict })) };
+  const gone = {
+    ...file,
+    state: "conflict" as const,
+    hunks: file.hunks.map((hunk) => ({ ...hunk, state: "conflict" as const, conflict })),
+  };
   const rows = allRows([{ ...session, edits: { ...session.edits, files: [gone] } }], relative);
-  const told = rows.flatMap((row) => (row.kind === "session" ? [] : row.tooltip.split("\n"))).filter((line) => line.startsWith("You "));
+  const told = rows
+    .flatMap((row) => (row.kind === "session" ? [] : row.tooltip.split("\n")))
+    .filter((line) => line.startsWith("You "));
   assert.deepEqual(told, ["You deleted this file after the edit was proposed."]);
   assert.ok(allInConflict(gone));
-  assert.ok(!allInConflict({ ...gone, hunks: [...gone.hunks, { ...gone.hunks[0], id: "x", state: "pending", conflict: null } as Hunk] }));
+  assert.ok(
+    !allInConflict({
+      ...gone,
+      hunks: [...gone.hunks, { ...gone.hunks[0], id: "x", state: "pending", conflict: null } as Hunk],
+    }),
+  );
 });
 
 test("the view's title counts what is left of a review, until all of it is decided", () => {
@@ -226,7 +307,11 @@ test("the view's title counts what is left of a review, until all of it is decid
   const [session] = sessions("s1");
   assert.ok(session?.edits);
   const { edits } = session;
-  const told = (count: number): string => progress.told([{ ...session, edits: { ...edits, files: edits.files.slice(0, count) } }]);
+  const told = (count: number): string =>
+    progress.told([{ ...session, edits: { ...edits, files: edits.files.slice(0, count) } }]);
   const all = edits.files.length;
-  assert.deepEqual([told(all), told(all - 1), told(all), told(0), told(1)], [`${all} files`, `${all - 1} of ${all} files left`, `${all} files`, "", "1 file"]);
+  assert.deepEqual(
+    [told(all), told(all - 1), told(all), told(0), told(1)],
+    [`${all} files`, `${all - 1} of ${all} files left`, `${all} files`, "", "1 file"],
+  );
 });

@@ -20,9 +20,15 @@ test("a session's row says how it stands, what is left to review, when it was, a
   const store = listed();
   store.show(first);
   const [one, two] = sessionNodes(store.listed, store.active, now);
-  assert.deepEqual([one?.label, one?.description, one?.icon, one?.shown], ["翻譯問候語", "1/3 · 2 files · 5 min ago", "sync~spin", true]);
+  assert.deepEqual(
+    [one?.label, one?.description, one?.icon, one?.shown],
+    ["翻譯問候語", "1/3 · 2 files · 5 min ago", "sync~spin", true],
+  );
   assert.equal(one?.spoken, "翻譯問候語, shown, running, 1 of 3 steps, 2 files to review, 5 min ago");
-  assert.deepEqual([two?.label, two?.description, two?.icon, two?.shown], ["New task", "paused · 6 min ago", "debug-pause", false]);
+  assert.deepEqual(
+    [two?.label, two?.description, two?.icon, two?.shown],
+    ["New task", "paused · 6 min ago", "debug-pause", false],
+  );
 });
 
 test("a session that waits for the person says so before all else, and one with its plan done is marked", () => {
@@ -31,15 +37,27 @@ test("a session that waits for the person says so before all else, and one with 
   store.question({ sessionId: first, toolCallId: "1", question: "Which?", options: [] });
   assert.deepEqual(sessionNodes(store.listed, undefined, now)[0]?.description.split(" · ")[0], "waits for you");
   store.setRows(list.map((row) => ({ ...row, state: "idle", completed: row.total })));
-  assert.deepEqual(sessionNodes(store.listed, undefined, now).map(({ icon }) => icon), ["question", "circle-outline"]);
+  assert.deepEqual(
+    sessionNodes(store.listed, undefined, now).map(({ icon }) => icon),
+    ["question", "circle-outline"],
+  );
   store.end(first, 1, { stopReason: "end_turn", message: "", record: "" });
-  assert.deepEqual(sessionNodes(store.listed, undefined, now).map(({ icon }) => icon), ["pass", "circle-outline"]);
+  assert.deepEqual(
+    sessionNodes(store.listed, undefined, now).map(({ icon }) => icon),
+    ["pass", "circle-outline"],
+  );
 });
 
 test("how long ago", () => {
   const minute = 60_000;
   assert.deepEqual([-1, 59_000, minute, 59 * minute, 60 * minute, 47 * 60 * minute, 48 * 60 * minute].map(ago), [
-    "just now", "just now", "1 min ago", "59 min ago", "1 h ago", "1 day ago", "2 days ago",
+    "just now",
+    "just now",
+    "1 min ago",
+    "59 min ago",
+    "1 h ago",
+    "1 day ago",
+    "2 days ago",
   ]);
 });
 
@@ -49,17 +67,22 @@ test("what is told of one session leaves what is shown of another as it is", () 
   store.setPlan({ ...params<Plan>("plan"), sessionId: second });
   store.setEdits({ ...params<Edits>("edits"), sessionId: second });
   store.addEvent({ ...params<AgentEvent>("event.text"), sessionId: second });
-  assert.deepEqual([store.active?.id, store.active?.plan, store.active?.edits, store.active?.entries.length], [first, undefined, undefined, 1]);
+  assert.deepEqual(
+    [store.active?.id, store.active?.plan, store.active?.edits, store.active?.entries.length],
+    [first, undefined, undefined, 1],
+  );
   store.show(second);
   assert.equal(store.active?.plan?.sessionId, second);
 });
 
 test("a stopped run is over at once, and what comes of it behind that is not shown", () => {
   const store = new Store();
-  const event = (kind: AgentEvent["kind"], text: string): AgentEvent => ({ ...params<AgentEvent>(`event.${kind}`), sessionId: first, text }) as AgentEvent;
+  const event = (kind: AgentEvent["kind"], text: string): AgentEvent =>
+    ({ ...params<AgentEvent>(`event.${kind}`), sessionId: first, text }) as AgentEvent;
   const session = store.begin(first, "One");
   const one = session.begun;
-  const shown = (): string[] => session.entries.map((entry) => ("text" in entry ? entry.text : "message" in entry ? entry.message : entry.kind));
+  const shown = (): string[] =>
+    session.entries.map((entry) => ("text" in entry ? entry.text : "message" in entry ? entry.message : entry.kind));
   const cancelled = { stopReason: "cancelled", message: "Stopped.", record: "0 of 1 steps." };
   store.addEvent(event("text", "I begin"));
   store.stop(first);
@@ -113,7 +136,12 @@ test("an earlier conversation can be read, and what was said to the run stands i
   const session = store.get(first);
   assert.ok(session);
   const text = conversationMarkdown(session, (uri) => uri);
-  for (const part of ["翻譯問候語 👋", "✗ read\\_file src/問候.py", "It greets in Chinese now.", "**You**, while it works\n\n> 用您好 (say it politely)"]) {
+  for (const part of [
+    "翻譯問候語 👋",
+    "✗ read\\_file src/問候.py",
+    "It greets in Chinese now.",
+    "**You**, while it works\n\n> 用您好 (say it politely)",
+  ]) {
     assert.ok(text.includes(part), `${part} in ${text}`);
   }
 });

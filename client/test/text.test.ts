@@ -4,21 +4,33 @@ import { failures, firstWords } from "../src/ui/text";
 
 const said: Record<string, [string, string]> = {
   "plain words as they are": ["Both are done.", "Both are done."],
-  "no heading where something stands below it": ["## Summary\n\nThe test **fails** because `a_b` is *not* set.\n\n- one", "The test fails because a_b is not set."],
-  "a heading with its text right below": ["# Done\nAll _three_ files are ~~wrong~~ right.", "All three files are wrong right."],
+  "no heading where something stands below it": [
+    "## Summary\n\nThe test **fails** because `a_b` is *not* set.\n\n- one",
+    "The test fails because a_b is not set.",
+  ],
+  "a heading with its text right below": [
+    "# Done\nAll _three_ files are ~~wrong~~ right.",
+    "All three files are wrong right.",
+  ],
   "the heading where nothing else is said": ["## All **done**", "All done"],
   "one line": ["I changed\ntwo files\r\nand a test.", "I changed two files and a test."],
   "a list in a row": ["- **a.py**: new\n- b.py", "a.py: new b.py"],
   "no code block": ["```python\nx = 1\n```\n\nThat is it.", "That is it."],
   "a code block without an end": ["```\nx = 1", ""],
   "no rule": ["---\n\nDone.", "Done."],
-  "links by their words": ["See [the docs](https://example.com/a_b) and ![a picture](x.png).", "See the docs and a picture."],
+  "links by their words": [
+    "See [the docs](https://example.com/a_b) and ![a picture](x.png).",
+    "See the docs and a picture.",
+  ],
   "a link of a command's is none": ["[Click](command:evil)", "Click"],
-  "signs that are no marks": ["2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & `**kept**`", "2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & **kept**"],
+  "signs that are no marks": [
+    "2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & `**kept**`",
+    "2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & **kept**",
+  ],
   "marks in marks": ["**All _done_** by **[me](x)**", "All done by me"],
   "escaped signs": ["\\*not bold\\* and \\`code", "*not bold* and `code"],
   "other scripts": ["## 總結\n\n**完成**了兩個檔案。", "完成了兩個檔案。"],
-  "nothing": ["", ""],
+  nothing: ["", ""],
 };
 
 for (const [what, [markdown, words]] of Object.entries(said)) {
@@ -34,7 +46,8 @@ test("the first words of a long answer end behind a word", () => {
 });
 
 test("what failed for the same reason is told once, with the first files by name", () => {
-  const failed = (message: string, ...names: string[]): { name: string; message: string }[] => names.map((name) => ({ name, message }));
+  const failed = (message: string, ...names: string[]): { name: string; message: string }[] =>
+    names.map((name) => ({ name, message }));
   assert.equal(failures(failed("Gone.", "a", "a")), "a: Gone.");
   assert.equal(failures([...failed("Gone.", "a", "b", "c"), ...failed("Shut.", "d")]), "a, b and c: Gone. d: Shut.");
   assert.equal(failures(failed("Gone.", "a", "b", "c", "d")), "a, b and 2 other files: Gone.");

@@ -29,11 +29,17 @@ export function relayed() {
   const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-relayed-"));
   process.on("exit", () => fs.rmSync(extension, { recursive: true, force: true }));
   // Copied: VS Code finds an extension by the real path of its code.
-  for (const name of ["package.json", "dist", "client/media"]) fs.cpSync(path.join(ROOT, name), path.join(extension, name), { recursive: true });
+  for (const name of ["package.json", "dist", "client/media"])
+    fs.cpSync(path.join(ROOT, name), path.join(extension, name), { recursive: true });
   const python = path.join(extension, ".venv", "bin", "python");
   fs.mkdirSync(path.dirname(python), { recursive: true });
-  fs.writeFileSync(python, `#!/bin/sh\nexec ${ROOT}.venv/bin/python ${ROOT}tests/editor/host/relay.py "$@"\n`, { mode: 0o755 });
-  return { extension, writeBeforeEdit: (files) => fs.writeFileSync(path.join(extension, "before-edit.json"), JSON.stringify(files)) };
+  fs.writeFileSync(python, `#!/bin/sh\nexec ${ROOT}.venv/bin/python ${ROOT}tests/editor/host/relay.py "$@"\n`, {
+    mode: 0o755,
+  });
+  return {
+    extension,
+    writeBeforeEdit: (files) => fs.writeFileSync(path.join(extension, "before-edit.json"), JSON.stringify(files)),
+  };
 }
 
 /**
@@ -52,10 +58,16 @@ export const openAgent = (options) => openEditor(withExtension(options));
 export const shareAgent = (options) => openShared(withExtension(options));
 
 // A key of the person who runs the tests is never used.
-const withExtension = (options) => ({ extensions: [ROOT], env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined }, ...options });
+const withExtension = (options) => ({
+  extensions: [ROOT],
+  env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined },
+  ...options,
+});
 
 /** A call of the tool `todo`: items as `[content, status, activeForm]`. */
-export const plan = (...items) => ({ todo: { items: items.map(([content, status = "pending", activeForm = ""]) => ({ content, status, activeForm })) } });
+export const plan = (...items) => ({
+  todo: { items: items.map(([content, status = "pending", activeForm = ""]) => ({ content, status, activeForm })) },
+});
 export const edit = (file, old_text, new_text) => ({ edit_file: { path: file, old_text, new_text } });
 export const write = (file, content) => ({ write_file: { path: file, content } });
 export const remove = (file) => ({ delete_file: { path: file } });
@@ -65,16 +77,33 @@ export const bash = (command) => ({ bash: { command } });
 /** A server that speaks the Messages API: `refusal(request)` is `{ status, headers, error }` or nothing, then it says `text`. */
 export async function modelServer({ text, usage = { input_tokens: 10, output_tokens: 10 }, refusal }) {
   const events = [
-    { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-5-5", content: [], usage: { ...usage, output_tokens: 1 } } },
+    {
+      type: "message_start",
+      message: {
+        id: "msg_1",
+        type: "message",
+        role: "assistant",
+        model: "claude-sonnet-5-5",
+        content: [],
+        usage: { ...usage, output_tokens: 1 },
+      },
+    },
     { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
     { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
     { type: "content_block_stop", index: 0 },
-    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: usage.output_tokens } },
+    {
+      type: "message_delta",
+      delta: { stop_reason: "end_turn", stop_sequence: null },
+      usage: { output_tokens: usage.output_tokens },
+    },
     { type: "message_stop" },
   ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   const server = http.createServer((request, response) => {
     const { status, headers, error } = refusal(request) ?? {};
-    if (status) response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify({ type: "error", error }));
+    if (status)
+      response
+        .writeHead(status, { "content-type": "application/json", ...headers })
+        .end(JSON.stringify({ type: "error", error }));
     else response.writeHead(200, { "content-type": "text/event-stream" }).end(events.join(""));
   });
   server.listen(0, "127.0.0.1").unref();

@@ -25,7 +25,10 @@ test("without a key the user is asked how to reach a model before the server sta
   await inEditor({ name: "no-key", workspace: { a: "" }, settings: {} }, async ({ page, code }) => {
     await runTask(page, "Anything");
     const { items } = await page.quickInput("Agent: Choose a Model");
-    assert.deepEqual(items.map(({ label }) => label), ["Anthropic API key", "Local model or another server", "Amazon Bedrock", "Google Vertex AI"]);
+    assert.deepEqual(
+      items.map(({ label }) => label),
+      ["Anthropic API key", "Local model or another server", "Amazon Bedrock", "Google Vertex AI"],
+    );
     await picture(page, "no-key");
     await page.press("Escape");
     await page.runCommand("Agent: Run Task");
@@ -34,7 +37,9 @@ test("without a key the user is asked how to reach a model before the server sta
     assert.deepEqual(serverPids(code), []);
     await page.pick("Local model or another server", { title: "Agent: Choose a Model" });
     await page.fillInput(url, { title: "Agent: Choose a Model" });
-    await page.until("the question for the model's name", async () => (await page.quickInput()).message.startsWith("The model's name"));
+    await page.until("the question for the model's name", async () =>
+      (await page.quickInput()).message.startsWith("The model's name"),
+    );
     await page.fillInput("small");
     const told = await page.toast("The API key was refused");
     assert.deepEqual(told.buttons, ["Set API Key"]);
@@ -80,25 +85,36 @@ test("a folder that vanished: the task is refused with the reason", async () => 
 
 test("two windows on one folder: each has its own run and its own proposals", async () => {
   const settings = { "fairlead.replay": recording({ calls: [edit("a.txt", "one", "ONE")] }, { text: "Proposed." }) };
-  await inEditor({ name: "two-windows", workspace: { "a.txt": "one\n" }, settings }, async ({ page, code, workspace }) => {
-    const other = await openPage(code.url, { name: "two-windows-other", logs: code.logs });
-    await runTask(page, "In the first window");
-    await page.toast("Proposed.");
-    await other.showContainer("Fairlead");
-    assert.match(await other.welcome("Plan"), /Give the agent a task/);
-    await runTask(other, "In the second window");
-    await other.toast("Proposed.");
-    assert.equal(serverPids(code).length, 2);
-    await page.rowAction("Proposed Changes", "a.txt", "Reject");
-    await page.until("the first window's list to be empty", async () => /No changes/.test(await page.welcome("Proposed Changes")));
-    await other.rowAction("Proposed Changes", "a.txt", "Accept");
-    await other.until("the second window's change on disk", () => fs.readFileSync(`${workspace}/a.txt`, "utf8") === "ONE\n");
-    await other.close();
-  });
+  await inEditor(
+    { name: "two-windows", workspace: { "a.txt": "one\n" }, settings },
+    async ({ page, code, workspace }) => {
+      const other = await openPage(code.url, { name: "two-windows-other", logs: code.logs });
+      await runTask(page, "In the first window");
+      await page.toast("Proposed.");
+      await other.showContainer("Fairlead");
+      assert.match(await other.welcome("Plan"), /Give the agent a task/);
+      await runTask(other, "In the second window");
+      await other.toast("Proposed.");
+      assert.equal(serverPids(code).length, 2);
+      await page.rowAction("Proposed Changes", "a.txt", "Reject");
+      await page.until("the first window's list to be empty", async () =>
+        /No changes/.test(await page.welcome("Proposed Changes")),
+      );
+      await other.rowAction("Proposed Changes", "a.txt", "Accept");
+      await other.until(
+        "the second window's change on disk",
+        () => fs.readFileSync(`${workspace}/a.txt`, "utf8") === "ONE\n",
+      );
+      await other.close();
+    },
+  );
 });
 
 test("the window is loaded anew in the middle of a run: no server is left, and the next task works", async () => {
-  const settings = { "fairlead.replay": recording({ calls: [bash("sleep 300")] }, { text: "Refused." }), "fairlead.approvals": "ask" };
+  const settings = {
+    "fairlead.replay": recording({ calls: [bash("sleep 300")] }, { text: "Refused." }),
+    "fairlead.approvals": "ask",
+  };
   await inEditor({ name: "reload", workspace: { a: "" }, settings }, async ({ page, code }) => {
     await runTask(page, "Wait");
     await page.rows("Plan", (rows) => rows[0]?.label.startsWith("Allow") ?? false);

@@ -47,40 +47,55 @@ editorTest("a dirty buffer keeps what was typed, takes the edit, and stays unsav
   assert.equal(read(workspace, "dirty.txt"), "one\ntwo\n");
 });
 
-editorTest("typing where a change is proposed shows the conflict, and its file can be kept as it is", async ({ page, workspace }) => {
-  await page.openFile("clean.txt");
-  await page.typeText("mine ", { at: "start" });
-  await page.rows("Proposed Changes", (rows) => rows.some((row) => row.label === "clean.txt" && row.icon === "warning"));
-  await page.rowAction("Proposed Changes", "clean.txt", "Keep Mine");
-  await page.rows("Proposed Changes", (rows) => rows.every((row) => row.label !== "clean.txt"));
-  await page.editorLines((lines) => lines.join("|") === "mine one|");
-  assert.equal(read(workspace, "clean.txt"), "one\n");
-});
+editorTest(
+  "typing where a change is proposed shows the conflict, and its file can be kept as it is",
+  async ({ page, workspace }) => {
+    await page.openFile("clean.txt");
+    await page.typeText("mine ", { at: "start" });
+    await page.rows("Proposed Changes", (rows) =>
+      rows.some((row) => row.label === "clean.txt" && row.icon === "warning"),
+    );
+    await page.rowAction("Proposed Changes", "clean.txt", "Keep Mine");
+    await page.rows("Proposed Changes", (rows) => rows.every((row) => row.label !== "clean.txt"));
+    await page.editorLines((lines) => lines.join("|") === "mine one|");
+    assert.equal(read(workspace, "clean.txt"), "one\n");
+  },
+);
 
 editorTest("line ends and the byte order mark of a closed file stay", async ({ page, workspace }) => {
   await page.rowAction("Proposed Changes", "crlf.txt", "Accept");
   await page.until("the edit on disk", () => read(workspace, "crlf.txt") === "\ufeffa\r\nB\r\nc");
 });
 
-editorTest("a notebook that is open as one is refused clearly, whatever would be done to it", async ({ page, workspace }) => {
-  for (const name of NOTEBOOKS) {
-    await page.openFile(name);
-    await page.rowAction("Proposed Changes", name, "Accept");
-    await page.toast(`${name} is open as a notebook`);
-    assert.equal(read(workspace, name), NOTEBOOK);
-  }
-});
+editorTest(
+  "a notebook that is open as one is refused clearly, whatever would be done to it",
+  async ({ page, workspace }) => {
+    for (const name of NOTEBOOKS) {
+      await page.openFile(name);
+      await page.rowAction("Proposed Changes", name, "Accept");
+      await page.toast(`${name} is open as a notebook`);
+      assert.equal(read(workspace, name), NOTEBOOK);
+    }
+  },
+);
 
-editorTest("docs/faults.md 67: what another program writes before VS Code gets to an accept is merged, or a conflict", async ({ page, workspace }) => {
-  const merged = () => read(workspace, "pulled.txt") === written["pulled.txt"].replace("five", "FIVE");
-  const conflicts = (name) => (rows) => rows.some((row) => row.label === name && row.icon === "warning");
-  const written = { "pulled.txt": `pulled\n${NUMBERS}`, "same.txt": NUMBERS.replace("five", "pulled"), "kept.txt": `${NUMBERS}pulled\n` };
-  for (const [name, text] of Object.entries(written)) {
-    writeBeforeEdit({ [path.join(workspace, name)]: text });
-    await page.rowAction("Proposed Changes", name, "Accept");
-    if (name === "pulled.txt") await page.until("the edit on disk", merged);
-    else await page.rows("Proposed Changes", conflicts(name));
-  }
-  assert.equal(read(workspace, "same.txt"), written["same.txt"]);
-  assert.equal(read(workspace, "kept.txt"), written["kept.txt"]);
-});
+editorTest(
+  "docs/faults.md 67: what another program writes before VS Code gets to an accept is merged, or a conflict",
+  async ({ page, workspace }) => {
+    const merged = () => read(workspace, "pulled.txt") === written["pulled.txt"].replace("five", "FIVE");
+    const conflicts = (name) => (rows) => rows.some((row) => row.label === name && row.icon === "warning");
+    const written = {
+      "pulled.txt": `pulled\n${NUMBERS}`,
+      "same.txt": NUMBERS.replace("five", "pulled"),
+      "kept.txt": `${NUMBERS}pulled\n`,
+    };
+    for (const [name, text] of Object.entries(written)) {
+      writeBeforeEdit({ [path.join(workspace, name)]: text });
+      await page.rowAction("Proposed Changes", name, "Accept");
+      if (name === "pulled.txt") await page.until("the edit on disk", merged);
+      else await page.rows("Proposed Changes", conflicts(name));
+    }
+    assert.equal(read(workspace, "same.txt"), written["same.txt"]);
+    assert.equal(read(workspace, "kept.txt"), written["kept.txt"]);
+  },
+);

@@ -51,7 +51,10 @@ function number() {
 
 /** An entry of the queue holds the path of a test file. The lane that removes the entry plays the file. */
 function next() {
-  const entries = fs.readdirSync(queue).filter((name) => !name.startsWith("lane-")).sort();
+  const entries = fs
+    .readdirSync(queue)
+    .filter((name) => !name.startsWith("lane-"))
+    .sort();
   for (const name of fromTheEnd ? entries.reverse() : entries) {
     const entry = path.join(queue, name);
     try {

@@ -6,14 +6,28 @@ import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { bash, conversationSays, edit, plan, runTask, useAgent, write } from "./agent.mjs";
 
-const before = ["def greet(name):", '    return "Hello, " + name', "", "", "def part(name):", '    return "Bye, " + name', "", "", 'print(greet("world"))', ""].join("\n");
+const before = [
+  "def greet(name):",
+  '    return "Hello, " + name',
+  "",
+  "",
+  "def part(name):",
+  '    return "Bye, " + name',
+  "",
+  "",
+  'print(greet("world"))',
+  "",
+].join("\n");
 
 const editorTest = useAgent(
   [
     {
       thinking: "First the file, then the plan.",
       text: "I make a plan.",
-      calls: [plan(["Read hello.py", "in_progress", "Reading"], ["Add type hints"], ["Write a note"]), { read_file: { path: "hello.py" } }],
+      calls: [
+        plan(["Read hello.py", "in_progress", "Reading"], ["Add type hints"], ["Write a note"]),
+        { read_file: { path: "hello.py" } },
+      ],
     },
     {
       calls: [
@@ -36,38 +50,57 @@ const disk = (workspace) => fs.readFileSync(path.join(workspace, "hello.py"), "u
 const labels = (rows) => rows.map((row) => row.label);
 
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
-  const offered = ["Agent: Run Task", "Agent: Run Task (Plan First)...", "Agent: Send Question...", "Agent: Set API Key", "Agent: Show How Commands Run", "Agent: Show Log"];
+  const offered = [
+    "Agent: Run Task",
+    "Agent: Run Task (Plan First)...",
+    "Agent: Send Question...",
+    "Agent: Set API Key",
+    "Agent: Show How Commands Run",
+    "Agent: Show Log",
+  ];
   await page.until("what the palette offers", async () => isDeepStrictEqual(await page.commands("Agent"), offered));
   await page.showContainer("Fairlead");
   await page.until("the first words", async () => /Give the agent a task[^]*Run Task/.test(await page.welcome("Plan")));
   assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
 });
 
-editorTest("the plan shows all three states while the agent works, and nothing is on disk", async ({ page, workspace }) => {
-  await runTask(page, "Add type hints to hello.py");
-  const rows = await page.rows("Plan", (all) => all.length === 6 && all[0].label.startsWith("Allow"));
-  const [done, doing, hello, note, open] = rows.slice(1);
-  assert.deepEqual([done.label, done.icon, done.name], ["Read hello.py", "pass-filled", "Read hello.py, done"]);
-  assert.deepEqual([doing.label, doing.icon], ["Add type hints", "question"]);
-  assert.equal(doing.description, "waiting for you");
-  assert.deepEqual(labels([hello, note]), ["hello.py", "note ü.md"]);
-  assert.deepEqual([open.label, open.description, open.icon], ["Write a note", "", "circle-large-outline"]);
-  await page.until("the count", async () => (await page.viewDescription("Plan")) === "1/3");
-  assert.match(await page.viewMessage("Plan"), /Replay: a recorded conversation/);
-  await page.statusItem("fairlead.status", ({ text }) => /waits for you \(replay\)/.test(text));
-  assert.equal(disk(workspace), before);
-});
+editorTest(
+  "the plan shows all three states while the agent works, and nothing is on disk",
+  async ({ page, workspace }) => {
+    await runTask(page, "Add type hints to hello.py");
+    const rows = await page.rows("Plan", (all) => all.length === 6 && all[0].label.startsWith("Allow"));
+    const [done, doing, hello, note, open] = rows.slice(1);
+    assert.deepEqual([done.label, done.icon, done.name], ["Read hello.py", "pass-filled", "Read hello.py, done"]);
+    assert.deepEqual([doing.label, doing.icon], ["Add type hints", "question"]);
+    assert.equal(doing.description, "waiting for you");
+    assert.deepEqual(labels([hello, note]), ["hello.py", "note ü.md"]);
+    assert.deepEqual([open.label, open.description, open.icon], ["Write a note", "", "circle-large-outline"]);
+    await page.until("the count", async () => (await page.viewDescription("Plan")) === "1/3");
+    assert.match(await page.viewMessage("Plan"), /Replay: a recorded conversation/);
+    await page.statusItem("fairlead.status", ({ text }) => /waits for you \(replay\)/.test(text));
+    assert.equal(disk(workspace), before);
+  },
+);
 
 editorTest("a command is asked for, allowed, and the run goes on to the end", async ({ page }) => {
   const asked = await page.toast("Run “echo gate”");
   assert.deepEqual(asked.buttons, ["Cancel", "Allow Once", "Allow for This Session", "Reject"]);
-  assert.match(asked.message, /^Agent: Waiting for you\. Run “echo gate” in the sandbox\? Your settings ask before every command\./);
+  assert.match(
+    asked.message,
+    /^Agent: Waiting for you\. Run “echo gate” in the sandbox\? Your settings ask before every command\./,
+  );
   await page.toastButton("Run “echo gate”", "Allow Once");
   await page.toast("All three steps are done.");
   await page.until("the final count", async () => (await page.viewDescription("Plan")) === "3/3");
   const rows = await page.rows("Plan", (all) => all.length === 3);
-  assert.deepEqual(rows.map(({ icon }) => icon), ["pass-filled", "pass-filled", "pass"]);
-  assert.deepEqual(rows.map(({ expanded }) => expanded), [undefined, false, undefined]);
+  assert.deepEqual(
+    rows.map(({ icon }) => icon),
+    ["pass-filled", "pass-filled", "pass"],
+  );
+  assert.deepEqual(
+    rows.map(({ expanded }) => expanded),
+    [undefined, false, undefined],
+  );
   assert.equal(rows[2].name, "Write a note, done, nothing on record");
 });
 
@@ -90,7 +123,10 @@ editorTest("a click opens the diff at the hunk, with both sides", async ({ page 
 
 editorTest("one hunk is accepted: it alone is on disk, saved", async ({ page, workspace }) => {
   await page.rowAction("Proposed Changes", "Line 1", "Accept");
-  await page.until("the first hunk on disk", () => disk(workspace) === before.replace("greet(name):", "greet(name: str) -> str:"));
+  await page.until(
+    "the first hunk on disk",
+    () => disk(workspace) === before.replace("greet(name):", "greet(name: str) -> str:"),
+  );
   await page.rows("Proposed Changes", (rows) => !labels(rows).includes("Line 1"));
 });
 
@@ -108,21 +144,40 @@ editorTest("review all shows every file in one diff", async ({ page }) => {
   assert.deepEqual(files.sort(), ["hello.py", "note ü.md"]);
 });
 
-editorTest("the rest is accepted: bytes on disk, a new file in a new folder, nothing left to review", async ({ page, workspace }) => {
-  await page.runCommand("Agent: Accept All");
-  const expected = before.replace("greet(name):", "greet(name: str) -> str:").replace('print(greet("world"))', 'if __name__ == "__main__":\n    print(greet("world"))');
-  await page.until("the rest on disk", () => disk(workspace) === expected && fs.existsSync(path.join(workspace, "docs/note ü.md")));
-  assert.equal(fs.readFileSync(path.join(workspace, "docs/note ü.md"), "utf8"), "# Note\n");
-  assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
-  await page.until("no badge", async () => (await page.viewBadge("Fairlead")) === undefined);
-  await page.until("the settled diff closed", async () => !(await page.tabs()).some((tab) => tab.label.startsWith("hello.py (")));
-  await page.until("nothing unsaved", async () => (await page.tabs()).every((tab) => !tab.dirty));
-});
+editorTest(
+  "the rest is accepted: bytes on disk, a new file in a new folder, nothing left to review",
+  async ({ page, workspace }) => {
+    await page.runCommand("Agent: Accept All");
+    const expected = before
+      .replace("greet(name):", "greet(name: str) -> str:")
+      .replace('print(greet("world"))', 'if __name__ == "__main__":\n    print(greet("world"))');
+    await page.until(
+      "the rest on disk",
+      () => disk(workspace) === expected && fs.existsSync(path.join(workspace, "docs/note ü.md")),
+    );
+    assert.equal(fs.readFileSync(path.join(workspace, "docs/note ü.md"), "utf8"), "# Note\n");
+    assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
+    await page.until("no badge", async () => (await page.viewBadge("Fairlead")) === undefined);
+    await page.until(
+      "the settled diff closed",
+      async () => !(await page.tabs()).some((tab) => tab.label.startsWith("hello.py (")),
+    );
+    await page.until("nothing unsaved", async () => (await page.tabs()).every((tab) => !tab.dirty));
+  },
+);
 
 editorTest("the conversation is a page that can be read, with links to files", async ({ page }) => {
   await page.runCommand("Agent: Show Conversation");
   await page.webview().locator("h1", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 30_000 });
-  const parts = ["A recorded conversation plays the model", "I make a plan.", "Thinking", "Read hello.py", "old_text not found", "echo gate", "All three steps are done."];
+  const parts = [
+    "A recorded conversation plays the model",
+    "I make a plan.",
+    "Thinking",
+    "Read hello.py",
+    "old_text not found",
+    "echo gate",
+    "All three steps are done.",
+  ];
   assert.ok(!(await conversationSays(page, parts)).includes("First the file, then the plan."), "thinking is folded");
   await page.webview().locator("a", { hasText: "Read hello.py" }).first().click({ timeout: 30_000 });
   await page.tab("hello.py");

@@ -27,39 +27,50 @@ const editorTest = useAgent(
 const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
 const asks = (question) => (rows) => rows.some(({ label }) => label === `Answer: ${question}`);
 
-editorTest("plan first: the plan is there, nothing is done, and the person may change it", async ({ page, workspace }) => {
-  await page.showContainer("Fairlead");
-  await page.runCommand("Agent: Run Task (Plan First)...");
-  await page.fillInput("Greet everyone", { title: "Agent: Plan First" });
-  const told = await page.toast("the plan has 2 steps");
-  assert.deepEqual(told.buttons, ["Go", "Show Plan"]);
-  assert.equal(disk(workspace, "a.txt"), "one\n");
-  await page.closeToast("the plan has 2 steps");
-});
+editorTest(
+  "plan first: the plan is there, nothing is done, and the person may change it",
+  async ({ page, workspace }) => {
+    await page.showContainer("Fairlead");
+    await page.runCommand("Agent: Run Task (Plan First)...");
+    await page.fillInput("Greet everyone", { title: "Agent: Plan First" });
+    const told = await page.toast("the plan has 2 steps");
+    assert.deepEqual(told.buttons, ["Go", "Show Plan"]);
+    assert.equal(disk(workspace, "a.txt"), "one\n");
+    await page.closeToast("the plan has 2 steps");
+  },
+);
 
-editorTest("go does the plan; a question takes no focus, is readable whole, and stays when its box is closed", async ({ page }) => {
-  await page.viewTitleAction(PLAN, "Go");
-  await page.rows(PLAN, asks(TONE));
-  assert.ok(!(await page.page.locator(".quick-input-widget").isVisible()));
-  await page.statusItem("fairlead.status", ({ text }) => text.includes("waits for you"));
-  await page.rowAction(PLAN, `Answer: ${TONE}`, "Answer");
-  await page.fillInput("Neither", { title: "Agent: Answer", accept: false });
-  await page.press("Escape");
-  await page.rows(PLAN, asks(TONE));
-  await page.clickStatus("fairlead.status");
-  const open = await page.quickInput("Agent: Answer");
-  assert.deepEqual([open.value, open.message], ["Neither", TONE]);
-  await picture(page, "question");
-  await page.fillInput("", { title: "Agent: Answer", accept: false });
-  await page.until("the options", async () => (await page.quickInput()).items.map(({ label }) => label).join() === "Formal,Casual");
-  await page.pick("Casual", { title: "Agent: Answer" });
-});
+editorTest(
+  "go does the plan; a question takes no focus, is readable whole, and stays when its box is closed",
+  async ({ page }) => {
+    await page.viewTitleAction(PLAN, "Go");
+    await page.rows(PLAN, asks(TONE));
+    assert.ok(!(await page.page.locator(".quick-input-widget").isVisible()));
+    await page.statusItem("fairlead.status", ({ text }) => text.includes("waits for you"));
+    await page.rowAction(PLAN, `Answer: ${TONE}`, "Answer");
+    await page.fillInput("Neither", { title: "Agent: Answer", accept: false });
+    await page.press("Escape");
+    await page.rows(PLAN, asks(TONE));
+    await page.clickStatus("fairlead.status");
+    const open = await page.quickInput("Agent: Answer");
+    assert.deepEqual([open.value, open.message], ["Neither", TONE]);
+    await picture(page, "question");
+    await page.fillInput("", { title: "Agent: Answer", accept: false });
+    await page.until(
+      "the options",
+      async () => (await page.quickInput()).items.map(({ label }) => label).join() === "Formal,Casual",
+    );
+    await page.pick("Casual", { title: "Agent: Answer" });
+  },
+);
 
 editorTest("a question without options takes any text", async ({ page }) => {
   await page.clickRow(PLAN, "Answer: Which name?");
   await page.fillInput("Ada", { title: "Agent: Answer" });
   await page.rows(PLAN, (rows) => rows.filter(({ icon }) => icon === "pass-filled").length === 2);
-  await page.until("the end of the run", async () => (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"));
+  await page.until("the end of the run", async () =>
+    (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"),
+  );
   await page.until("no Go in the title", async () => !(await page.viewTitleActions(PLAN)).includes("Go"));
 });
 
@@ -71,12 +82,15 @@ editorTest("what was accepted of a step is undone, and the other step stays", as
   assert.equal(disk(workspace, "b.txt"), "hi\n");
 });
 
-editorTest("a question to the agent is answered in the conversation, which opens and has the answers and the record", async ({ page }) => {
-  await page.runCommand("Agent: Send Question...");
-  await page.fillInput("How many?", { title: "Agent: Ask" });
-  await page.webview().locator("em", { hasText: "forty-two" }).waitFor({ timeout: 30_000 });
-  await conversationSays(page, [TONE, "The user answered: Casual", "The user answered: Ada", "2 of 2 steps"]);
-});
+editorTest(
+  "a question to the agent is answered in the conversation, which opens and has the answers and the record",
+  async ({ page }) => {
+    await page.runCommand("Agent: Send Question...");
+    await page.fillInput("How many?", { title: "Agent: Ask" });
+    await page.webview().locator("em", { hasText: "forty-two" }).waitFor({ timeout: 30_000 });
+    await conversationSays(page, [TONE, "The user answered: Casual", "The user answered: Ada", "2 of 2 steps"]);
+  },
+);
 
 editorTest("the record is copied, and the plan's history is a page", async ({ page }) => {
   await page.runCommand("Agent: Copy Record");
@@ -95,7 +109,11 @@ editorTest("a stopped run closes the choice of its question", async ({ page }) =
   await page.rows(PLAN, asks("Still there?"));
   await page.rowAction(PLAN, "Answer: Still there?", "Answer");
   await page.quickInput("Agent: Answer");
-  await page.page.locator(".notification-toast", { hasText: "Agent" }).locator(".monaco-button", { hasText: "Cancel" }).first().click();
+  await page.page
+    .locator(".notification-toast", { hasText: "Agent" })
+    .locator(".monaco-button", { hasText: "Cancel" })
+    .first()
+    .click();
   await page.until("the choice closed", async () => !(await page.page.locator(".quick-input-widget").isVisible()));
   await page.rows(PLAN, (rows) => rows.length > 0 && !asks("Still there?")(rows));
 });

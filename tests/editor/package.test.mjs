@@ -14,16 +14,21 @@ const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, "package.json"), 
 const vsix = path.join(ROOT, ".build", `fairlead-${version}.vsix`);
 // pip asks other programs for their versions, and these may write into the home folder
 const home = path.dirname(temporaryFile("home"));
-execFileSync(process.execPath, [path.join(ROOT, "scripts/package.mjs")], { stdio: "pipe", env: { ...process.env, HOME: home, USERPROFILE: home } });
+execFileSync(process.execPath, [path.join(ROOT, "scripts/package.mjs")], {
+  stdio: "pipe",
+  env: { ...process.env, HOME: home, USERPROFILE: home },
+});
 
 const turns = [{ calls: [edit("a.txt", "old", "new")] }, { text: "The first task is done." }];
-const editorTest = useEditor(() => openEditor({
-  name: "package",
-  extensions: [vsix],
-  workspace: { "a.txt": "old\n", "fairlead.py": "raise SystemExit('a module of the workspace was run')\n" },
-  settings: { "fairlead.replay": recording(...turns) },
-  env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined },
-}));
+const editorTest = useEditor(() =>
+  openEditor({
+    name: "package",
+    extensions: [vsix],
+    workspace: { "a.txt": "old\n", "fairlead.py": "raise SystemExit('a module of the workspace was run')\n" },
+    settings: { "fairlead.replay": recording(...turns) },
+    env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined },
+  }),
+);
 
 editorTest("the package is small and holds nothing that it does not need", async (_, context) => {
   const { size } = fs.statSync(vsix);
@@ -31,17 +36,29 @@ editorTest("the package is small and holds nothing that it does not need", async
   assert.ok(size < 1_000_000, `${size} bytes`);
 });
 
-editorTest("the first task sets the server up by itself, and runs in an environment of its own", async ({ page, code, workspace }, context) => {
-  const began = Date.now();
-  await runTask(page, "Do the first thing");
-  await page.until("the first task's end", async () => (await page.toasts()).some((toast) => toast.message.includes("The first task is done.")), FIRST_START);
-  context.diagnostic(`figure: from the command to the end of the first task, set-up included: ${((Date.now() - began) / 1000).toFixed(1)} s`);
-  const [pid] = serverPids(code);
-  assert.match(fs.readFileSync(`/proc/${pid}/cmdline`, "utf8"), new RegExp(`globalStorage/fairlead\\.fairlead/server-${version.replaceAll(".", "\\.")}/`));
-  await page.showContainer("Fairlead");
-  await page.runCommand("Agent: Accept All");
-  await page.until("the change on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "new\n");
-});
+editorTest(
+  "the first task sets the server up by itself, and runs in an environment of its own",
+  async ({ page, code, workspace }, context) => {
+    const began = Date.now();
+    await runTask(page, "Do the first thing");
+    await page.until(
+      "the first task's end",
+      async () => (await page.toasts()).some((toast) => toast.message.includes("The first task is done.")),
+      FIRST_START,
+    );
+    context.diagnostic(
+      `figure: from the command to the end of the first task, set-up included: ${((Date.now() - began) / 1000).toFixed(1)} s`,
+    );
+    const [pid] = serverPids(code);
+    assert.match(
+      fs.readFileSync(`/proc/${pid}/cmdline`, "utf8"),
+      new RegExp(`globalStorage/fairlead\\.fairlead/server-${version.replaceAll(".", "\\.")}/`),
+    );
+    await page.showContainer("Fairlead");
+    await page.runCommand("Agent: Accept All");
+    await page.until("the change on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "new\n");
+  },
+);
 
 editorTest("after a reload it starts without setting anything up again", async ({ page, code }, context) => {
   await page.reload();
@@ -52,7 +69,12 @@ editorTest("after a reload it starts without setting anything up again", async (
 });
 
 test("without a key and without a Python the key is asked for first, then a page says what was tried and how to get a Python", async () => {
-  const editor = await openEditor({ name: "no-python", extensions: [vsix], workspace: { a: "" }, env: { PATH: path.join(ROOT, "no-such-folder") } });
+  const editor = await openEditor({
+    name: "no-python",
+    extensions: [vsix],
+    workspace: { a: "" },
+    env: { PATH: path.join(ROOT, "no-such-folder") },
+  });
   try {
     await runTask(editor.page, "Anything");
     await editor.page.pick("Anthropic API key", { title: "Agent: Choose a Model" });

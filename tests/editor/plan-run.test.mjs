@@ -10,27 +10,53 @@ const PLAN = "Plan";
 const EDITS = "Proposed Changes";
 const lines = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const text = `${lines.join("\n")}\n`;
-const steps = (first, second) => plan(["Put lines in", first, "Putting lines in"], ["Make them big", second, "Making them big"]);
+const steps = (first, second) =>
+  plan(["Put lines in", first, "Putting lines in"], ["Make them big", second, "Making them big"]);
 const editorTest = useAgent(
   [
     { calls: [steps("pending", "pending"), edit("a.txt", "one", "ONE")] },
     { text: "This is my plan." },
-    { calls: [steps("in_progress", "pending"), edit("a.txt", "one", "uno"), edit("b.txt", "two\n", "two\nx\ny\nz\n"), edit("c.txt", "one", "uno"), bash("echo wait")] },
-    { calls: [steps("completed", "in_progress"), edit("a.txt", "uno", "UNO"), edit("b.txt", "five", "FIVE"), edit("b.txt", "nine", "NINE"), bash("echo again")] },
+    {
+      calls: [
+        steps("in_progress", "pending"),
+        edit("a.txt", "one", "uno"),
+        edit("b.txt", "two\n", "two\nx\ny\nz\n"),
+        edit("c.txt", "one", "uno"),
+        bash("echo wait"),
+      ],
+    },
+    {
+      calls: [
+        steps("completed", "in_progress"),
+        edit("a.txt", "uno", "UNO"),
+        edit("b.txt", "five", "FIVE"),
+        edit("b.txt", "nine", "NINE"),
+        bash("echo again"),
+      ],
+    },
     { calls: [steps("completed", "completed")] },
     { text: "Both are done." },
     { calls: [{ diagnostics: { path: "bad.json" } }, { diagnostics: { path: "a.txt" } }] },
     { text: "I looked." },
   ],
-  { settings: { "fairlead.approvals": "ask" }, workspace: { "a.txt": text, "b.txt": text, "c.txt": text, "notes.txt": "", "bad.json": '{"a": 1,, "b": 2}\n' }, viewport: { width: 1280, height: 1100 } },
+  {
+    settings: { "fairlead.approvals": "ask" },
+    workspace: { "a.txt": text, "b.txt": text, "c.txt": text, "notes.txt": "", "bad.json": '{"a": 1,, "b": 2}\n' },
+    viewport: { width: 1280, height: 1100 },
+  },
 );
 const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
 const find = (rows, label) => rows.find((row) => row.label === label);
-const bar = (page) => page.page.locator(".pane", { has: page.page.locator("h3.title", { hasText: /^Plan$/ }) }).locator(".monaco-progress-container.active");
+const bar = (page) =>
+  page.page
+    .locator(".pane", { has: page.page.locator("h3.title", { hasText: /^Plan$/ }) })
+    .locator(".monaco-progress-container.active");
 
 /** Presses a row's button, until the row is gone, as another hand would: the focus and the pointer stay where they are. */
 async function pressFromAfar(page, row, label) {
-  const button = page.page.locator(".monaco-list-row", { hasText: row }).locator(`.actions .action-label[aria-label^="${label}"]`);
+  const button = page.page
+    .locator(".monaco-list-row", { hasText: row })
+    .locator(`.actions .action-label[aria-label^="${label}"]`);
   await page.until(`the row ${row}`, async () => (await button.count()) > 0);
   await page.until(`the end of the row ${row}`, async () => {
     await button.evaluateAll(([first]) => first?.click());
@@ -50,7 +76,11 @@ editorTest("plan first does nothing but plan, and the message's Go starts the wo
     window.said = [];
     new MutationObserver((changes) => {
       for (const { target } of changes) window.said.push(target.textContent);
-    }).observe(document.querySelector(".monaco-aria-container"), { subtree: true, childList: true, characterData: true });
+    }).observe(document.querySelector(".monaco-aria-container"), {
+      subtree: true,
+      childList: true,
+      characterData: true,
+    });
   });
   await page.toastButton("the plan has 2 steps", "Go");
   await page.rows(PLAN, (rows) => find(rows, "Allow: echo wait"));
@@ -58,52 +88,68 @@ editorTest("plan first does nothing but plan, and the message's Go starts the wo
   await page.until("the count", async () => /^0\/2/.test(await page.viewDescription(PLAN)));
 });
 
-editorTest("nothing takes the focus from a person who types: plan updates, edits, an accept, two approvals, the end", async ({ page, workspace }) => {
-  const typed = "the quick brown fox jumps over the lazy dog and on and on it goes while the agent works ".repeat(2);
-  await page.openFile("notes.txt");
-  await page.typeText("");
-  const typing = page.page.keyboard.type(typed, { delay: 60 });
-  await pressFromAfar(page, "Allow: echo wait", "Allow Once");
-  await page.rows(PLAN, (rows) => find(rows, "Allow: echo again"));
-  await pressFromAfar(page, "c.txt", "Accept");
-  await page.until("the accepted file", () => disk(workspace, "c.txt").startsWith("uno"));
-  await pressFromAfar(page, "Allow: echo again", "Allow Once");
-  await page.until("2/2", async () => /^2\/2/.test(await page.viewDescription(PLAN)));
-  await typing;
-  await page.editorLines((shown) => shown[0] === typed.trimEnd() || shown.join(" ").includes(typed.trim()));
-  assert.ok(await page.page.evaluate(() => document.activeElement?.closest(".editor-group-container") !== null));
-  await page.until("the bar's end", async () => (await bar(page).count()) === 0);
-  const said = (await page.page.evaluate(() => window.said)).join("\n");
-  for (const part of ["Putting lines in", "Making them big"]) assert.ok(said.includes(part), `a screen reader hears “${part}” in:\n${said}`);
-});
+editorTest(
+  "nothing takes the focus from a person who types: plan updates, edits, an accept, two approvals, the end",
+  async ({ page, workspace }) => {
+    const typed = "the quick brown fox jumps over the lazy dog and on and on it goes while the agent works ".repeat(2);
+    await page.openFile("notes.txt");
+    await page.typeText("");
+    const typing = page.page.keyboard.type(typed, { delay: 60 });
+    await pressFromAfar(page, "Allow: echo wait", "Allow Once");
+    await page.rows(PLAN, (rows) => find(rows, "Allow: echo again"));
+    await pressFromAfar(page, "c.txt", "Accept");
+    await page.until("the accepted file", () => disk(workspace, "c.txt").startsWith("uno"));
+    await pressFromAfar(page, "Allow: echo again", "Allow Once");
+    await page.until("2/2", async () => /^2\/2/.test(await page.viewDescription(PLAN)));
+    await typing;
+    await page.editorLines((shown) => shown[0] === typed.trimEnd() || shown.join(" ").includes(typed.trim()));
+    assert.ok(await page.page.evaluate(() => document.activeElement?.closest(".editor-group-container") !== null));
+    await page.until("the bar's end", async () => (await bar(page).count()) === 0);
+    const said = (await page.page.evaluate(() => window.said)).join("\n");
+    for (const part of ["Putting lines in", "Making them big"])
+      assert.ok(said.includes(part), `a screen reader hears “${part}” in:\n${said}`);
+  },
+);
 
 editorTest("a step whose edit a later step changed again says so, and by which", async ({ page }) => {
-  const first = find(await page.rows(PLAN, (rows) => find(rows, "Put lines in")?.description === "changed again"), "Put lines in");
+  const first = find(
+    await page.rows(PLAN, (rows) => find(rows, "Put lines in")?.description === "changed again"),
+    "Put lines in",
+  );
   assert.deepEqual([first.icon, first.expanded], ["pass-filled", false]);
   await page.toggleRow(PLAN, "Put lines in");
   const file = find(await page.rows(PLAN, (rows) => find(rows, "a.txt")), "a.txt");
   assert.equal(file.description, "changed again by “Make them big”");
 });
 
-editorTest("in the diff of one step the change at the cursor is the one that stands there", async ({ page, workspace }) => {
-  await page.toggleRow(PLAN, "Put lines in");
-  await page.toggleRow(PLAN, "Make them big");
-  await page.clickRow(PLAN, "b.txt");
-  await page.tab("b.txt (proposed), this step");
-  await page.diffLines("modified", { wanted: (shown) => shown.includes("NINE") && !shown.includes("x") });
-  await page.clickDiffLine("NINE");
-  await page.page.keyboard.press("Alt+y");
-  await page.until("the change on disk", () => disk(workspace, "b.txt") === text.replace("nine", "NINE"));
-});
+editorTest(
+  "in the diff of one step the change at the cursor is the one that stands there",
+  async ({ page, workspace }) => {
+    await page.toggleRow(PLAN, "Put lines in");
+    await page.toggleRow(PLAN, "Make them big");
+    await page.clickRow(PLAN, "b.txt");
+    await page.tab("b.txt (proposed), this step");
+    await page.diffLines("modified", { wanted: (shown) => shown.includes("NINE") && !shown.includes("x") });
+    await page.clickDiffLine("NINE");
+    await page.page.keyboard.press("Alt+y");
+    await page.until("the change on disk", () => disk(workspace, "b.txt") === text.replace("nine", "NINE"));
+  },
+);
 
-editorTest("the agent asks for the editor's problems; where a file is not open it hears that this says little", async ({ page }) => {
-  await page.openFile("bad.json");
-  await page.until("the problem", async () => (await page.statusItem("status.problems")).text.includes("1"));
-  await followUp(page, "Look at the problems");
-  await page.toast("I looked.");
-  await page.runCommand("Agent: Show Conversation");
-  // the results are folded
-  const body = () => page.webview().locator("body").textContent();
-  await page.until("the problems", async () => /bad\.json:1:\d+ error /.test(await body()));
-  assert.match(await body(), /The editor shows no problems there\. It may not look at files that are not open\.\s+\(Without your proposed edits of a\.txt/);
-});
+editorTest(
+  "the agent asks for the editor's problems; where a file is not open it hears that this says little",
+  async ({ page }) => {
+    await page.openFile("bad.json");
+    await page.until("the problem", async () => (await page.statusItem("status.problems")).text.includes("1"));
+    await followUp(page, "Look at the problems");
+    await page.toast("I looked.");
+    await page.runCommand("Agent: Show Conversation");
+    // the results are folded
+    const body = () => page.webview().locator("body").textContent();
+    await page.until("the problems", async () => /bad\.json:1:\d+ error /.test(await body()));
+    assert.match(
+      await body(),
+      /The editor shows no problems there\. It may not look at files that are not open\.\s+\(Without your proposed edits of a\.txt/,
+    );
+  },
+);

@@ -16,10 +16,25 @@ const editorTest = useAgent(
     { calls: [bash("echo first")] },
     { calls: [plan(["Think about it", "in_progress", "Thinking"], ["Change a.txt"], ["Check it"], ["Write a note"])] },
     { calls: [plan(...first), edit("a.txt", "one", "ONE"), bash("echo wait"), bash("false")] },
-    { calls: [plan(["Think about it", "completed"], ["Change a.txt", "completed"], ["Check it"], ["Check it with care"], ["Tell the others", "completed"]), edit("b.txt", "w", "y")] },
+    {
+      calls: [
+        plan(
+          ["Think about it", "completed"],
+          ["Change a.txt", "completed"],
+          ["Check it"],
+          ["Check it with care"],
+          ["Tell the others", "completed"],
+        ),
+        edit("b.txt", "w", "y"),
+      ],
+    },
     { text: "Stopped here." },
   ],
-  { settings: { "fairlead.approvals": "ask" }, workspace: { "a.txt": "one\ntwo\n", "b.txt": "x\n", "c.txt": "x\n" }, viewport: { width: 1280, height: 1100 } },
+  {
+    settings: { "fairlead.approvals": "ask" },
+    workspace: { "a.txt": "one\ntwo\n", "b.txt": "x\n", "c.txt": "x\n" },
+    viewport: { width: 1280, height: 1100 },
+  },
 );
 const labels = (rows) => rows.map(({ label }) => label);
 const find = (rows, label) => rows.find((row) => row.label === label);
@@ -41,9 +56,15 @@ editorTest("without a plan the rows are what the agent was seen doing, as inferr
 editorTest("a step shows what stands behind it, and a tick without anything says so", async ({ page }) => {
   await page.rows(PLAN, has("Allow: echo wait"));
   await allow(page, "echo wait");
-  const rows = await page.rows(PLAN, (all) => has("Allow: false")(all) && (find(all, "echo wait")?.description.startsWith("exit 0") ?? false));
+  const rows = await page.rows(
+    PLAN,
+    (all) => has("Allow: false")(all) && (find(all, "echo wait")?.description.startsWith("exit 0") ?? false),
+  );
   const claimed = find(rows, "Think about it");
-  assert.deepEqual([claimed.icon, claimed.description, claimed.name], ["pass", "nothing on record", "Think about it, done, nothing on record"]);
+  assert.deepEqual(
+    [claimed.icon, claimed.description, claimed.name],
+    ["pass", "nothing on record", "Think about it, done, nothing on record"],
+  );
   const current = find(rows, "Change a.txt");
   assert.equal(current.expanded, true);
   assert.equal(current.description, "waiting for you");
@@ -76,11 +97,23 @@ editorTest("while the agent works steps are added, reworded, held, dropped and m
   await page.rows(PLAN, (rows) => !has("Write a note")(rows));
   await page.rowMenu(PLAN, "Tell the others", "Mark as Done");
   const marked = await page.rows(PLAN, (rows) => find(rows, "Tell the others")?.icon === "pass-filled");
-  assert.deepEqual(steps(marked), ["Think about it", "Change a.txt", "Check it", "Check it with care", "Tell the others"]);
+  assert.deepEqual(steps(marked), [
+    "Think about it",
+    "Change a.txt",
+    "Check it",
+    "Check it with care",
+    "Tell the others",
+  ]);
 });
 
 editorTest("a step is dragged to another place", async ({ page }) => {
-  const row = (label) => page.page.locator(".pane", { hasText: PLAN }).first().locator(".monaco-list-row", { hasText: label }).first().locator(".label-name");
+  const row = (label) =>
+    page.page
+      .locator(".pane", { hasText: PLAN })
+      .first()
+      .locator(".monaco-list-row", { hasText: label })
+      .first()
+      .locator(".label-name");
   const moved = async () => steps(await page.rows(PLAN))[2] === "Check it with care";
   // what was dropped is shown when the server has answered; to drag it again before would move it back
   let dragged = 0;
@@ -94,22 +127,31 @@ editorTest("a step is dragged to another place", async ({ page }) => {
   });
 });
 
-editorTest("a tick that its last command speaks against says so, and what was done beside the plan has a row", async ({ page }) => {
-  await page.rowMenu(PLAN, "Check it", "Hold");
-  await page.rows(PLAN, (rows) => find(rows, "Check it")?.description === "held");
-  await page.rowMenu(PLAN, "Change a.txt", "Reword");
-  await page.fillInput("Too late", { title: "Agent: Reword Step", accept: false });
-  await allow(page, "false");
-  await page.toast("Stopped here.");
-  await page.page.locator(".quick-input-filter input").press("Enter");
-  await page.toast("The plan has changed since");
-  const rows = await page.rows(PLAN, has("Unplanned"));
-  const contradicted = find(rows, "Change a.txt");
-  assert.deepEqual([contradicted.icon, contradicted.color, contradicted.expanded], ["warning", await page.themeColor("charts.orange"), false]);
-  assert.equal(contradicted.name, "Change a.txt, done, but its last command failed");
-  await page.toggleRow(PLAN, "Change a.txt");
-  const below = await page.rows(PLAN, has("false"));
-  await page.toggleRow(PLAN, "Unplanned");
-  await page.rows(PLAN, has("b.txt"));
-  assert.deepEqual([find(below, "false").icon, find(below, "false").name], ["error", "false, failed with exit code 1"]);
-});
+editorTest(
+  "a tick that its last command speaks against says so, and what was done beside the plan has a row",
+  async ({ page }) => {
+    await page.rowMenu(PLAN, "Check it", "Hold");
+    await page.rows(PLAN, (rows) => find(rows, "Check it")?.description === "held");
+    await page.rowMenu(PLAN, "Change a.txt", "Reword");
+    await page.fillInput("Too late", { title: "Agent: Reword Step", accept: false });
+    await allow(page, "false");
+    await page.toast("Stopped here.");
+    await page.page.locator(".quick-input-filter input").press("Enter");
+    await page.toast("The plan has changed since");
+    const rows = await page.rows(PLAN, has("Unplanned"));
+    const contradicted = find(rows, "Change a.txt");
+    assert.deepEqual(
+      [contradicted.icon, contradicted.color, contradicted.expanded],
+      ["warning", await page.themeColor("charts.orange"), false],
+    );
+    assert.equal(contradicted.name, "Change a.txt, done, but its last command failed");
+    await page.toggleRow(PLAN, "Change a.txt");
+    const below = await page.rows(PLAN, has("false"));
+    await page.toggleRow(PLAN, "Unplanned");
+    await page.rows(PLAN, has("b.txt"));
+    assert.deepEqual(
+      [find(below, "false").icon, find(below, "false").name],
+      ["error", "false, failed with exit code 1"],
+    );
+  },
+);

@@ -9,7 +9,9 @@ const [VIEW, PLAN] = ["Proposed Changes", "Plan"];
 const TASKS = ".vscode/tasks.json";
 const editorTest = useAgent(
   [
-    { calls: [{ read_file: { path: ".env" } }, write(TASKS, '{ "version": "2.0.0" }\n'), write("plain.txt", "plain\n")] },
+    {
+      calls: [{ read_file: { path: ".env" } }, write(TASKS, '{ "version": "2.0.0" }\n'), write("plain.txt", "plain\n")],
+    },
     { text: "Proposed." },
   ],
   { workspace: { ".env": "TOKEN=1\n", "a.txt": "a\n" } },
@@ -28,22 +30,28 @@ editorTest("the agent reads a secret only after a yes", async ({ page }) => {
   await page.closeToast("Proposed.");
 });
 
-editorTest("accept all takes the ordinary file and asks for the protected one, which a no leaves pending", async ({ page, workspace }) => {
-  const rows = await page.rows(VIEW, has("tasks.json"));
-  const row = rows.find(({ label }) => label === "tasks.json");
-  assert.match(row.description, /protected/);
-  assert.equal(row.icon, "lock");
-  await page.runCommand("Agent: Accept All");
-  const asked = await page.toast(`Accept “${TASKS}”? Accepting makes this protected file. It configures the editor`);
-  assert.deepEqual(asked.buttons, ["Cancel", "Accept This File", "Leave Pending"]);
-  await page.rows(PLAN, has(`Confirm: ${TASKS}`));
-  await page.until("the ordinary file", () => there(workspace, "plain.txt"));
-  await page.toastButton(`Accept “${TASKS}”?`, "Leave Pending");
-  await page.toast("you did not confirm it. It is still proposed.");
-  await page.until("the question gone", async () => !(await page.toasts()).some(({ message }) => message.startsWith("Accept “")));
-  assert.ok(!there(workspace, TASKS));
-  await page.rows(VIEW, has("tasks.json"));
-});
+editorTest(
+  "accept all takes the ordinary file and asks for the protected one, which a no leaves pending",
+  async ({ page, workspace }) => {
+    const rows = await page.rows(VIEW, has("tasks.json"));
+    const row = rows.find(({ label }) => label === "tasks.json");
+    assert.match(row.description, /protected/);
+    assert.equal(row.icon, "lock");
+    await page.runCommand("Agent: Accept All");
+    const asked = await page.toast(`Accept “${TASKS}”? Accepting makes this protected file. It configures the editor`);
+    assert.deepEqual(asked.buttons, ["Cancel", "Accept This File", "Leave Pending"]);
+    await page.rows(PLAN, has(`Confirm: ${TASKS}`));
+    await page.until("the ordinary file", () => there(workspace, "plain.txt"));
+    await page.toastButton(`Accept “${TASKS}”?`, "Leave Pending");
+    await page.toast("you did not confirm it. It is still proposed.");
+    await page.until(
+      "the question gone",
+      async () => !(await page.toasts()).some(({ message }) => message.startsWith("Accept “")),
+    );
+    assert.ok(!there(workspace, TASKS));
+    await page.rows(VIEW, has("tasks.json"));
+  },
+);
 
 editorTest("its own row asks as well; to take it back needs no question", async ({ page, workspace }) => {
   await page.rowAction(VIEW, "tasks.json", "Accept");

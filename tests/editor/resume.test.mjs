@@ -14,20 +14,34 @@ const REVIEW = "Proposed: Greet me (1 file)";
 const ask = (question) => ({ ask_user: { question } });
 const editorTest = useAgent(
   [
-    { calls: [plan(["Greet", "in_progress", "Greeting"], ["Say goodbye"]), edit("a.txt", "one", "hello"), ask("Shall I go on?")] },
+    {
+      calls: [
+        plan(["Greet", "in_progress", "Greeting"], ["Say goodbye"]),
+        edit("a.txt", "one", "hello"),
+        ask("Shall I go on?"),
+      ],
+    },
     { text: "All of it is done." },
   ],
   { workspace: { "a.txt": "one\n" }, viewport: { width: 1280, height: 1200 }, own: true },
 );
-const described = (...parts) => (rows) => rows.length === 1 && parts.every((part) => rows[0].description.includes(part));
+const described =
+  (...parts) =>
+  (rows) =>
+    rows.length === 1 && parts.every((part) => rows[0].description.includes(part));
 
 /** In the page: whether a text is in what VS Code has saved of its tabs; in a browser it does that every few seconds. */
 async function isSaved(text) {
-  const done = (request) => new Promise((resolve, reject) => Object.assign(request, { onsuccess: () => resolve(request.result), onerror: () => reject(request.error) }));
+  const done = (request) =>
+    new Promise((resolve, reject) =>
+      Object.assign(request, { onsuccess: () => resolve(request.result), onerror: () => reject(request.error) }),
+    );
   for (const { name } of await indexedDB.databases()) {
     if (!name.startsWith("vscode-web-state-db-")) continue;
     const database = await done(indexedDB.open(name));
-    const saved = await done(database.transaction("ItemTable").objectStore("ItemTable").get("memento/workbench.parts.editor")).finally(() => database.close());
+    const saved = await done(
+      database.transaction("ItemTable").objectStore("ItemTable").get("memento/workbench.parts.editor"),
+    ).finally(() => database.close());
     if (String(saved).includes(text)) return true;
   }
   return false;
@@ -43,40 +57,59 @@ sys.stdin.read()
 
 /** Takes the lock of each session when the server that has it ends, and holds it until `release()`. */
 function holdSessions({ userDataDir }) {
-  const locks = fs.readdirSync(userDataDir, { recursive: true }).filter((file) => /sessions.[0-9a-f]+\.lock$/.test(file));
-  const holder = spawn(path.join(ROOT, ".venv/bin/python"), ["-c", HOLD, ...locks.map((file) => path.join(userDataDir, file))]);
+  const locks = fs
+    .readdirSync(userDataDir, { recursive: true })
+    .filter((file) => /sessions.[0-9a-f]+\.lock$/.test(file));
+  const holder = spawn(path.join(ROOT, ".venv/bin/python"), [
+    "-c",
+    HOLD,
+    ...locks.map((file) => path.join(userDataDir, file)),
+  ]);
   return { held: once(holder.stdout, "data"), release: () => holder.kill("SIGKILL") };
 }
 
-editorTest("loaded anew in the middle of a run, the window shows it as paused, with plan and proposals", async ({ page, workspace }) => {
-  await page.showContainer("Fairlead");
-  await runTask(page, "Greet me");
-  await page.rows(PLAN, (rows) => rows.some(({ label }) => label === "Answer: Shall I go on?"));
-  await page.clickRow(CHANGES, "a.txt");
-  await page.tab("a.txt (proposed)");
-  await page.runCommand("View: Keep Editor");
-  await page.runCommand("Agent: Review All Changes");
-  await page.tab(REVIEW);
-  await page.until("the tab in what VS Code saves of the window", () => page.page.evaluate(isSaved, "Proposed: Greet me"));
-  await page.reload();
-  await page.showContainer("Fairlead");
-  await page.runCommand("Fairlead: Focus on Sessions View");
-  const rows = await page.rows(SESSIONS, described("paused", "0/2", "1 file"));
-  assert.match(rows[0].name, /^Greet me, shown, paused/);
-  const [goOn] = await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
-  assert.deepEqual([goOn.label, goOn.description], ["Go On", "The run stopped before its end."]);
-  await page.rows(CHANGES, (all) => all.some(({ label }) => label === "a.txt"));
-  assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");
-  await picture(page, "interrupted");
-});
+editorTest(
+  "loaded anew in the middle of a run, the window shows it as paused, with plan and proposals",
+  async ({ page, workspace }) => {
+    await page.showContainer("Fairlead");
+    await runTask(page, "Greet me");
+    await page.rows(PLAN, (rows) => rows.some(({ label }) => label === "Answer: Shall I go on?"));
+    await page.clickRow(CHANGES, "a.txt");
+    await page.tab("a.txt (proposed)");
+    await page.runCommand("View: Keep Editor");
+    await page.runCommand("Agent: Review All Changes");
+    await page.tab(REVIEW);
+    await page.until("the tab in what VS Code saves of the window", () =>
+      page.page.evaluate(isSaved, "Proposed: Greet me"),
+    );
+    await page.reload();
+    await page.showContainer("Fairlead");
+    await page.runCommand("Fairlead: Focus on Sessions View");
+    const rows = await page.rows(SESSIONS, described("paused", "0/2", "1 file"));
+    assert.match(rows[0].name, /^Greet me, shown, paused/);
+    const [goOn] = await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
+    assert.deepEqual([goOn.label, goOn.description], ["Go On", "The run stopped before its end."]);
+    await page.rows(CHANGES, (all) => all.some(({ label }) => label === "a.txt"));
+    assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");
+    await picture(page, "interrupted");
+  },
+);
 
 editorTest("the diffs that were open are there again, with both sides", async ({ page }) => {
   await page.tab(REVIEW);
-  for (const [side, text] of [["original", "one"], ["modified", "hello"]]) await page.diffLines(side, { file: "a.txt", wanted: (lines) => lines.includes(text) });
+  for (const [side, text] of [
+    ["original", "one"],
+    ["modified", "hello"],
+  ])
+    await page.diffLines(side, { file: "a.txt", wanted: (lines) => lines.includes(text) });
   await picture(page, "review-after-reload");
   await page.clickTab("a.txt (proposed)");
   await page.tab("a.txt (proposed)");
-  for (const [side, text] of [["original", "one"], ["modified", "hello"]]) await page.diffLines(side, { wanted: (lines) => lines.includes(text) });
+  for (const [side, text] of [
+    ["original", "one"],
+    ["modified", "hello"],
+  ])
+    await page.diffLines(side, { wanted: (lines) => lines.includes(text) });
   await picture(page, "diff-after-reload");
 });
 
@@ -90,21 +123,27 @@ editorTest("nothing runs by itself; Continue Session goes on to the end", async 
   await page.toast("All of it is done.");
 });
 
-editorTest("with everything decided it is still listed in the next window, with its plan and its conversation once the earlier server has ended", async ({ page, code, workspace }, context) => {
-  await page.rowAction(CHANGES, "a.txt", "Accept");
-  await page.until("the text on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "hello\n");
-  await page.until("the diffs closed", async () => !(await page.tabs()).some(({ label }) => label === REVIEW || label.startsWith("a.txt (")));
-  const { held, release } = holdSessions(code);
-  context.after(release);
-  await page.reload();
-  await page.showContainer("Fairlead");
-  await page.runCommand("Fairlead: Focus on Sessions View");
-  await page.rows(SESSIONS, described("0/2"));
-  await page.runCommand("Agent: Show Conversation");
-  await page.webview().locator("h1", { hasText: "Greet me" }).waitFor({ timeout: 30_000 });
-  await held;
-  release();
-  await page.webview().locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 30_000 });
-  await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
-  await picture(page, "at-rest");
-});
+editorTest(
+  "with everything decided it is still listed in the next window, with its plan and its conversation once the earlier server has ended",
+  async ({ page, code, workspace }, context) => {
+    await page.rowAction(CHANGES, "a.txt", "Accept");
+    await page.until("the text on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "hello\n");
+    await page.until(
+      "the diffs closed",
+      async () => !(await page.tabs()).some(({ label }) => label === REVIEW || label.startsWith("a.txt (")),
+    );
+    const { held, release } = holdSessions(code);
+    context.after(release);
+    await page.reload();
+    await page.showContainer("Fairlead");
+    await page.runCommand("Fairlead: Focus on Sessions View");
+    await page.rows(SESSIONS, described("0/2"));
+    await page.runCommand("Agent: Show Conversation");
+    await page.webview().locator("h1", { hasText: "Greet me" }).waitFor({ timeout: 30_000 });
+    await held;
+    release();
+    await page.webview().locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 30_000 });
+    await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
+    await picture(page, "at-rest");
+  },
+);

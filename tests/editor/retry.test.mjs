@@ -8,13 +8,23 @@ let busy = true;
 const url = await modelServer({
   text: "It is well.",
   usage: { input_tokens: 150_000, output_tokens: 1000 },
-  refusal: () => busy && { status: 529, headers: { "retry-after": "50" }, error: { type: "overloaded_error", message: "Overloaded" } },
+  refusal: () =>
+    busy && {
+      status: 529,
+      headers: { "retry-after": "50" },
+      error: { type: "overloaded_error", message: "Overloaded" },
+    },
 });
-const editorTest = useAgent([], { settings: { "fairlead.replay": "", "fairlead.baseUrl": url }, workspace: { "a.txt": "a\n" }, own: true });
+const editorTest = useAgent([], {
+  settings: { "fairlead.replay": "", "fairlead.baseUrl": url },
+  workspace: { "a.txt": "a\n" },
+  own: true,
+});
 
 editorTest("the status bar counts down", async ({ page }) => {
   await runTask(page, "Say something");
-  const seconds = async () => Number(/asks again in (\d+) s/.exec((await page.statusItem("fairlead.status")).text)?.[1] ?? NaN);
+  const seconds = async () =>
+    Number(/asks again in (\d+) s/.exec((await page.statusItem("fairlead.status")).text)?.[1] ?? NaN);
   await page.until("a countdown", async () => (await seconds()) <= 50);
   const first = await seconds();
   await picture(page, "retry");
@@ -23,7 +33,9 @@ editorTest("the status bar counts down", async ({ page }) => {
 
 editorTest("a stop ends the waiting", async ({ page }) => {
   await page.runCommand("Agent: Stop");
-  await page.until("the end of the run", async () => (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"));
+  await page.until("the end of the run", async () =>
+    (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"),
+  );
   assert.doesNotMatch((await page.statusItem("fairlead.status")).text, /asks again/);
 });
 

@@ -8,7 +8,10 @@ import { bash, edit, openAgent, recording, runTask, serverPids, shareAgent } fro
 import { test } from "./host/registry.mjs";
 
 const VIEW = "Proposed Changes";
-const shows = (...lines) => (seen) => lines.every((line) => seen.includes(line));
+const shows =
+  (...lines) =>
+  (seen) =>
+    lines.every((line) => seen.includes(line));
 
 /** A VS Code in which one task has proposed `changes` to `files` and its last command, if it has one, still runs. */
 async function withProposals({ name, files, changes, settings, calls = [] }, body) {
@@ -40,7 +43,10 @@ async function typeInDiff(page, file, line, text) {
 
 /** What the server has kept of sessions for the next start. */
 const keptSessions = (code) =>
-  fs.readdirSync(code.userDataDir, { recursive: true }).filter((file) => /sessions.[0-9a-f]+\.jsonl$/.test(file)).map((file) => fs.readFileSync(path.join(code.userDataDir, file), "utf8"));
+  fs
+    .readdirSync(code.userDataDir, { recursive: true })
+    .filter((file) => /sessions.[0-9a-f]+\.jsonl$/.test(file))
+    .map((file) => fs.readFileSync(path.join(code.userDataDir, file), "utf8"));
 
 /** Whether VS Code has kept a copy of unsaved proposed text. */
 const backedUp = (code) =>
@@ -52,7 +58,9 @@ test("unsaved text in a diff is there again after the window was loaded anew, an
     await page.tab("a.txt (proposed)", (tab) => tab.dirty);
     await page.until("VS Code's backup of the unsaved text", () => backedUp(code));
     await page.reload();
-    await page.until("the unsaved text", async () => (await page.tabs()).some((tab) => tab.label.startsWith("a.txt") && tab.dirty));
+    await page.until("the unsaved text", async () =>
+      (await page.tabs()).some((tab) => tab.label.startsWith("a.txt") && tab.dirty),
+    );
     await page.rows(VIEW, (rows) => rows.some((row) => row.label === "a.txt"));
     await page.clickRow(VIEW, "a.txt");
     await page.diffLines("modified", { wanted: shows("TWO-mine") });
@@ -123,15 +131,18 @@ test("a proposal with mixed line ends cannot be edited here, because saving woul
 
 test("what the setting for other encodings says does not reach proposed texts", async () => {
   const umlauts = { files: { "u.txt": "eins\nzwei\n" }, changes: [edit("u.txt", "zwei", "zwölf")] };
-  await withProposals({ name: "encoding", ...umlauts, settings: { "files.encoding": "windows1252" } }, async ({ page }) => {
-    await typeInDiff(page, "u.txt", "zwölf", "-größer");
-    await page.save();
-    await page.rows(VIEW, (rows) => rows.length === 2);
-    await page.diffLines("modified", { wanted: shows("eins", "zwölf-größer") });
-    await page.runCommand("View: Close Editor");
-    await page.clickRow(VIEW, "u.txt");
-    await page.diffLines("modified", { wanted: shows("eins", "zwölf-größer") });
-  });
+  await withProposals(
+    { name: "encoding", ...umlauts, settings: { "files.encoding": "windows1252" } },
+    async ({ page }) => {
+      await typeInDiff(page, "u.txt", "zwölf", "-größer");
+      await page.save();
+      await page.rows(VIEW, (rows) => rows.length === 2);
+      await page.diffLines("modified", { wanted: shows("eins", "zwölf-größer") });
+      await page.runCommand("View: Close Editor");
+      await page.clickRow(VIEW, "u.txt");
+      await page.diffLines("modified", { wanted: shows("eins", "zwölf-größer") });
+    },
+  );
 });
 
 test("what the agent changes while it works is shown at once in a diff without unsaved text", async () => {

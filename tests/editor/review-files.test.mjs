@@ -10,7 +10,15 @@ const steps = (first, second) => plan(["Tidy up", first, "Tidying"], ["Build it"
 
 const editorTest = useAgent(
   [
-    { calls: [steps("in_progress", "pending"), edit("both.txt", "one\n", "ONE\n"), remove("gone.txt"), remove("typed.txt"), rename("old.txt", "new.txt")] },
+    {
+      calls: [
+        steps("in_progress", "pending"),
+        edit("both.txt", "one\n", "ONE\n"),
+        remove("gone.txt"),
+        remove("typed.txt"),
+        rename("old.txt", "new.txt"),
+      ],
+    },
     {
       calls: [
         steps("completed", "in_progress"),
@@ -47,7 +55,10 @@ editorTest("risky files come first and are marked, and each kind of change says 
   await runTask(page, "Tidy up and build");
   await page.toast("Proposed.");
   const rows = await page.rows(VIEW, (all) => all.length >= 9);
-  assert.deepEqual(rows.slice(0, 3).map(({ label }) => label), ["gone.txt", "typed.txt", "ci.yml"]);
+  assert.deepEqual(
+    rows.slice(0, 3).map(({ label }) => label),
+    ["gone.txt", "typed.txt", "ci.yml"],
+  );
   const found = byLabel(rows);
   assert.match(found["gone.txt"].description, /^deletion · \+0 −1$/);
   assert.equal(found["gone.txt"].icon, "trash");
@@ -64,7 +75,9 @@ editorTest("files with proposed changes are marked in the Explorer and on tabs",
   await page.openFile("both.txt");
   await page.tab("both.txt", (tab) => tab.badge === "P");
   await page.showContainer("Explorer");
-  const rows = await page.rows("workspace", (all) => all.some(({ label, badge }) => label === "gone.txt" && badge === "P"));
+  const rows = await page.rows("workspace", (all) =>
+    all.some(({ label, badge }) => label === "gone.txt" && badge === "P"),
+  );
   assert.notEqual(byLabel(rows)[".github"].badge, "", "a folder tells of what is in it");
   await page.runCommand("Fairlead: Focus on Proposed Changes View");
 });
@@ -83,7 +96,9 @@ editorTest("one plan step is reviewed by itself, and its texts cannot be edited"
 
 editorTest("a renamed file's row below its step opens its diff", async ({ page }) => {
   await page.toggleRow("Plan", "Tidy up");
-  const [row] = (await page.rows("Plan", (rows) => rows.some(({ label }) => label === "new.txt"))).filter(({ label }) => label === "new.txt");
+  const [row] = (await page.rows("Plan", (rows) => rows.some(({ label }) => label === "new.txt"))).filter(
+    ({ label }) => label === "new.txt",
+  );
   await page.clickRow("Plan", row.label);
   await page.tab("old.txt → new.txt (renamed, proposed), this step");
 });
@@ -112,28 +127,44 @@ editorTest("a file with unsaved text is not deleted", async ({ page, workspace }
   await page.editorLines((lines) => lines.join("|") === "to be deleted too|mine");
 });
 
-editorTest("a rename is accepted: the open file stays open under its new name, and it is taken back", async ({ page, workspace }) => {
-  await page.openFile("old.txt");
-  await page.clickRow(VIEW, "old.txt");
-  await page.tab("old.txt → new.txt (renamed, proposed)");
-  await page.rowAction(VIEW, "old.txt", "Accept");
-  await page.until("the new name on disk", () => there(workspace, "new.txt") && !there(workspace, "old.txt"));
-  await page.until("the tab under its new name", async () => (await page.tabs()).some((tab) => tab.label === "new.txt"));
-  await page.viewTitleAction(VIEW, "Undo Review");
-  await page.until("the old name on disk", () => there(workspace, "old.txt") && !there(workspace, "new.txt"));
-  await page.until("the tab under its old name", async () => (await page.tabs()).some((tab) => tab.label === "old.txt"));
-  await page.rows(VIEW, has("old.txt"));
-});
+editorTest(
+  "a rename is accepted: the open file stays open under its new name, and it is taken back",
+  async ({ page, workspace }) => {
+    await page.openFile("old.txt");
+    await page.clickRow(VIEW, "old.txt");
+    await page.tab("old.txt → new.txt (renamed, proposed)");
+    await page.rowAction(VIEW, "old.txt", "Accept");
+    await page.until("the new name on disk", () => there(workspace, "new.txt") && !there(workspace, "old.txt"));
+    await page.until("the tab under its new name", async () =>
+      (await page.tabs()).some((tab) => tab.label === "new.txt"),
+    );
+    await page.viewTitleAction(VIEW, "Undo Review");
+    await page.until("the old name on disk", () => there(workspace, "old.txt") && !there(workspace, "new.txt"));
+    await page.until("the tab under its old name", async () =>
+      (await page.tabs()).some((tab) => tab.label === "old.txt"),
+    );
+    await page.rows(VIEW, has("old.txt"));
+  },
+);
 
-editorTest("a rename with changed lines keeps the other bytes, is saved, and is taken back", async ({ page, workspace }) => {
-  const original = disk(workspace, "turned.txt");
-  await page.rowAction(VIEW, "turned.txt", "Accept");
-  await page.until("the new file", () => there(workspace, "sub/turned.txt") && disk(workspace, "sub/turned.txt") === original.replace("two", "TWO"));
-  assert.ok(!there(workspace, "turned.txt"));
-  await page.viewTitleAction(VIEW, "Undo Review");
-  await page.until("the file as it was", () => there(workspace, "turned.txt") && disk(workspace, "turned.txt") === original);
-  assert.ok(!there(workspace, "sub/turned.txt"));
-});
+editorTest(
+  "a rename with changed lines keeps the other bytes, is saved, and is taken back",
+  async ({ page, workspace }) => {
+    const original = disk(workspace, "turned.txt");
+    await page.rowAction(VIEW, "turned.txt", "Accept");
+    await page.until(
+      "the new file",
+      () => there(workspace, "sub/turned.txt") && disk(workspace, "sub/turned.txt") === original.replace("two", "TWO"),
+    );
+    assert.ok(!there(workspace, "turned.txt"));
+    await page.viewTitleAction(VIEW, "Undo Review");
+    await page.until(
+      "the file as it was",
+      () => there(workspace, "turned.txt") && disk(workspace, "turned.txt") === original,
+    );
+    assert.ok(!there(workspace, "sub/turned.txt"));
+  },
+);
 
 editorTest("a rename of a file with unsaved text carries the text along, unsaved", async ({ page, workspace }) => {
   await page.openFile("old.txt");
@@ -167,5 +198,8 @@ editorTest("above a step's diff the step alone is accepted", async ({ page, work
   assert.equal(disk(workspace, ".github/workflows/ci.yml"), "run: make all\n");
   assert.equal(disk(workspace, "sub/fresh.txt"), "fresh\n");
   assert.ok(there(workspace, "sub/turned.txt") && !there(workspace, "turned.txt"));
-  await page.until("the step's diff to be closed", async () => !(await page.tabs()).some((tab) => tab.label.startsWith("Step: Build it")));
+  await page.until(
+    "the step's diff to be closed",
+    async () => !(await page.tabs()).some((tab) => tab.label.startsWith("Step: Build it")),
+  );
 });

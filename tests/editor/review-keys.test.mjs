@@ -38,10 +38,15 @@ const editorTest = useAgent(
   },
 );
 const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
-const changed = (...numbers) => numbers.reduce((text, number) => text.replace(`${number}\n`, `${number.toUpperCase()}\n`), before);
+const changed = (...numbers) =>
+  numbers.reduce((text, number) => text.replace(`${number}\n`, `${number.toUpperCase()}\n`), before);
 const lacks = (label) => (rows) => rows.length > 0 && !rows.some((row) => row.label === label);
-const shows = (...lines) => (seen) => lines.every((line) => seen.includes(line));
-const line = async (page, number) => page.statusItem("status.editor.selection", ({ text }) => text.includes(`Ln ${number},`));
+const shows =
+  (...lines) =>
+  (seen) =>
+    lines.every((line) => seen.includes(line));
+const line = async (page, number) =>
+  page.statusItem("status.editor.selection", ({ text }) => text.includes(`Ln ${number},`));
 
 editorTest("a CodeLens beside the change accepts it or rejects it, in the diff", async ({ page, workspace }) => {
   await page.showContainer("Fairlead");
@@ -59,16 +64,19 @@ editorTest("a CodeLens beside the change accepts it or rejects it, in the diff",
   assert.equal(disk(workspace, "lens.txt"), changed("one"));
 });
 
-editorTest("a CodeLens in the multi-file diff does the same, and a decided file leaves it", async ({ page, workspace }) => {
-  await page.viewTitleAction(VIEW, "Review All Changes");
-  await page.diffLines("modified", { file: "multi.txt", wanted: shows("TWO") });
-  await page.clickLens("Accept", { file: "multi.txt" });
-  await page.until("the change on disk", () => disk(workspace, "multi.txt") === changed("two"));
-  await page.rows(VIEW, lacks("multi.txt"));
-  await page.tab("Proposed: Change the files (6 files)");
-  assert.equal((await page.tabs()).filter(({ label }) => label.startsWith("Proposed: ")).length, 1);
-  assert.equal(await page.viewDescription(VIEW), "6 of 7 files left");
-});
+editorTest(
+  "a CodeLens in the multi-file diff does the same, and a decided file leaves it",
+  async ({ page, workspace }) => {
+    await page.viewTitleAction(VIEW, "Review All Changes");
+    await page.diffLines("modified", { file: "multi.txt", wanted: shows("TWO") });
+    await page.clickLens("Accept", { file: "multi.txt" });
+    await page.until("the change on disk", () => disk(workspace, "multi.txt") === changed("two"));
+    await page.rows(VIEW, lacks("multi.txt"));
+    await page.tab("Proposed: Change the files (6 files)");
+    assert.equal((await page.tabs()).filter(({ label }) => label.startsWith("Proposed: ")).length, 1);
+    assert.equal(await page.viewDescription(VIEW), "6 of 7 files left");
+  },
+);
 
 editorTest("a CodeLens in the file itself shows the proposed text", async ({ page }) => {
   await page.openFile("lens.txt");
@@ -89,7 +97,9 @@ editorTest("the keys decide on the change at the cursor and on the file, in the 
   await line(page, 9);
   await page.clickDiffLine("one");
   await page.press("Alt+y");
-  await page.until("the word that nothing was done", async () => (await page.screen()).includes("No proposed change at the cursor."));
+  await page.until("the word that nothing was done", async () =>
+    (await page.screen()).includes("No proposed change at the cursor."),
+  );
   await page.press("Shift+Alt+y");
   await page.until("the file on disk", () => disk(workspace, "keys.txt") === changed("three", "nine"));
   await page.tab("rest.txt (proposed)");
@@ -125,7 +135,10 @@ editorTest("the keys go from change to change through all files, and around", as
     ["new.txt (new file, proposed)", 1],
   ];
   const rows = await page.rows(VIEW);
-  assert.deepEqual(rows.map(({ label }) => label), ["gone.txt", "lens.txt", "Line 7", "tree.txt", "Line 8", "Line 10", "new.txt"]);
+  assert.deepEqual(
+    rows.map(({ label }) => label),
+    ["gone.txt", "lens.txt", "Line 7", "tree.txt", "Line 8", "Line 10", "new.txt"],
+  );
   await page.clickRow(VIEW, "gone.txt");
   await page.tab(order[0][0]);
   for (const [label, number] of [...order.slice(1), order[0]]) {
@@ -153,62 +166,80 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
   for (const label of ["lens.txt", "Line 7", "tree.txt", "Line 8"]) await go("ArrowDown", label);
   await page.press("Alt+y");
   await page.until("the change on disk", () => disk(workspace, "tree.txt") === changed("eight"));
-  await page.rows(VIEW, (rows) => lacks("Line 8")(rows) && rows.some(({ focused, label }) => focused && label === "Line 10"));
+  await page.rows(
+    VIEW,
+    (rows) => lacks("Line 8")(rows) && rows.some(({ focused, label }) => focused && label === "Line 10"),
+  );
   await go("Home", "gone.txt");
   await page.press("Alt+n");
-  await page.rows(VIEW, (rows) => lacks("gone.txt")(rows) && rows.some(({ focused, label }) => focused && label === "lens.txt"));
+  await page.rows(
+    VIEW,
+    (rows) => lacks("gone.txt")(rows) && rows.some(({ focused, label }) => focused && label === "lens.txt"),
+  );
   assert.ok(fs.existsSync(path.join(workspace, "gone.txt")));
   await page.press("Alt+u");
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "gone.txt"));
 });
 
-editorTest("all changes of 25 files are accepted at once and taken back, and no tab is opened for them", async ({ page, workspace }, context) => {
-  await page.runCommand("Agent: Reject All");
-  await page.pressDialog("Reject All");
-  await page.welcome(VIEW);
-  await followUp(page, "Change many files");
-  await page.toast("Proposed in many files.");
-  await page.openFile("rest.txt");
-  const open = async () => (await page.tabs()).map(({ label, active }) => `${label} ${active}`).join();
-  const [tabs, files] = [await open(), MANY.map((file) => path.join(workspace, file))];
-  for (const [action, text] of [["Accept All", changed("two")], ["Undo Review", before]]) {
-    const began = performance.now();
-    await page.viewTitleAction(VIEW, action);
-    await page.until(`all files after ${action}`, () => files.every((file) => fs.readFileSync(file, "utf8") === text));
-    context.diagnostic(`figure: ${action} of 25 files took ${((performance.now() - began) / 1000).toFixed(2)} s`);
-  }
-  await page.rows(VIEW, (rows) => rows.some(({ label }) => label === MANY[0]));
-  assert.equal(await open(), tabs);
-});
+editorTest(
+  "all changes of 25 files are accepted at once and taken back, and no tab is opened for them",
+  async ({ page, workspace }, context) => {
+    await page.runCommand("Agent: Reject All");
+    await page.pressDialog("Reject All");
+    await page.welcome(VIEW);
+    await followUp(page, "Change many files");
+    await page.toast("Proposed in many files.");
+    await page.openFile("rest.txt");
+    const open = async () => (await page.tabs()).map(({ label, active }) => `${label} ${active}`).join();
+    const [tabs, files] = [await open(), MANY.map((file) => path.join(workspace, file))];
+    for (const [action, text] of [
+      ["Accept All", changed("two")],
+      ["Undo Review", before],
+    ]) {
+      const began = performance.now();
+      await page.viewTitleAction(VIEW, action);
+      await page.until(`all files after ${action}`, () =>
+        files.every((file) => fs.readFileSync(file, "utf8") === text),
+      );
+      context.diagnostic(`figure: ${action} of 25 files took ${((performance.now() - began) / 1000).toFixed(2)} s`);
+    }
+    await page.rows(VIEW, (rows) => rows.some(({ label }) => label === MANY[0]));
+    assert.equal(await open(), tabs);
+  },
+);
 
-editorTest("a review goes on from file to file without the mouse, and ends in the editor that was open before", async ({ page, workspace }) => {
-  const accepted = (index) => page.until(`${MANY[index]} on disk`, () => disk(workspace, MANY[index]) === changed("two"));
-  await page.openFile("rest.txt");
-  await page.runCommand("Fairlead: Focus on Proposed Changes View");
-  await page.press("Alt+j");
-  for (const [index, key] of ["Alt+y", "Shift+Alt+y", "Alt+y"].entries()) {
-    await page.tab(`${MANY[index]} (proposed)`);
+editorTest(
+  "a review goes on from file to file without the mouse, and ends in the editor that was open before",
+  async ({ page, workspace }) => {
+    const accepted = (index) =>
+      page.until(`${MANY[index]} on disk`, () => disk(workspace, MANY[index]) === changed("two"));
+    await page.openFile("rest.txt");
+    await page.runCommand("Fairlead: Focus on Proposed Changes View");
+    await page.press("Alt+j");
+    for (const [index, key] of ["Alt+y", "Shift+Alt+y", "Alt+y"].entries()) {
+      await page.tab(`${MANY[index]} (proposed)`);
+      await page.editorFocus();
+      await line(page, 2);
+      await page.press(key);
+      await accepted(index);
+    }
+    await page.tab(`${MANY[3]} (proposed)`);
+    await page.runCommand("Agent: Review All Changes");
+    await page.tab("Proposed: Change the files (22 files)");
+    for (const index of [3, 4]) {
+      await page.diffLines("modified", { file: MANY[index], wanted: shows("TWO") });
+      await page.editorFocus();
+      await line(page, 2);
+      await page.press("Alt+y");
+      await accepted(index);
+      await page.tab(`Proposed: Change the files (${24 - index} files)`);
+    }
+    assert.equal(await page.viewDescription(VIEW), "20 of 25 files left");
+    await page.runCommand("Agent: Accept All");
+    await page.until("all on disk", () => MANY.every((file) => disk(workspace, file) === changed("two")));
+    await page.tab("rest.txt");
     await page.editorFocus();
-    await line(page, 2);
-    await page.press(key);
-    await accepted(index);
-  }
-  await page.tab(`${MANY[3]} (proposed)`);
-  await page.runCommand("Agent: Review All Changes");
-  await page.tab("Proposed: Change the files (22 files)");
-  for (const index of [3, 4]) {
-    await page.diffLines("modified", { file: MANY[index], wanted: shows("TWO") });
-    await page.editorFocus();
-    await line(page, 2);
-    await page.press("Alt+y");
-    await accepted(index);
-    await page.tab(`Proposed: Change the files (${24 - index} files)`);
-  }
-  assert.equal(await page.viewDescription(VIEW), "20 of 25 files left");
-  await page.runCommand("Agent: Accept All");
-  await page.until("all on disk", () => MANY.every((file) => disk(workspace, file) === changed("two")));
-  await page.tab("rest.txt");
-  await page.editorFocus();
-  await page.insertText("typed ");
-  await page.editorLines((lines) => lines.some((text) => text.includes("typed ")));
-});
+    await page.insertText("typed ");
+    await page.editorLines((lines) => lines.some((text) => text.includes("typed ")));
+  },
+);

@@ -18,28 +18,41 @@ const editorTest = useAgent(
   ],
   { workspace: { "a.txt": before, "same.txt": "bee\n" }, viewport: { width: 1280, height: 1000 } },
 );
-const changed = (workspace) => ["a.txt", "same.txt"].flatMap((name) => fs.readFileSync(path.join(workspace, name), "utf8").match(/^[A-Z].*$/gm) ?? []);
+const changed = (workspace) =>
+  ["a.txt", "same.txt"].flatMap(
+    (name) => fs.readFileSync(path.join(workspace, name), "utf8").match(/^[A-Z].*$/gm) ?? [],
+  );
 const labels = (rows) => rows.map(({ label }) => label);
-const has = (...wanted) => (rows) => wanted.every((label) => labels(rows).includes(label));
+const has =
+  (...wanted) =>
+  (rows) =>
+    wanted.every((label) => labels(rows).includes(label));
 const nothing = (rows) => rows.length === 0;
-const until = (page, workspace, ...lines) => page.until(lines.join() || "no change", () => changed(workspace).join() === lines.join());
+const until = (page, workspace, ...lines) =>
+  page.until(lines.join() || "no change", () => changed(workspace).join() === lines.join());
 
-editorTest("what two tasks propose is accepted at once, and that both propose the same is no reason to warn", async ({ page, workspace }) => {
-  await page.showContainer("Fairlead");
-  await runTask(page, "First task");
-  await page.toast("Agent: Done once.");
-  await page.rowAction(VIEW, "Line 3", "Reject");
-  await page.rows(VIEW, (rows) => has("same.txt")(rows) && !has("Line 3")(rows));
-  await followUp(page, "Go on");
-  await page.toast("Done twice.");
-  await runTask(page, "Second task");
-  await page.rows(VIEW, has("Second task", "Line 3", "First task", "Line 20"));
-  await page.runCommand("Agent: Accept All");
-  await until(page, workspace, "LINE 3", "LINE 20", "BEE");
-  await page.rows(VIEW, nothing);
-  const said = (await page.toasts()).map(({ message }) => message);
-  assert.deepEqual(said.filter((message) => message.includes("nothing was done")), []);
-});
+editorTest(
+  "what two tasks propose is accepted at once, and that both propose the same is no reason to warn",
+  async ({ page, workspace }) => {
+    await page.showContainer("Fairlead");
+    await runTask(page, "First task");
+    await page.toast("Agent: Done once.");
+    await page.rowAction(VIEW, "Line 3", "Reject");
+    await page.rows(VIEW, (rows) => has("same.txt")(rows) && !has("Line 3")(rows));
+    await followUp(page, "Go on");
+    await page.toast("Done twice.");
+    await runTask(page, "Second task");
+    await page.rows(VIEW, has("Second task", "Line 3", "First task", "Line 20"));
+    await page.runCommand("Agent: Accept All");
+    await until(page, workspace, "LINE 3", "LINE 20", "BEE");
+    await page.rows(VIEW, nothing);
+    const said = (await page.toasts()).map(({ message }) => message);
+    assert.deepEqual(
+      said.filter((message) => message.includes("nothing was done")),
+      [],
+    );
+  },
+);
 
 editorTest("one undo takes all of it back, and one redo does all of it again", async ({ page, workspace }) => {
   await page.runCommand("Agent: Undo Review");

@@ -30,7 +30,9 @@ const editorTest = useAgent(
     { text: "Changed once more." },
   ],
   {
-    workspace: Object.fromEntries(["merge", "typed", "amend", "stale", "half", "theirs", "reason"].map((name) => [`${name}.txt`, before])),
+    workspace: Object.fromEntries(
+      ["merge", "typed", "amend", "stale", "half", "theirs", "reason"].map((name) => [`${name}.txt`, before]),
+    ),
     viewport: { width: 1280, height: 1100 },
   },
 );
@@ -38,38 +40,50 @@ const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "u
 const changed = (...pairs) => pairs.reduce((text, [from, to]) => text.replace(`${from}\n`, `${to}\n`), before);
 const has = (label) => (rows) => rows.some((row) => row.label === label);
 const lacks = (label) => (rows) => rows.length > 0 && !rows.some((row) => row.label === label);
-const shows = (...lines) => (seen) => lines.every((line) => seen.includes(line));
+const shows =
+  (...lines) =>
+  (seen) =>
+    lines.every((line) => seen.includes(line));
 
-editorTest("what is typed elsewhere in a file and its proposal are merged, and both are there after the accept", async ({ page, workspace }) => {
-  await page.showContainer("Fairlead");
-  await runTask(page, "Change the files");
-  await page.toast("Proposed.");
-  await page.openFile("merge.txt");
-  await page.clickLine("ten");
-  await page.insertText("-mine");
-  await page.clickRow(VIEW, "Line 1");
-  await page.diffLines("modified", { wanted: shows("ONE", "ten-mine") });
-  await page.rowAction(VIEW, "merge.txt", "Accept");
-  await page.rows(VIEW, lacks("merge.txt"));
-  await page.openFile("merge.txt");
-  await page.editorLines(shows("ONE", "ten-mine"));
-  await page.tab("merge.txt", (tab) => tab.dirty);
-  assert.equal(disk(workspace, "merge.txt"), before);
-  await page.save();
-  assert.equal(disk(workspace, "merge.txt"), changed(["one", "ONE"], ["ten", "ten-mine"]));
-});
+editorTest(
+  "what is typed elsewhere in a file and its proposal are merged, and both are there after the accept",
+  async ({ page, workspace }) => {
+    await page.showContainer("Fairlead");
+    await runTask(page, "Change the files");
+    await page.toast("Proposed.");
+    await page.openFile("merge.txt");
+    await page.clickLine("ten");
+    await page.insertText("-mine");
+    await page.clickRow(VIEW, "Line 1");
+    await page.diffLines("modified", { wanted: shows("ONE", "ten-mine") });
+    await page.rowAction(VIEW, "merge.txt", "Accept");
+    await page.rows(VIEW, lacks("merge.txt"));
+    await page.openFile("merge.txt");
+    await page.editorLines(shows("ONE", "ten-mine"));
+    await page.tab("merge.txt", (tab) => tab.dirty);
+    assert.equal(disk(workspace, "merge.txt"), before);
+    await page.save();
+    assert.equal(disk(workspace, "merge.txt"), changed(["one", "ONE"], ["ten", "ten-mine"]));
+  },
+);
 
-editorTest("the proposed text is changed in the diff and saved: the file stays, and the accept brings the person's text", async ({ page, workspace }) => {
-  await page.clickRow(VIEW, "Line 3");
-  await page.diffLines("modified", { wanted: shows("THREE") });
-  await page.clickDiffLine("THREE");
-  await page.insertText("-amended");
-  await page.tab("amend.txt (proposed)", (tab) => tab.dirty);
-  await page.save();
-  assert.equal(disk(workspace, "amend.txt"), before);
-  await page.rowAction(VIEW, "amend.txt", "Accept");
-  await page.until("the amended text on disk", () => disk(workspace, "amend.txt") === changed(["three", "THREE-amended"]));
-});
+editorTest(
+  "the proposed text is changed in the diff and saved: the file stays, and the accept brings the person's text",
+  async ({ page, workspace }) => {
+    await page.clickRow(VIEW, "Line 3");
+    await page.diffLines("modified", { wanted: shows("THREE") });
+    await page.clickDiffLine("THREE");
+    await page.insertText("-amended");
+    await page.tab("amend.txt (proposed)", (tab) => tab.dirty);
+    await page.save();
+    assert.equal(disk(workspace, "amend.txt"), before);
+    await page.rowAction(VIEW, "amend.txt", "Accept");
+    await page.until(
+      "the amended text on disk",
+      () => disk(workspace, "amend.txt") === changed(["three", "THREE-amended"]),
+    );
+  },
+);
 
 editorTest("what is not saved in the diff yet is part of what is accepted", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "Line 2");
@@ -79,59 +93,71 @@ editorTest("what is not saved in the diff yet is part of what is accepted", asyn
   await page.tab("typed.txt (proposed)", (tab) => tab.dirty);
   await page.titleAction("Accept This File");
   await page.until("the typed text on disk", () => disk(workspace, "typed.txt") === changed(["two", "TWO-unsaved"]));
-  await page.until("the diff to be closed", async () => !(await page.tabs()).some((tab) => tab.label.startsWith("typed.txt (proposed)")));
+  await page.until(
+    "the diff to be closed",
+    async () => !(await page.tabs()).some((tab) => tab.label.startsWith("typed.txt (proposed)")),
+  );
   await page.rows(VIEW, lacks("typed.txt"));
 });
 
-editorTest("a save over a proposal that the agent has changed is refused, and overwrites only if the person says so", async ({ page, workspace }) => {
-  await page.clickRow(VIEW, "Line 4");
-  await page.diffLines("modified", { wanted: shows("FOUR") });
-  await page.clickDiffLine("FOUR");
-  await page.insertText("-mine");
-  await page.tab("stale.txt (proposed)", (tab) => tab.dirty);
-  await followUp(page, "Change it once more");
-  await page.toast("Changed once more.");
-  await page.clickDiffLine("FOUR-mine");
-  await page.press("ControlOrMeta+s");
-  assert.deepEqual((await page.toast("newer")).buttons.slice(0, 2), ["Compare", "Overwrite"]);
-  await page.closeToast("newer");
-  // VS Code shows only so many messages in a moment, hence again and again; none of it overwrites
-  await page.until("a second refusal", async () => {
+editorTest(
+  "a save over a proposal that the agent has changed is refused, and overwrites only if the person says so",
+  async ({ page, workspace }) => {
+    await page.clickRow(VIEW, "Line 4");
+    await page.diffLines("modified", { wanted: shows("FOUR") });
+    await page.clickDiffLine("FOUR");
+    await page.insertText("-mine");
+    await page.tab("stale.txt (proposed)", (tab) => tab.dirty);
+    await followUp(page, "Change it once more");
+    await page.toast("Changed once more.");
+    await page.clickDiffLine("FOUR-mine");
     await page.press("ControlOrMeta+s");
-    return (await page.toasts()).some(({ message }) => message.includes("newer"));
-  });
-  await page.diffLines("modified", { wanted: shows("FOUR-mine") });
-  await page.tab("stale.txt (proposed)", (tab) => tab.dirty);
-  await page.toastButton("newer", "Overwrite");
-  await page.tab("stale.txt (proposed)", (tab) => !tab.dirty);
-  await page.rowAction(VIEW, "stale.txt", "Accept");
-  await page.until("the person's text on disk", () => disk(workspace, "stale.txt") === changed(["four", "FOUR-mine"]));
-});
+    assert.deepEqual((await page.toast("newer")).buttons.slice(0, 2), ["Compare", "Overwrite"]);
+    await page.closeToast("newer");
+    // VS Code shows only so many messages in a moment, hence again and again; none of it overwrites
+    await page.until("a second refusal", async () => {
+      await page.press("ControlOrMeta+s");
+      return (await page.toasts()).some(({ message }) => message.includes("newer"));
+    });
+    await page.diffLines("modified", { wanted: shows("FOUR-mine") });
+    await page.tab("stale.txt (proposed)", (tab) => tab.dirty);
+    await page.toastButton("newer", "Overwrite");
+    await page.tab("stale.txt (proposed)", (tab) => !tab.dirty);
+    await page.rowAction(VIEW, "stale.txt", "Accept");
+    await page.until(
+      "the person's text on disk",
+      () => disk(workspace, "stale.txt") === changed(["four", "FOUR-mine"]),
+    );
+  },
+);
 
-editorTest("a conflict in one change leaves the others acceptable; both sides are shown, and one's own can be kept", async ({ page, workspace }) => {
-  await page.openFile("half.txt");
-  await page.clickLine("five");
-  await page.insertText("-mine");
-  const rows = await page.rows(VIEW, (all) => all.some((row) => row.label === "Line 5" && row.icon === "warning"));
-  assert.equal(rows.find((row) => row.label === "half.txt").icon, "warning");
-  assert.match(rows.find((row) => row.label === "Line 5").description, /^conflict/);
-  assert.equal(rows.find((row) => row.label === "Line 9").icon, "diff-modified");
-  await page.rowAction(VIEW, "Line 9", "Accept");
-  await page.rows(VIEW, lacks("Line 9"));
-  await page.editorLines(shows("five-mine", "NINE"));
+editorTest(
+  "a conflict in one change leaves the others acceptable; both sides are shown, and one's own can be kept",
+  async ({ page, workspace }) => {
+    await page.openFile("half.txt");
+    await page.clickLine("five");
+    await page.insertText("-mine");
+    const rows = await page.rows(VIEW, (all) => all.some((row) => row.label === "Line 5" && row.icon === "warning"));
+    assert.equal(rows.find((row) => row.label === "half.txt").icon, "warning");
+    assert.match(rows.find((row) => row.label === "Line 5").description, /^conflict/);
+    assert.equal(rows.find((row) => row.label === "Line 9").icon, "diff-modified");
+    await page.rowAction(VIEW, "Line 9", "Accept");
+    await page.rows(VIEW, lacks("Line 9"));
+    await page.editorLines(shows("five-mine", "NINE"));
 
-  await page.clickRow(VIEW, "Line 5");
-  await page.tab("half.txt (yours ↔ proposed)");
-  await page.diffLines("original", { wanted: shows("five-mine", "NINE") });
-  await page.diffLines("modified", { wanted: shows("FIVE", "NINE") });
-  assert.deepEqual(await page.rowActions(VIEW, "Line 5"), ["Accept Proposed (Replace Mine)", "Keep Mine"]);
-  await page.rowAction(VIEW, "Line 5", "Keep Mine");
-  await page.rows(VIEW, lacks("half.txt"));
-  await page.openFile("half.txt");
-  await page.editorLines(shows("five-mine", "NINE"));
-  await page.save();
-  assert.equal(disk(workspace, "half.txt"), changed(["five", "five-mine"], ["nine", "NINE"]));
-});
+    await page.clickRow(VIEW, "Line 5");
+    await page.tab("half.txt (yours ↔ proposed)");
+    await page.diffLines("original", { wanted: shows("five-mine", "NINE") });
+    await page.diffLines("modified", { wanted: shows("FIVE", "NINE") });
+    assert.deepEqual(await page.rowActions(VIEW, "Line 5"), ["Accept Proposed (Replace Mine)", "Keep Mine"]);
+    await page.rowAction(VIEW, "Line 5", "Keep Mine");
+    await page.rows(VIEW, lacks("half.txt"));
+    await page.openFile("half.txt");
+    await page.editorLines(shows("five-mine", "NINE"));
+    await page.save();
+    assert.equal(disk(workspace, "half.txt"), changed(["five", "five-mine"], ["nine", "NINE"]));
+  },
+);
 
 editorTest("a conflict is decided for the proposed side", async ({ page }) => {
   await page.openFile("theirs.txt");
@@ -163,27 +189,33 @@ editorTest("a rejection takes a reason, and closing the box rejects nothing", as
   assert.equal(disk(workspace, "reason.txt"), before);
 });
 
-editorTest("undo and redo go back and forth through the review, also with an empty list", async ({ page, workspace }) => {
-  await page.viewTitleAction(VIEW, "Undo Review");
-  await page.rows(VIEW, has("Line 7"));
-  await page.viewTitleAction(VIEW, "Redo Review");
-  assert.match(await page.welcome(VIEW), /No changes are proposed/);
-  await page.runCommand("Agent: Undo Review");
-  await page.rows(VIEW, has("Line 7"));
-  await page.rowAction(VIEW, "reason.txt", "Accept");
-  await page.until("the change on disk", () => disk(workspace, "reason.txt") === changed(["seven", "SEVEN"]));
-  await page.viewTitleAction(VIEW, "Undo Review");
-  await page.until("the file as it was", () => disk(workspace, "reason.txt") === before);
-  await page.rows(VIEW, has("Line 7"));
-});
+editorTest(
+  "undo and redo go back and forth through the review, also with an empty list",
+  async ({ page, workspace }) => {
+    await page.viewTitleAction(VIEW, "Undo Review");
+    await page.rows(VIEW, has("Line 7"));
+    await page.viewTitleAction(VIEW, "Redo Review");
+    assert.match(await page.welcome(VIEW), /No changes are proposed/);
+    await page.runCommand("Agent: Undo Review");
+    await page.rows(VIEW, has("Line 7"));
+    await page.rowAction(VIEW, "reason.txt", "Accept");
+    await page.until("the change on disk", () => disk(workspace, "reason.txt") === changed(["seven", "SEVEN"]));
+    await page.viewTitleAction(VIEW, "Undo Review");
+    await page.until("the file as it was", () => disk(workspace, "reason.txt") === before);
+    await page.rows(VIEW, has("Line 7"));
+  },
+);
 
-editorTest("an undo that would take something of the person's with it is refused with the reason", async ({ page, workspace }) => {
-  await page.rowAction(VIEW, "reason.txt", "Accept");
-  await page.until("the change on disk", () => disk(workspace, "reason.txt") === changed(["seven", "SEVEN"]));
-  await page.openFile("reason.txt");
-  await page.clickLine("SEVEN");
-  await page.insertText("-mine");
-  await page.runCommand("Agent: Undo Review");
-  await page.toast("reason.txt");
-  await page.editorLines(shows("SEVEN-mine"));
-});
+editorTest(
+  "an undo that would take something of the person's with it is refused with the reason",
+  async ({ page, workspace }) => {
+    await page.rowAction(VIEW, "reason.txt", "Accept");
+    await page.until("the change on disk", () => disk(workspace, "reason.txt") === changed(["seven", "SEVEN"]));
+    await page.openFile("reason.txt");
+    await page.clickLine("SEVEN");
+    await page.insertText("-mine");
+    await page.runCommand("Agent: Undo Review");
+    await page.toast("reason.txt");
+    await page.editorLines(shows("SEVEN-mine"));
+  },
+);

@@ -7,35 +7,55 @@ import { bash, edit, plan, runTask, useAgent } from "./agent.mjs";
 
 const command = "cat a.txt; echo made > made.txt; printf 'P\\0' > logo.bin; chmod +x run.sh; echo out > notes.log";
 const editorTest = useAgent(
-  [{ calls: [plan(["Change it", "in_progress", "Changing it"]), edit("a.txt", "one", "ONE"), bash(command)] }, { text: "All is changed." }],
+  [
+    { calls: [plan(["Change it", "in_progress", "Changing it"]), edit("a.txt", "one", "ONE"), bash(command)] },
+    { text: "All is changed." },
+  ],
   { workspace: { "a.txt": "one\n", "run.sh": "ls\n", ".gitignore": "*.log\n" } },
 );
 const files = (workspace) => fs.readdirSync(workspace).sort();
 let sandboxed = true; // where there is none, the command is asked for instead
 
-editorTest("a command sees the agent's edits, and its own changes are listed for review", async ({ page, workspace }, context) => {
-  await runTask(page, "Change it");
-  const plan = await page.rows("Plan", (all) => all.some(({ label }) => label.startsWith("Allow") || label.includes("cat a.txt")));
-  sandboxed = !plan.some(({ label }) => label.startsWith("Allow"));
-  if (!sandboxed) return context.skip("there is no sandbox on this machine");
-  const rows = await page.rows("Proposed Changes", (all) => all.filter(({ level }) => level === 1).length === 4);
-  const described = rows.filter(({ level }) => level === 1).map(({ label, description }) => `${label} | ${description}`);
-  assert.deepEqual(described, ["a.txt | +1 −1", "logo.bin | new · binary", "made.txt | new · +1 −0", "run.sh | executable · +0 −0"]);
-  await page.toast("All is changed.");
-  assert.deepEqual(files(workspace), [".gitignore", "a.txt", "run.sh"]);
-  assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");
-});
+editorTest(
+  "a command sees the agent's edits, and its own changes are listed for review",
+  async ({ page, workspace }, context) => {
+    await runTask(page, "Change it");
+    const plan = await page.rows("Plan", (all) =>
+      all.some(({ label }) => label.startsWith("Allow") || label.includes("cat a.txt")),
+    );
+    sandboxed = !plan.some(({ label }) => label.startsWith("Allow"));
+    if (!sandboxed) return context.skip("there is no sandbox on this machine");
+    const rows = await page.rows("Proposed Changes", (all) => all.filter(({ level }) => level === 1).length === 4);
+    const described = rows
+      .filter(({ level }) => level === 1)
+      .map(({ label, description }) => `${label} | ${description}`);
+    assert.deepEqual(described, [
+      "a.txt | +1 −1",
+      "logo.bin | new · binary",
+      "made.txt | new · +1 −0",
+      "run.sh | executable · +0 −0",
+    ]);
+    await page.toast("All is changed.");
+    assert.deepEqual(files(workspace), [".gitignore", "a.txt", "run.sh"]);
+    assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");
+  },
+);
 
-editorTest("a binary file is said to be one, and everything is accepted at once", async ({ page, workspace }, context) => {
-  if (!sandboxed) return context.skip();
-  await page.clickRow("Proposed Changes", "logo.bin");
-  await page.diffLines("modified", { wanted: (lines) => lines.some((line) => line.includes("binary file, 2 bytes")) });
-  await page.runCommand("Agent: Accept All");
-  await page.rows("Proposed Changes", (all) => all.length === 0);
-  assert.deepEqual(files(workspace), [".gitignore", "a.txt", "logo.bin", "made.txt", "run.sh"]);
-  assert.equal(fs.readFileSync(path.join(workspace, "logo.bin"), "latin1"), "P\0");
-  assert.ok(fs.statSync(path.join(workspace, "run.sh")).mode & 0o100);
-});
+editorTest(
+  "a binary file is said to be one, and everything is accepted at once",
+  async ({ page, workspace }, context) => {
+    if (!sandboxed) return context.skip();
+    await page.clickRow("Proposed Changes", "logo.bin");
+    await page.diffLines("modified", {
+      wanted: (lines) => lines.some((line) => line.includes("binary file, 2 bytes")),
+    });
+    await page.runCommand("Agent: Accept All");
+    await page.rows("Proposed Changes", (all) => all.length === 0);
+    assert.deepEqual(files(workspace), [".gitignore", "a.txt", "logo.bin", "made.txt", "run.sh"]);
+    assert.equal(fs.readFileSync(path.join(workspace, "logo.bin"), "latin1"), "P\0");
+    assert.ok(fs.statSync(path.join(workspace, "run.sh")).mode & 0o100);
+  },
+);
 
 editorTest("all of it is taken back, the bytes and the permissions too", async ({ page, workspace }, context) => {
   if (!sandboxed) return context.skip();

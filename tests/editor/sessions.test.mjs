@@ -12,7 +12,13 @@ const ask = (question) => ({ ask_user: { question } });
 // each session plays the script from its beginning; its first question tells the tasks apart for the person who answers
 const editorTest = useAgent(
   [
-    { calls: [plan(["Greet", "in_progress", "Greeting"], ["Say goodbye"]), edit("a.txt", "one", "hello"), ask("Shall I go on?")] },
+    {
+      calls: [
+        plan(["Greet", "in_progress", "Greeting"], ["Say goodbye"]),
+        edit("a.txt", "one", "hello"),
+        ask("Shall I go on?"),
+      ],
+    },
     { calls: [plan(["Greet", "completed"], ["Say goodbye", "completed"]), edit("b.txt", "two", "bye")] },
     { text: "Both are done." },
     { text: "You are welcome." },
@@ -20,7 +26,10 @@ const editorTest = useAgent(
   { workspace: { "a.txt": "one\n", "b.txt": "two\n" }, viewport: { width: 1280, height: 1200 }, own: true },
 );
 const find = (rows, label) => rows.find((row) => row.label === label);
-const described = (label, ...parts) => (rows) => parts.every((part) => find(rows, label)?.description.includes(part));
+const described =
+  (label, ...parts) =>
+  (rows) =>
+    parts.every((part) => find(rows, label)?.description.includes(part));
 
 editorTest("the view is there, closed, and lists a task once there is one", async ({ page }) => {
   await page.showContainer("Fairlead");
@@ -32,22 +41,39 @@ editorTest("the view is there, closed, and lists a task once there is one", asyn
   assert.match(rows[0].name, /^The first task, shown, waits for you/);
 });
 
-editorTest("a second task is shown at once, with a plan of its own, and the first goes on waiting", async ({ page }) => {
-  await page.runCommand("Agent: Show Conversation");
-  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
-  await runTask(page, "The second task");
-  await page.webview().locator("h1", { hasText: "The second task" }).waitFor({ timeout: 30_000 });
-  const rows = await page.rows(SESSIONS, (all) => all.length === 2 && described("The second task", "0/2", "1 file")(all));
-  assert.deepEqual(rows.map(({ label }) => label), ["The second task", "The first task"]);
-  assert.deepEqual(rows.map(({ name }) => name.includes("shown")), [true, false]);
-  assert.deepEqual(rows.map(({ icon }) => icon), ["question", "question"]);
-  await picture(page, "two");
-});
+editorTest(
+  "a second task is shown at once, with a plan of its own, and the first goes on waiting",
+  async ({ page }) => {
+    await page.runCommand("Agent: Show Conversation");
+    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+    await runTask(page, "The second task");
+    await page.webview().locator("h1", { hasText: "The second task" }).waitFor({ timeout: 30_000 });
+    const rows = await page.rows(
+      SESSIONS,
+      (all) => all.length === 2 && described("The second task", "0/2", "1 file")(all),
+    );
+    assert.deepEqual(
+      rows.map(({ label }) => label),
+      ["The second task", "The first task"],
+    );
+    assert.deepEqual(
+      rows.map(({ name }) => name.includes("shown")),
+      [true, false],
+    );
+    assert.deepEqual(
+      rows.map(({ icon }) => icon),
+      ["question", "question"],
+    );
+    await picture(page, "two");
+  },
+);
 
 editorTest("a word to the agent is told to the run that is shown", async ({ page }) => {
   await page.runCommand("Agent: Tell the Agent...");
   await page.fillInput("Be polite", { title: "Agent: Tell the Agent (“The second task”)" });
-  await page.until("that it will be heard", async () => (await page.page.locator(".statusbar").innerText()).includes("will hear you after this step"));
+  await page.until("that it will be heard", async () =>
+    (await page.page.locator(".statusbar").innerText()).includes("will hear you after this step"),
+  );
   await page.runCommand("Agent: Show Conversation");
   await page.webview().locator("p", { hasText: "Be polite" }).waitFor({ timeout: 30_000 });
 });
@@ -69,21 +95,27 @@ editorTest("a conversation that another tab hid is as it is now when it is shown
   await page.webview().locator("p", { hasText: "Both are done." }).waitFor({ timeout: 30_000 });
 });
 
-editorTest("a click shows the other session: plan, proposals first, and the conversation that is open", async ({ page }) => {
-  await page.clickRow(SESSIONS, "The first task");
-  await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
-  await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
-  await page.rows(CHANGES, (rows) => rows[0]?.label === "The first task");
-  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
-  const rows = await page.rows(SESSIONS, (all) => find(all, "The first task").name.includes("shown"));
-  assert.ok(!find(rows, "The second task").name.includes("shown"));
-  await picture(page, "switched");
-});
+editorTest(
+  "a click shows the other session: plan, proposals first, and the conversation that is open",
+  async ({ page }) => {
+    await page.clickRow(SESSIONS, "The first task");
+    await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
+    await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
+    await page.rows(CHANGES, (rows) => rows[0]?.label === "The first task");
+    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+    const rows = await page.rows(SESSIONS, (all) => find(all, "The first task").name.includes("shown"));
+    assert.ok(!find(rows, "The second task").name.includes("shown"));
+    await picture(page, "switched");
+  },
+);
 
 editorTest("a run in a session that is not shown goes on, and its row says so", async ({ page }) => {
   await page.clickRow(SESSIONS, "The second task");
   await page.until("the second plan", async () => (await page.viewDescription(PLAN)) === "2/2");
-  await page.until("a stop on its row", async () => (await page.rowActions(SESSIONS, "The first task")).join() === "Stop");
+  await page.until(
+    "a stop on its row",
+    async () => (await page.rowActions(SESSIONS, "The first task")).join() === "Stop",
+  );
   await page.rowAction(SESSIONS, "The first task", "Stop");
   await page.rows(SESSIONS, (rows) => find(rows, "The first task").icon === "circle-outline");
   await page.until("the second plan still", async () => (await page.viewDescription(PLAN)) === "2/2");
@@ -97,32 +129,38 @@ editorTest("a session goes on from its row, with another prompt", async ({ page 
   assert.equal(rows.length, 2);
 });
 
-editorTest("deleting asks where something would be lost, and leaves files and the other session alone", async ({ page, workspace }) => {
-  await page.rowAction(SESSIONS, "The second task", "Delete Session");
-  const asked = await page.dialog();
-  assert.match(asked.message, /Delete “The second task”\?/);
-  assert.match(asked.detail, /2 files with proposed changes/);
-  await picture(page, "delete");
-  await page.pressDialog("Delete");
-  const rows = await page.rows(SESSIONS, (all) => all.length === 1);
-  assert.match(rows[0].name, /^The first task, shown/);
-  await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
-  await page.rows(CHANGES, (all) => all[0]?.label === "a.txt" && all.every(({ label }) => label !== "b.txt"));
-  assert.equal(fs.readFileSync(path.join(workspace, "b.txt"), "utf8"), "two\n");
-});
+editorTest(
+  "deleting asks where something would be lost, and leaves files and the other session alone",
+  async ({ page, workspace }) => {
+    await page.rowAction(SESSIONS, "The second task", "Delete Session");
+    const asked = await page.dialog();
+    assert.match(asked.message, /Delete “The second task”\?/);
+    assert.match(asked.detail, /2 files with proposed changes/);
+    await picture(page, "delete");
+    await page.pressDialog("Delete");
+    const rows = await page.rows(SESSIONS, (all) => all.length === 1);
+    assert.match(rows[0].name, /^The first task, shown/);
+    await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
+    await page.rows(CHANGES, (all) => all[0]?.label === "a.txt" && all.every(({ label }) => label !== "b.txt"));
+    assert.equal(fs.readFileSync(path.join(workspace, "b.txt"), "utf8"), "two\n");
+  },
+);
 
-editorTest("after a reload of the window the conversation is there while our view is hidden, and then the other session", async ({ page }) => {
-  await page.runCommand("View: Show Explorer");
-  await page.page.context().addInitScript(closeDocumentsSoon);
-  await page.reload();
-  await page.clickTab("Preview Conversation.md");
-  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
-  await page.webview().locator("p", { hasText: "todo" }).waitFor({ timeout: 30_000 });
-  assert.equal(await page.webview().locator("blockquote", { hasText: "The first task" }).count(), 1);
-  await page.showContainer("Fairlead");
-  const rows = await page.rows(SESSIONS, described("The first task", "0/2", "1 file"));
-  assert.match(rows[0].name, /^The first task, shown/);
-});
+editorTest(
+  "after a reload of the window the conversation is there while our view is hidden, and then the other session",
+  async ({ page }) => {
+    await page.runCommand("View: Show Explorer");
+    await page.page.context().addInitScript(closeDocumentsSoon);
+    await page.reload();
+    await page.clickTab("Preview Conversation.md");
+    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+    await page.webview().locator("p", { hasText: "todo" }).waitFor({ timeout: 30_000 });
+    assert.equal(await page.webview().locator("blockquote", { hasText: "The first task" }).count(), 1);
+    await page.showContainer("Fairlead");
+    const rows = await page.rows(SESSIONS, described("The first task", "0/2", "1 file"));
+    assert.match(rows[0].name, /^The first task, shown/);
+  },
+);
 
 editorTest("a conversation is shown as it is after VS Code has closed its document", async ({ page }) => {
   await page.until("the closed document", () => page.page.evaluate(() => window.closedDocuments > 0));

@@ -6,7 +6,11 @@ import path from "node:path";
 import { bash, edit, picture, plan, runTask, serverPids, useAgent } from "./agent.mjs";
 
 const command = "echo one\nsleep 300 # and much more\necho \u202eoverride";
-const turns = [{ calls: [plan(["Wait", "in_progress", "Waiting"]), edit("a.txt", "a", "b"), bash(command)] }, { text: "It was refused." }, { text: "Again." }];
+const turns = [
+  { calls: [plan(["Wait", "in_progress", "Waiting"]), edit("a.txt", "a", "b"), bash(command)] },
+  { text: "It was refused." },
+  { text: "Again." },
+];
 const editorTest = useAgent(turns, { settings: { "fairlead.approvals": "ask" }, workspace: { "a.txt": "a\n" } });
 // VS Code shows no more than three messages in a moment as toasts; the others wait in its list, and the view shows all
 const waits = (page) => page.rows("Plan", (rows) => rows[0]?.label.startsWith("Allow") ?? false);
@@ -31,21 +35,28 @@ editorTest("a long command can be read whole before it is decided on, and reject
   assert.ok(!(await page.toasts()).some(({ message }) => message.includes("asks to run")), "its notice is gone");
 });
 
-editorTest("stop in the middle: the question goes, the row stops turning, the proposals stay", async ({ page, workspace }) => {
-  await runTask(page, "Once more");
-  await waits(page);
-  await page.runCommand("Agent: Stop");
-  const rows = await page.rows("Plan", (all) => all[0]?.label === "Wait");
-  await page.until("a row that does not turn", async () => (await page.rows("Plan"))[0].icon === "debug-pause");
-  assert.equal(rows[0].label, "Wait");
-  await page.rows("Proposed Changes", (all) => all.some((row) => row.label === "a.txt"));
-  assert.equal(content(workspace), "a\n");
-});
+editorTest(
+  "stop in the middle: the question goes, the row stops turning, the proposals stay",
+  async ({ page, workspace }) => {
+    await runTask(page, "Once more");
+    await waits(page);
+    await page.runCommand("Agent: Stop");
+    const rows = await page.rows("Plan", (all) => all[0]?.label === "Wait");
+    await page.until("a row that does not turn", async () => (await page.rows("Plan"))[0].icon === "debug-pause");
+    assert.equal(rows[0].label, "Wait");
+    await page.rows("Proposed Changes", (all) => all.some((row) => row.label === "a.txt"));
+    assert.equal(content(workspace), "a\n");
+  },
+);
 
 editorTest("a file is decided on above its diff", async ({ page, workspace }) => {
   await page.clickRow("Proposed Changes", "Line 1");
   await page.diffLines("modified", { wanted: (lines) => lines.includes("b") });
-  const left = (count) => page.until(`${count} left`, async () => (await page.rows("Proposed Changes", () => true)).filter(({ level }) => level === 1).length === count);
+  const left = (count) =>
+    page.until(
+      `${count} left`,
+      async () => (await page.rows("Proposed Changes", () => true)).filter(({ level }) => level === 1).length === count,
+    );
   await left(2);
   await page.titleAction("Reject This File");
   await left(1);
@@ -58,22 +69,32 @@ editorTest("a file is decided on above its diff", async ({ page, workspace }) =>
 editorTest("the next task in the stopped session works", async ({ page }) => {
   await page.runCommand("Agent: Follow Up");
   await page.fillInput("Go on");
-  await page.until("the end of the run", async () => (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"));
+  await page.until("the end of the run", async () =>
+    (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"),
+  );
 });
 
-editorTest("a server that is killed: the run is reported as interrupted, files are untouched, and it is there again", async ({ page, code, workspace }) => {
-  await runTask(page, "A third time");
-  await waits(page);
-  const [pid, ...others] = serverPids(code);
-  assert.deepEqual(others, []);
-  process.kill(pid, "SIGKILL");
-  await page.runCommand("Notifications: Show Notifications");
-  const told = () => page.page.locator(".notifications-center .notification-list-item-message").allInnerTexts();
-  await page.until("the message", async () => (await told()).some((text) => /in the middle of the run\. Your files are untouched/.test(text)));
-  await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);
-  assert.equal(content(workspace), "a\n");
-  await runTask(page, "After the restart");
-  await waits(page);
-  await page.rowAction("Plan", (row) => row.label.startsWith("Allow"), "Reject");
-  await page.until("the end of the run", async () => !(await page.rows("Plan")).some((row) => row.icon.includes("spin")));
-});
+editorTest(
+  "a server that is killed: the run is reported as interrupted, files are untouched, and it is there again",
+  async ({ page, code, workspace }) => {
+    await runTask(page, "A third time");
+    await waits(page);
+    const [pid, ...others] = serverPids(code);
+    assert.deepEqual(others, []);
+    process.kill(pid, "SIGKILL");
+    await page.runCommand("Notifications: Show Notifications");
+    const told = () => page.page.locator(".notifications-center .notification-list-item-message").allInnerTexts();
+    await page.until("the message", async () =>
+      (await told()).some((text) => /in the middle of the run\. Your files are untouched/.test(text)),
+    );
+    await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);
+    assert.equal(content(workspace), "a\n");
+    await runTask(page, "After the restart");
+    await waits(page);
+    await page.rowAction("Plan", (row) => row.label.startsWith("Allow"), "Reject");
+    await page.until(
+      "the end of the run",
+      async () => !(await page.rows("Plan")).some((row) => row.icon.includes("spin")),
+    );
+  },
+);

@@ -21,10 +21,15 @@ const allow = async (page, command) => {
   await page.rows(PLAN, (rows) => rows.some(({ label }) => label.startsWith("Allow") && label.includes(command)));
   await page.rowAction(PLAN, ({ label }) => label.startsWith("Allow") && label.includes(command), "Allow Once");
 };
-const screen = (page) => page.page.locator(".terminal-wrapper.active .xterm-rows, .terminal-wrapper:visible .xterm-rows").last();
+const screen = (page) =>
+  page.page.locator(".terminal-wrapper.active .xterm-rows, .terminal-wrapper:visible .xterm-rows").last();
 const shows = (page, text) =>
   page.until(`a terminal with ${text}`, async () => {
-    const words = (await screen(page).innerText().catch(() => "")).replaceAll("\u00a0", " ");
+    const words = (
+      await screen(page)
+        .innerText()
+        .catch(() => "")
+    ).replaceAll("\u00a0", " ");
     return text.test(words) && words;
   });
 
@@ -32,8 +37,13 @@ editorTest("a command that runs can be watched, with its colours, until it is st
   await page.showContainer("Fairlead");
   await runTask(page, "Run it");
   await allow(page, "sleep 300");
-  await page.rows(PLAN, (rows) => row(rows, "sleep 300")?.description === "running" && row(rows, "sleep 300").icon.includes("spin"));
-  const bar = page.page.locator(".pane", { has: page.page.locator("h3.title", { hasText: /^Plan$/ }) }).locator(".monaco-progress-container.active");
+  await page.rows(
+    PLAN,
+    (rows) => row(rows, "sleep 300")?.description === "running" && row(rows, "sleep 300").icon.includes("spin"),
+  );
+  const bar = page.page
+    .locator(".pane", { has: page.page.locator("h3.title", { hasText: /^Plan$/ }) })
+    .locator(".monaco-progress-container.active");
   await page.until("a bar above the rows while it works", async () => (await bar.count()) > 0);
   const time = async () => /^Running it · (\d+) s$/.exec(row(await page.rows(PLAN), "Run it").description)?.[1];
   const before = await page.until("the time of the step", time);
@@ -43,7 +53,10 @@ editorTest("a command that runs can be watched, with its colours, until it is st
   assert.match(await shows(page, /red one/), /in the workspace itself|in the sandbox/);
   const red = screen(page).locator("span", { hasText: /^red$/ });
   const color = (element) => getComputedStyle(element).color;
-  await page.until("the word in another colour", async () => (await red.evaluate(color)) !== (await screen(page).evaluate(color)));
+  await page.until(
+    "the word in another colour",
+    async () => (await red.evaluate(color)) !== (await screen(page).evaluate(color)),
+  );
   await page.runCommand("Agent: Stop");
   await shows(page, /red one\s+\[stopped · \d/);
 });
@@ -52,7 +65,10 @@ editorTest("what a command wrote can be read when it has ended, with how it ende
   await followUp(page, "Go on");
   await allow(page, "exit 3");
   await page.rows(PLAN, (rows) => rows[0].label.startsWith("Allow") && rows[0].label.includes("sleep 600")); // which moves the rows below it
-  for (const [command, written] of [["exit 3", /two\s+\[exit 3 · \d/], ["sleep 300", /red one\s+\[stopped/]]) {
+  for (const [command, written] of [
+    ["exit 3", /two\s+\[exit 3 · \d/],
+    ["sleep 300", /red one\s+\[stopped/],
+  ]) {
     await page.runCommand("Terminal: Kill the Active Terminal Instance");
     await page.until("no terminal", async () => (await page.page.locator(".xterm").count()) === 0);
     await page.clickRow(PLAN, (other) => other === row([other], command));
@@ -74,15 +90,20 @@ editorTest("a background command goes on behind the run, and is stopped from its
   assert.equal(row(ended, "sleep 600").icon, "debug-stop");
 });
 
-editorTest("stop takes effect at once while a command runs that does not want to end, and the next task may come", async ({ page }) => {
-  await followUp(page, "Be stubborn");
-  await allow(page, "stubborn");
-  await page.rows(PLAN, (rows) => row(rows, "stubborn")?.description === "running");
-  await page.runCommand("Agent: Stop");
-  await page.until("a status bar that is at rest", async () => (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"));
-  await picture(page, "stopped");
-  await followUp(page, "Still there?");
-  await page.toast("I am here.");
-  const rows = await page.rows(PLAN, (all) => row(all, "stubborn")?.description.startsWith("stopped") ?? false);
-  assert.equal(row(rows, "stubborn").icon, "debug-stop");
-});
+editorTest(
+  "stop takes effect at once while a command runs that does not want to end, and the next task may come",
+  async ({ page }) => {
+    await followUp(page, "Be stubborn");
+    await allow(page, "stubborn");
+    await page.rows(PLAN, (rows) => row(rows, "stubborn")?.description === "running");
+    await page.runCommand("Agent: Stop");
+    await page.until("a status bar that is at rest", async () =>
+      (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"),
+    );
+    await picture(page, "stopped");
+    await followUp(page, "Still there?");
+    await page.toast("I am here.");
+    const rows = await page.rows(PLAN, (all) => row(all, "stubborn")?.description.startsWith("stopped") ?? false);
+    assert.equal(row(rows, "stubborn").icon, "debug-stop");
+  },
+);

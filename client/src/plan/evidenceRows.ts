@@ -6,14 +6,24 @@ import type { CommandStarted, EvidenceCommand } from "../protocol";
 import { visible } from "../ui/text";
 
 /** `toReview` says whether changes of this step in the file wait for a decision, `again` what later changed them, in words. */
-export function fileRow(parent: string, uri: string, path: string, toReview: boolean, again: readonly string[]): PlanRow {
+export function fileRow(
+  parent: string,
+  uri: string,
+  path: string,
+  toReview: boolean,
+  again: readonly string[],
+): PlanRow {
   const folders = path.split("/");
   const label = folders.pop() ?? path;
   return {
     id: `${parent} file ${uri}`,
     label,
     description: [folders.join("/"), toReview ? "to review" : "", ...again].filter(Boolean).join(" · "),
-    tooltip: [path, toReview ? "Changed by this step; to be reviewed." : "Changed by this step.", ...again.map((words) => `Then ${words}.`)].join("\n"),
+    tooltip: [
+      path,
+      toReview ? "Changed by this step; to be reviewed." : "Changed by this step.",
+      ...again.map((words) => `Then ${words}.`),
+    ].join("\n"),
     icon: "file",
     color: undefined,
     spoken: [`${path}, changed`, ...(toReview ? ["to be reviewed"] : []), ...again].join(", "),
@@ -21,7 +31,11 @@ export function fileRow(parent: string, uri: string, path: string, toReview: boo
 }
 
 /** A command that ended. */
-export function commandRow(parent: string, { command, exitCode, seconds, stopped }: EvidenceCommand, index: number): PlanRow {
+export function commandRow(
+  parent: string,
+  { command, exitCode, seconds, stopped }: EvidenceCommand,
+  index: number,
+): PlanRow {
   const shown = visible(command);
   const end = stopped ? "stopped" : exitCode === null ? "killed" : `exit ${exitCode}`;
   const took = seconds < 0.1 ? "" : duration(seconds);

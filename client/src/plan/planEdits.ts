@@ -31,7 +31,8 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
 
   async reword(step: StepNode): Promise<void> {
     const content = await ask("Agent: Reword Step", "The step in your words. The agent keeps them.", step.item.content);
-    if (content !== undefined && content !== step.item.content) await this.change(step, { op: "update", id: step.item.id, content });
+    if (content !== undefined && content !== step.item.content)
+      await this.change(step, { op: "update", id: step.item.id, content });
   }
 
   async drop(step: StepNode): Promise<void> {
@@ -77,7 +78,8 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
       const { plan } = await this.server.request<{ plan: Plan }>(method.planEdit, { sessionId, revision, ops: [op] });
       this.store.setPlan(plan);
     } catch (error) {
-      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      if (!(error instanceof NotStarted))
+        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
     }
   }
 }

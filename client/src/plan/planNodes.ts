@@ -88,19 +88,19 @@ export function planNodes(session: Session): PlanNode[] {
   const files = session.edits?.files ?? [];
   const pending = new Set(files.flatMap(({ itemIds }) => itemIds));
   const beside = (id: Outside["id"]): PlanNode[] =>
-    plan.outside.filter((outside) => outside.id === id).map((outside) => ({ kind: "outside", sessionId: session.id, outside, row: outsideRow(outside) }));
+    plan.outside
+      .filter((outside) => outside.id === id)
+      .map((outside) => ({ kind: "outside", sessionId: session.id, outside, row: outsideRow(outside) }));
   const activity = isWorking(session) ? "works" : session.running ? "waits" : "rests";
-  const steps = plan.items.map(
-    (item): PlanNode => ({
-      kind: "item",
-      sessionId: session.id,
-      item,
-      row: stepRow(item, activity, [...new Set(files.flatMap((file) => changedAgain(session, file, item.id)))]),
-      reviewable: pending.has(item.id),
-      revision: plan.revision,
-      running: session.commands.filter(({ itemId }) => itemId === item.id),
-    }),
-  );
+  const steps = plan.items.map((item): PlanNode => ({
+    kind: "item",
+    sessionId: session.id,
+    item,
+    row: stepRow(item, activity, [...new Set(files.flatMap((file) => changedAgain(session, file, item.id)))]),
+    reviewable: pending.has(item.id),
+    revision: plan.revision,
+    running: session.commands.filter(({ itemId }) => itemId === item.id),
+  }));
   const inferred = plan.inferred.map((text, index): PlanNode => ({ kind: "inferred", row: inferredRow(text, index) }));
   return [...waiting, ...unplaced, ...beside("before"), ...steps, ...inferred, ...beside("unplanned")];
 }
@@ -114,11 +114,22 @@ export function nodesBelow(session: Session, node: PlanNode, relative: (uri: str
     const edits = session.edits?.files.find((file) => file.uri === uri || file.newUri === uri);
     const toReview = item !== undefined && (edits?.itemIds.includes(item) ?? false);
     const again = item !== undefined && edits ? changedAgain(session, edits, item) : [];
-    return { kind: "file", sessionId: session.id, uri, item, row: fileRow(node.row.id, uri, relative(uri), toReview, again) };
+    return {
+      kind: "file",
+      sessionId: session.id,
+      uri,
+      item,
+      row: fileRow(node.row.id, uri, relative(uri), toReview, again),
+    };
   };
   return [
     ...files.map(fileNode),
-    ...commands.map((command, index): PlanNode => ({ kind: "command", sessionId: session.id, callId: command.toolCallId, row: commandRow(node.row.id, command, index) })),
+    ...commands.map((command, index): PlanNode => ({
+      kind: "command",
+      sessionId: session.id,
+      callId: command.toolCallId,
+      row: commandRow(node.row.id, command, index),
+    })),
     ...(node.kind === "item" ? node.running.map(runningNode) : []),
   ];
 }
@@ -137,7 +148,8 @@ const runningNode = (command: CommandStarted): RunningNode => ({
   row: runningRow(command),
 });
 
-const evidenceOf = (node: StepNode | OutsideNode): Evidence => (node.kind === "item" ? node.item : node.outside).evidence;
+const evidenceOf = (node: StepNode | OutsideNode): Evidence =>
+  (node.kind === "item" ? node.item : node.outside).evidence;
 
 /** What changed a step's part of a file again, in words: nothing, or one thing. */
 function changedAgain({ plan }: Session, file: FileEdits, item: string): string[] {

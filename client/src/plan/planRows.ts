@@ -27,8 +27,18 @@ interface Look {
 const DONE: Record<PlanItem["verification"], Look> = {
   none: { icon: "pass-filled", color: "charts.green", word: "done" },
   shown: { icon: "pass-filled", color: "charts.green", word: "done" },
-  claimed: { icon: "pass", color: "descriptionForeground", word: "done, nothing on record", beside: "nothing on record" },
-  contradicted: { icon: "warning", color: "charts.orange", word: "done, but its last command failed", beside: "last command failed" },
+  claimed: {
+    icon: "pass",
+    color: "descriptionForeground",
+    word: "done, nothing on record",
+    beside: "nothing on record",
+  },
+  contradicted: {
+    icon: "warning",
+    color: "charts.orange",
+    word: "done, but its last command failed",
+    beside: "last command failed",
+  },
 };
 
 const BESIDE: Record<Outside["id"], { label: string; tooltip: string }> = {
@@ -112,7 +122,8 @@ function lookOf(item: PlanItem, activity: Activity): Look {
   if (item.status === "completed") return DONE[item.verification];
   if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", beside: "held" };
   if (item.status === "pending") return { icon: "circle-large-outline", word: "to do" };
-  if (activity === "waits") return { icon: "question", color: "charts.yellow", word: "waiting for you", beside: "waiting for you" };
+  if (activity === "waits")
+    return { icon: "question", color: "charts.yellow", word: "waiting for you", beside: "waiting for you" };
   return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
 }
 

@@ -93,7 +93,8 @@ export class PlanView extends DrawnTree<PlanNode> {
     const open = plan ? plan.total - plan.completed : 0;
     const waits = waiting(session);
     const badge = waits > 0 ? { value: waits, tooltip: "The agent waits for you" } : undefined;
-    this.view.badge = badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
+    this.view.badge =
+      badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
     this.view.message = message(session) ?? "";
     this.showWorking(isWorking(session));
   }
@@ -138,14 +139,20 @@ export class PlanView extends DrawnTree<PlanNode> {
 
 /** By this the menus in package.json tell steps apart. */
 function contextValue({ item, reviewable }: StepNode): string {
-  const words = ["item", item.status === "completed" ? "done" : item.held ? "held" : "open", item.evidence.files.length > 0 ? "changed" : "", reviewable ? "reviewable" : ""];
+  const words = [
+    "item",
+    item.status === "completed" ? "done" : item.held ? "held" : "open",
+    item.evidence.files.length > 0 ? "changed" : "",
+    reviewable ? "reviewable" : "",
+  ];
   return words.filter(Boolean).join(" ");
 }
 
 function message(session: Store["active"]): string | undefined {
   if (!session) return undefined;
   const replay = session.model.startsWith("replay") ? "Replay: a recorded conversation plays the model." : "";
-  const idle = session.plan && session.plan.total > 0 ? "" : session.running ? "Working. No plan yet." : "No plan was made.";
+  const idle =
+    session.plan && session.plan.total > 0 ? "" : session.running ? "Working. No plan yet." : "No plan was made.";
   return [replay, idle].filter(Boolean).join(" ") || undefined;
 }
 
@@ -154,7 +161,10 @@ function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {
   item.id = row.id;
   item.description = row.description;
   item.tooltip = row.tooltip;
-  item.iconPath = new vscode.ThemeIcon(row.icon, row.color === undefined ? undefined : new vscode.ThemeColor(row.color));
+  item.iconPath = new vscode.ThemeIcon(
+    row.icon,
+    row.color === undefined ? undefined : new vscode.ThemeColor(row.color),
+  );
   item.accessibilityInformation = { label: row.spoken };
   return item;
 }

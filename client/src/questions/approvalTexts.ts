@@ -54,7 +54,9 @@ function ofCommand({ command, cwd, mode, reasons }: ApproveParams): Asked {
     row: `Allow: ${oneLine(what)}`,
     spoken: `The agent asks to run: ${what}`,
     short: whole ? (longer.length <= SHOWN_WHOLE ? longer : message) : undefined,
-    question: whole ? "The agent asks to run this command." : `The agent asks to run a command of ${plural(what.split("\n").length, "line")}. ${first}`.trim(),
+    question: whole
+      ? "The agent asks to run this command."
+      : `The agent asks to run a command of ${plural(what.split("\n").length, "line")}. ${first}`.trim(),
     details: [what, `In: ${cwd ?? ""}, ${place}`, ...reasons].join("\n\n"),
     choices: ALLOW,
   };

@@ -33,7 +33,12 @@ export class Approvals {
     const { question, details, choices } = asked(approval, relative);
     const safeFirst = [...choices].sort((a, b) => Number(b.option === "reject") - Number(a.option === "reject"));
     const later = { title: "Decide Later", isCloseAffordance: true };
-    const chosen = await vscode.window.showWarningMessage(question, { modal: true, detail: details }, ...safeFirst.map(({ title }) => ({ title })), later);
+    const chosen = await vscode.window.showWarningMessage(
+      question,
+      { modal: true, detail: details },
+      ...safeFirst.map(({ title }) => ({ title })),
+      later,
+    );
     const choice = choices.find(({ title }) => title === chosen?.title);
     if (choice) this.decide(approval, choice.option);
   }

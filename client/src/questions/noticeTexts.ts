@@ -28,7 +28,11 @@ export interface Notice {
 export function noticesOf(session: Session, isShown: boolean, relative: (uri: string) => string): Notice[] {
   const of = isShown ? "" : `“${session.title}”: `;
   const notices = [
-    ...session.approvals.map((approval): Notice => ({ about: approval, blocks: approval.toolCallId !== null, ...approvalNotice(approval, relative) })),
+    ...session.approvals.map((approval): Notice => ({
+      about: approval,
+      blocks: approval.toolCallId !== null,
+      ...approvalNotice(approval, relative),
+    })),
     ...session.questions.map((question): Notice => ({
       about: question,
       blocks: true,
@@ -38,7 +42,12 @@ export function noticesOf(session: Session, isShown: boolean, relative: (uri: st
   ];
   if (session.pause) {
     const goOn = { title: "Go On", act: { kind: "goOn", sessionId: session.id } } as const;
-    notices.push({ about: session.pause, blocks: false, text: `Agent: ${visible(session.pause.reason)}`, links: [goOn] });
+    notices.push({
+      about: session.pause,
+      blocks: false,
+      text: `Agent: ${visible(session.pause.reason)}`,
+      links: [goOn],
+    });
   }
   return notices.map(({ text, ...notice }) => ({ ...notice, text: short(unlinked(of + text).replace(/\s+/g, " ")) }));
 }
@@ -50,5 +59,8 @@ function approvalNotice(approval: ApproveParams, relative: (uri: string) => stri
   const decisions = choices.map(({ title, option }) => ({ title, act: { kind: "decide", approval, option } as const }));
   const whole = { title: "Show Whole Command", act: { kind: "show", approval } as const };
   // what is not shown is not allowed from here
-  return { text: short ?? question, links: short === undefined ? [whole, ...decisions.filter(({ act }) => act.option === "reject")] : decisions };
+  return {
+    text: short ?? question,
+    links: short === undefined ? [whole, ...decisions.filter(({ act }) => act.option === "reject")] : decisions,
+  };
 }

@@ -70,12 +70,16 @@ export class Notices implements vscode.Disposable {
     const settled = new Promise<void>((resolve) => {
       this.opened(notice).close = resolve;
     });
-    void vscode.window.withProgress(options, (_, token) => Promise.race([settled, new Promise((resolve) => token.onCancellationRequested(resolve))]));
+    void vscode.window.withProgress(options, (_, token) =>
+      Promise.race([settled, new Promise((resolve) => token.onCancellationRequested(resolve))]),
+    );
   }
 
   private textOf(notice: Notice): string {
     const { number } = this.opened(notice);
-    const links = notice.links.map(({ title }, link) => `[${title}](command:${COMMAND}?${encodeURIComponent(JSON.stringify([number, link]))})`);
+    const links = notice.links.map(
+      ({ title }, link) => `[${title}](command:${COMMAND}?${encodeURIComponent(JSON.stringify([number, link]))})`,
+    );
     return `${notice.text} ${links.join(" | ")}`;
   }
 

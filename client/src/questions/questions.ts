@@ -21,7 +21,8 @@ export class Questions {
 
   constructor(private readonly store: Store) {
     store.onChange(() => {
-      for (const [question, open] of this.waiting) if (!store.get(question.sessionId)?.questions.includes(question)) open.box?.hide();
+      for (const [question, open] of this.waiting)
+        if (!store.get(question.sessionId)?.questions.includes(question)) open.box?.hide();
     });
   }
 
@@ -65,7 +66,10 @@ function pick({ question, options }: AskParams, { answer, draft }: Open): Box {
   const show = (): void => {
     const given = options.map((option): vscode.QuickPickItem => ({ label: option }));
     const typed = box.value.trim();
-    const own = typed === "" || options.includes(typed) ? [] : [{ label: typed, description: "your own answer", alwaysShow: true }];
+    const own =
+      typed === "" || options.includes(typed)
+        ? []
+        : [{ label: typed, description: "your own answer", alwaysShow: true }];
     box.items = [...given, ...own];
   };
   box.title = TITLE;

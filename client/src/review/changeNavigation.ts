@@ -38,7 +38,11 @@ export function places(sessions: readonly Session[]): Place[] {
 }
 
 /** The place after the cursor or before it; from the last on to the first, and the other way round. */
-export function neighbour(all: readonly Place[], cursor: Cursor | undefined, direction: "next" | "previous"): Place | undefined {
+export function neighbour(
+  all: readonly Place[],
+  cursor: Cursor | undefined,
+  direction: "next" | "previous",
+): Place | undefined {
   const here = all.filter(({ sessionId, file }) => sessionId === cursor?.sessionId && file.uri === cursor.uri);
   const [first] = here;
   const last = here.at(-1);
@@ -51,7 +55,11 @@ export function neighbour(all: readonly Place[], cursor: Cursor | undefined, dir
  * Where to go on after a decision: the first place after the decided ones that is still there, through all files and around.
  * Undefined where one of the decided places is still there, or nothing is.
  */
-export function following(before: readonly Place[], now: readonly Place[], decided: (place: Place) => boolean): Place | undefined {
+export function following(
+  before: readonly Place[],
+  now: readonly Place[],
+  decided: (place: Place) => boolean,
+): Place | undefined {
   const left = (place: Place): Place | undefined => now.find((other) => samePlace(other, place));
   if (before.some((place) => decided(place) && left(place))) return undefined;
   const end = before.findLastIndex(decided) + 1;
@@ -65,7 +73,8 @@ export function following(before: readonly Place[], now: readonly Place[], decid
 /** Whether a target takes in a place. */
 export function isAbout(sessionId: string, target: Target, place: Place): boolean {
   if (place.sessionId !== sessionId) return false;
-  if ("item" in target) return place.hunk ? place.hunk.itemId === target.item : place.file.itemIds.includes(target.item);
+  if ("item" in target)
+    return place.hunk ? place.hunk.itemId === target.item : place.file.itemIds.includes(target.item);
   if ("all" in target) return true;
   return target.uri === place.file.uri && (!("hunk" in target) || !place.hunk || target.hunk === place.hunk.id);
 }

@@ -2,7 +2,18 @@
 
 import * as vscode from "vscode";
 import type { Diffs } from "./diffs";
-import { following, hunkAt, isAbout, neighbour, ofStep, places, whole, wholeLine, samePlace, type Cursor } from "./changeNavigation";
+import {
+  following,
+  hunkAt,
+  isAbout,
+  neighbour,
+  ofStep,
+  places,
+  whole,
+  wholeLine,
+  samePlace,
+  type Cursor,
+} from "./changeNavigation";
 import { scheme, type DecideParams, type FileEdits, type Target } from "../protocol";
 import type { Decision, Review } from "./review";
 import { fileAt, sideAt, type Side } from "./diffUris";
@@ -42,21 +53,34 @@ export class ReviewCursor {
   /** Decides as a CodeLens says. Where other changes of the file are left the lines stay under the pointer. */
   async decideByLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
-    if (shown) await this.decideAndGoOn(shown, [params.target], () => this.review.decide(decision, params), () => !fileAt(this.store, shown.side));
+    if (shown)
+      await this.decideAndGoOn(
+        shown,
+        [params.target],
+        () => this.review.decide(decision, params),
+        () => !fileAt(this.store, shown.side),
+      );
     else await this.review.decide(decision, params);
   }
 
   /** Decides on all that the multi-file diff in front shows. */
   async decideShown(decision: Decision): Promise<void> {
     const shown = this.diffs.inFront;
-    if (shown) await this.review.decide(decision, { sessionId: shown.sessionId, target: shown.item === undefined ? { all: true } : { item: shown.item } });
+    if (shown)
+      await this.review.decide(decision, {
+        sessionId: shown.sessionId,
+        target: shown.item === undefined ? { all: true } : { item: shown.item },
+      });
     else tellNone();
   }
 
   /** Rejects the file whose diff is in front, and says why. */
   async rejectFileWithReason(): Promise<void> {
     const shown = this.shown();
-    if (shown) await this.decideAndGoOn(shown, [{ uri: shown.file.uri }], ({ sessionId, target }) => this.review.rejectWithReason(sessionId, target));
+    if (shown)
+      await this.decideAndGoOn(shown, [{ uri: shown.file.uri }], ({ sessionId, target }) =>
+        this.review.rejectWithReason(sessionId, target),
+      );
     else tellNone();
   }
 
@@ -64,11 +88,17 @@ export class ReviewCursor {
   async go(direction: "next" | "previous"): Promise<void> {
     const place = neighbour(places(this.store.reviewable), this.cursor(), direction);
     if (!place) void vscode.window.showInformationMessage("There is nothing to review.");
-    else if (!(await this.diffs.goTogether(direction, place.file))) await this.diffs.open(place.sessionId, place.file, place.hunk);
+    else if (!(await this.diffs.goTogether(direction, place.file)))
+      await this.diffs.open(place.sessionId, place.file, place.hunk);
   }
 
   /** Makes a decision in the diff in front, which stays open until the change that follows is shown. */
-  private async decideAndGoOn({ side }: Shown, targets: readonly Target[], decide: (params: DecideParams) => Promise<unknown>, isEnough = (): boolean => true): Promise<void> {
+  private async decideAndGoOn(
+    { side }: Shown,
+    targets: readonly Target[],
+    decide: (params: DecideParams) => Promise<unknown>,
+    isEnough = (): boolean => true,
+  ): Promise<void> {
     const { sessionId, item } = side;
     const before = places(this.store.reviewable);
     const text = proposedText(side);
@@ -78,7 +108,9 @@ export class ReviewCursor {
       const now = places(this.store.reviewable);
       // where one step is reviewed its changes come first
       const ofItem = now.filter((place) => item !== undefined && isAbout(sessionId, { item }, place));
-      const next = following(before, ofItem.length > 0 ? ofItem : now, (place) => targets.some((target) => isAbout(sessionId, target, place)));
+      const next = following(before, ofItem.length > 0 ? ofItem : now, (place) =>
+        targets.some((target) => isAbout(sessionId, target, place)),
+      );
       if (!next || !inFront() || !isEnough()) return;
       // a text that is not drawn again yet still has its old lines; VS Code moves the cursor along with them
       const drawn = text?.version === version ? before.find((place) => samePlace(place, next)) : undefined;
@@ -91,13 +123,18 @@ export class ReviewCursor {
     if (!shown) return undefined;
     const { side, file } = shown;
     const line = (vscode.window.activeTextEditor?.selection.active.line ?? 0) + 1;
-    return { sessionId: side.sessionId, uri: file.uri, line: side.item === undefined ? line : wholeLine(file, side.item, line) };
+    return {
+      sessionId: side.sessionId,
+      uri: file.uri,
+      line: side.item === undefined ? line : wholeLine(file, side.item, line),
+    };
   }
 
   private shown(): Shown | undefined {
     const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
     // in a multi-file diff only the editor with the focus tells the file
-    const uri = input instanceof vscode.TabInputTextDiff ? input.modified : vscode.window.activeTextEditor?.document.uri;
+    const uri =
+      input instanceof vscode.TabInputTextDiff ? input.modified : vscode.window.activeTextEditor?.document.uri;
     const side = uri && sideAt(uri);
     const file = side && fileAt(this.store, side);
     // the base side of a step's diff is that of all steps

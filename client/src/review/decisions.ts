@@ -29,7 +29,10 @@ export class Decisions {
   /** What was gone through, in that order: `done` can go the other way now, and `left` still this one. */
   put(way: Way, done: Taken, left: Taken): void {
     const other = way === "undo" ? "redo" : "undo";
-    for (const [onto, steps] of [[other, done], [way, left]] as const) {
+    for (const [onto, steps] of [
+      [other, done],
+      [way, left],
+    ] as const) {
       if (steps.length > 0) this.stacks[onto].push(way === "undo" ? steps.toReversed() : [...steps]);
     }
   }

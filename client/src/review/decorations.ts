@@ -20,7 +20,12 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
     const unsubscribe = store.onChange((change) => {
       if (change === "edits") this.redraw.schedule();
     });
-    this.disposables = [vscode.window.registerFileDecorationProvider(this), { dispose: unsubscribe }, this.redraw, this.changed];
+    this.disposables = [
+      vscode.window.registerFileDecorationProvider(this),
+      { dispose: unsubscribe },
+      this.redraw,
+      this.changed,
+    ];
   }
 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
@@ -37,7 +42,9 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
       const uri = vscode.Uri.parse(file.uri).toString();
       if (marks.get(uri) !== CONFLICT) marks.set(uri, file.state === "conflict" ? CONFLICT : PENDING);
     }
-    const others = [...new Set([...marks.keys(), ...this.marks.keys()])].filter((uri) => marks.get(uri) !== this.marks.get(uri));
+    const others = [...new Set([...marks.keys(), ...this.marks.keys()])].filter(
+      (uri) => marks.get(uri) !== this.marks.get(uri),
+    );
     this.marks = marks;
     if (others.length > 0) this.changed.fire(others.map((uri) => vscode.Uri.parse(uri)));
   }

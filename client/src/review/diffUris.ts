@@ -18,7 +18,12 @@ export function baseUri(sessionId: string, file: FileEdits): vscode.Uri {
 /** The proposed text, or with `item` what only the changes of that plan item make of the file. */
 export function proposedUri(sessionId: string, file: FileEdits, item?: string): vscode.Uri {
   const query = item === undefined ? "" : `item=${encodeURIComponent(item)}`;
-  return vscode.Uri.from({ scheme: scheme.proposed, authority: sessionId, path: vscode.Uri.parse(file.uri).path, query });
+  return vscode.Uri.from({
+    scheme: scheme.proposed,
+    authority: sessionId,
+    path: vscode.Uri.parse(file.uri).path,
+    query,
+  });
 }
 
 /** What an address of either scheme names; undefined for any other. */
@@ -44,7 +49,10 @@ export function fileOf(session: Session | undefined, path: string): FileEdits | 
 
 /** As `fileOf`, also by the name that a file is to have. */
 export function fileOrRenamed(session: Session | undefined, path: string): FileEdits | undefined {
-  return fileOf(session, path) ?? session?.edits?.files.find(({ newUri }) => newUri !== null && vscode.Uri.parse(newUri).path === path);
+  return (
+    fileOf(session, path) ??
+    session?.edits?.files.find(({ newUri }) => newUri !== null && vscode.Uri.parse(newUri).path === path)
+  );
 }
 
 /** Documents of proposed texts in which the person has changed something and not saved it. */

@@ -41,7 +41,8 @@ export class Diffs implements vscode.Disposable {
       if (change === "edits") void this.closeSettled([session]);
     });
     const tabs = vscode.window.tabGroups;
-    const tell = (): void => void vscode.commands.executeCommand("setContext", "fairlead.reviewInFront", this.inFront !== undefined);
+    const tell = (): void =>
+      void vscode.commands.executeCommand("setContext", "fairlead.reviewInFront", this.inFront !== undefined);
     this.disposables = [{ dispose: unsubscribe }, tabs.onDidChangeTabs(tell), tabs.onDidChangeTabGroups(tell)];
   }
 
@@ -77,7 +78,11 @@ export class Diffs implements vscode.Disposable {
     const input = activeTab()?.input;
     const side = input instanceof vscode.TabInputTextDiff ? sideAt(input.modified) : undefined;
     const item = side?.item;
-    if (item === undefined || item !== place.hunk?.itemId || fileOf(this.store.get(place.sessionId), side?.path ?? "")?.uri !== place.file.uri) {
+    if (
+      item === undefined ||
+      item !== place.hunk?.itemId ||
+      fileOf(this.store.get(place.sessionId), side?.path ?? "")?.uri !== place.file.uri
+    ) {
       await this.open(place.sessionId, place.file, place.hunk);
       return;
     }
@@ -94,10 +99,15 @@ export class Diffs implements vscode.Disposable {
     const files = this.filesOf(shown);
     if (files.length === 0) return false;
     if (files.length === shown.uris.length && files.every(({ uri }) => shown.uris.includes(uri))) {
-      await vscode.commands.executeCommand(direction === "next" ? "multiDiffEditor.goToNextChange" : "multiDiffEditor.goToPreviousChange");
+      await vscode.commands.executeCommand(
+        direction === "next" ? "multiDiffEditor.goToNextChange" : "multiDiffEditor.goToPreviousChange",
+      );
       return true;
     }
-    const start = Math.max(0, files.findIndex(({ uri }) => uri === file.uri));
+    const start = Math.max(
+      0,
+      files.findIndex(({ uri }) => uri === file.uri),
+    );
     await this.openTogether(labelOf(tab), [...files.slice(start), ...files.slice(0, start)], shown);
     return true;
   }
@@ -147,13 +157,20 @@ export class Diffs implements vscode.Disposable {
   /** The change that a CodeLens in a user's file belongs to. */
   async openTarget({ sessionId, target }: DecideParams): Promise<void> {
     const file = "uri" in target ? fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) : undefined;
-    if (file) await this.open(sessionId, file, "hunk" in target ? file.hunks.find(({ id }) => id === target.hunk) : undefined);
+    if (file)
+      await this.open(sessionId, file, "hunk" in target ? file.hunks.find(({ id }) => id === target.hunk) : undefined);
   }
 
   private async openOfStep(sessionId: string, file: FileEdits, item: string, hunk?: Hunk): Promise<void> {
     const there = ofStep(file, item).hunks.find(({ id }) => id === hunk?.id);
     const options: vscode.TextDocumentShowOptions = { preview: true, ...(there ? { selection: startOf(there) } : {}) };
-    await vscode.commands.executeCommand("vscode.diff", baseUri(sessionId, file), proposedUri(sessionId, file, item), `${title(file, false)}, this step`, options);
+    await vscode.commands.executeCommand(
+      "vscode.diff",
+      baseUri(sessionId, file),
+      proposedUri(sessionId, file, item),
+      `${title(file, false)}, this step`,
+      options,
+    );
   }
 
   private shownTogether(tab: vscode.Tab): Opened | undefined {
@@ -172,7 +189,10 @@ export class Diffs implements vscode.Disposable {
   }
 
   private filesOf({ sessionId, item }: Together): readonly FileEdits[] {
-    return this.store.get(sessionId)?.edits?.files.filter(({ itemIds }) => item === undefined || itemIds.includes(item)) ?? [];
+    return (
+      this.store.get(sessionId)?.edits?.files.filter(({ itemIds }) => item === undefined || itemIds.includes(item)) ??
+      []
+    );
   }
 
   /**
@@ -180,7 +200,8 @@ export class Diffs implements vscode.Disposable {
    * is in one VS Code gives it to the editor that comes to the front.
    */
   private async closeSettled(sessions: readonly Session[]): Promise<void> {
-    const isSettled = (tab: vscode.Tab): boolean => !tab.isDirty && tab !== this.kept && sessions.some((session) => this.isSettled(tab, session));
+    const isSettled = (tab: vscode.Tab): boolean =>
+      !tab.isDirty && tab !== this.kept && sessions.some((session) => this.isSettled(tab, session));
     const settled = allTabs().filter(isSettled);
     if (settled.length > 0) await vscode.window.tabGroups.close(settled);
   }
@@ -212,7 +233,11 @@ export class Diffs implements vscode.Disposable {
     });
     this.together.set(label, { sessionId, item, uris: files.map(({ uri }) => uri) });
     // the same path on both sides, whatever the change is: else the header tells of a rename
-    const resources = files.map((file) => [vscode.Uri.parse(file.uri), baseUri(sessionId, file), proposedUri(sessionId, file, item)]);
+    const resources = files.map((file) => [
+      vscode.Uri.parse(file.uri),
+      baseUri(sessionId, file),
+      proposedUri(sessionId, file, item),
+    ]);
     await vscode.commands.executeCommand("vscode.changes", label, resources);
     await vscode.commands.executeCommand("workbench.action.keepEditor");
     await vscode.window.tabGroups.close(earlier, true);
@@ -225,26 +250,31 @@ export class Diffs implements vscode.Disposable {
 
 /** VS Code puts the cursor into the first change automatically only where it has compared the texts within a second. */
 async function putCursor(uri: vscode.Uri, place: vscode.Range): Promise<void> {
-  const find = (): vscode.TextEditor | undefined => vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
-  const editor = find() ?? (await new Promise<vscode.TextEditor | undefined>((resolve) => {
-    const stop = (found: vscode.TextEditor | undefined): void => {
-      clearTimeout(timer);
-      listener.dispose();
-      resolve(found);
-    };
-    const timer = setTimeout(stop, WAIT_FOR_EDITOR, undefined);
-    const listener = vscode.window.onDidChangeVisibleTextEditors(() => {
-      const found = find();
-      if (found) stop(found);
-    });
-  }));
-  if (editor?.selection.isEqual(new vscode.Selection(0, 0, 0, 0))) editor.selection = new vscode.Selection(place.start, place.end);
+  const find = (): vscode.TextEditor | undefined =>
+    vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+  const editor =
+    find() ??
+    (await new Promise<vscode.TextEditor | undefined>((resolve) => {
+      const stop = (found: vscode.TextEditor | undefined): void => {
+        clearTimeout(timer);
+        listener.dispose();
+        resolve(found);
+      };
+      const timer = setTimeout(stop, WAIT_FOR_EDITOR, undefined);
+      const listener = vscode.window.onDidChangeVisibleTextEditors(() => {
+        const found = find();
+        if (found) stop(found);
+      });
+    }));
+  if (editor?.selection.isEqual(new vscode.Selection(0, 0, 0, 0)))
+    editor.selection = new vscode.Selection(place.start, place.end);
 }
 
 const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;
 const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
 const labelOf = (tab: vscode.Tab): string => tab.label.replace(/ \(\d+ [^()]*\)$/, "");
-const isSame = (one: Together, other: Together): boolean => one.sessionId === other.sessionId && one.item === other.item;
+const isSame = (one: Together, other: Together): boolean =>
+  one.sessionId === other.sessionId && one.item === other.item;
 
 function startOf(hunk: Hunk): vscode.Range {
   const line = firstLine(hunk) - 1;

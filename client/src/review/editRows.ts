@@ -7,7 +7,13 @@ import type { Session } from "../state";
 
 export type EditRow =
   | { readonly kind: "session"; readonly sessionId: string; readonly label: string; readonly description: string }
-  | { readonly kind: "file"; readonly sessionId: string; readonly file: FileEdits; readonly description: string; readonly tooltip: string }
+  | {
+      readonly kind: "file";
+      readonly sessionId: string;
+      readonly file: FileEdits;
+      readonly description: string;
+      readonly tooltip: string;
+    }
   | {
       readonly kind: "hunk";
       readonly sessionId: string;
@@ -56,13 +62,22 @@ export function rowId(row: EditRow): string {
 export const RISKS: Record<Risk, { mark: string; icon: string; color: string; why: string }> = {
   deletion: { mark: "deletion", icon: "trash", color: "charts.red", why: "Accepting deletes something of yours." },
   ci: { mark: "CI", icon: "run-all", color: "charts.yellow", why: "This file says what your builds run." },
-  configuration: { mark: "configuration", icon: "gear", color: "charts.yellow", why: "This file configures your project or your tools." },
+  configuration: {
+    mark: "configuration",
+    icon: "gear",
+    color: "charts.yellow",
+    why: "This file configures your project or your tools.",
+  },
 };
 
 const PROTECTED = "Protected: it is accepted only after a question of its own.";
 
 /** The rows below `parent`, or the top ones. */
-export function editRows(sessions: readonly Session[], parent: EditRow | undefined, relative: (uri: string) => string): EditRow[] {
+export function editRows(
+  sessions: readonly Session[],
+  parent: EditRow | undefined,
+  relative: (uri: string) => string,
+): EditRow[] {
   if (parent === undefined) {
     const [only, another] = sessions;
     if (only && !another) return fileRows(only, relative);
@@ -89,13 +104,24 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const deleted = file.hunks.some((hunk) => hunk.conflict?.current === null);
     const what = file.risk === "deletion" ? "" : kind(file, relative);
     const size = file.binary ? "binary" : counts(file.additions, file.deletions);
-    const marks = [risk?.mark, file.protected ? "protected" : "", conflict ? (deleted ? "you deleted it" : "conflict") : "", what, permissions(file), size];
+    const marks = [
+      risk?.mark,
+      file.protected ? "protected" : "",
+      conflict ? (deleted ? "you deleted it" : "conflict") : "",
+      what,
+      permissions(file),
+      size,
+    ];
     const lines = [
       [path, kind(file, relative)].filter(Boolean).join(", "),
       file.binary ? "Not text: decided as a whole." : `${plural(file.hunks.length, "change")}, ${size}`,
       risk?.why,
       file.protected ? PROTECTED : "",
-      conflict ? (deleted ? "You deleted this file after the edit was proposed." : "You and the agent changed the same lines. Open it to see both.") : "",
+      conflict
+        ? deleted
+          ? "You deleted this file after the edit was proposed."
+          : "You and the agent changed the same lines. Open it to see both."
+        : "",
     ];
     return {
       kind: "file",
@@ -169,7 +195,9 @@ export class Progress {
     if (left.length === 0) this.seen.clear();
     for (const file of left) this.seen.add(file);
     if (left.length === 0) return "";
-    return left.length < this.seen.size ? `${left.length} of ${plural(this.seen.size, "file")} left` : plural(left.length, "file");
+    return left.length < this.seen.size
+      ? `${left.length} of ${plural(this.seen.size, "file")} left`
+      : plural(left.length, "file");
   }
 }
 

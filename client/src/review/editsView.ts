@@ -36,7 +36,9 @@ export class EditsView extends DrawnTree<EditRow> {
         item.resourceUri = vscode.Uri.parse(uri).with({ scheme: "fairlead-row" });
         item.iconPath = fileIcon(row.file);
         item.tooltip = row.tooltip;
-        item.collapsibleState = whole(row.file) ? vscode.TreeItemCollapsibleState.None : vscode.TreeItemCollapsibleState.Expanded;
+        item.collapsibleState = whole(row.file)
+          ? vscode.TreeItemCollapsibleState.None
+          : vscode.TreeItemCollapsibleState.Expanded;
         item.command = openCommand(row);
         item.accessibilityInformation = { label: `${row.tooltip.replace(/\n/g, ", ")}, proposed` };
         break;
@@ -91,7 +93,8 @@ export class EditsView extends DrawnTree<EditRow> {
   protected decorate(): void {
     const files = pendingFiles(this.store.sessions);
     this.view.description = this.progress.told(this.store.sessions);
-    this.view.badge = files > 0 ? { value: files, tooltip: files === 1 ? "1 file to review" : `${files} files to review` } : undefined;
+    this.view.badge =
+      files > 0 ? { value: files, tooltip: files === 1 ? "1 file to review" : `${files} files to review` } : undefined;
     const can = (label: "undoLabel" | "redoLabel"): boolean => this.store.revisable(label).length > 0;
     void vscode.commands.executeCommand("setContext", "fairlead.hasProposals", files > 0);
     void vscode.commands.executeCommand("setContext", "fairlead.canUndoReview", can("undoLabel"));
@@ -115,7 +118,9 @@ function fileIcon(file: FileEdits): vscode.ThemeIcon {
 
 function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
   if (hunk.state === "conflict") return CONFLICT;
-  return new vscode.ThemeIcon(hunk.oldLines === 0 ? "diff-added" : hunk.newLines === 0 ? "diff-removed" : "diff-modified");
+  return new vscode.ThemeIcon(
+    hunk.oldLines === 0 ? "diff-added" : hunk.newLines === 0 ? "diff-removed" : "diff-modified",
+  );
 }
 
 function openCommand(row: EditRow): vscode.Command {

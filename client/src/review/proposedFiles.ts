@@ -81,15 +81,21 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     const current = await this.texts.read(uri);
     const file = this.amendable(uri, current.text);
     if (!file) {
-      throw refusal(`${name} has no proposed change any more that could be amended. Your text is still here: copy it where you need it.`);
+      throw refusal(
+        `${name} has no proposed change any more that could be amended. Your text is still here: copy it where you need it.`,
+      );
     }
     const loaded = this.loaded.get(uri.toString());
     if (loaded !== undefined && loaded !== current.revision && !this.toldOf(uri, current)) {
       const renewed = this.texts.renew(uri);
       if (renewed) this.attempts.set(uri.toString(), { before: undefined, last: renewed.revision });
-      throw refusal(`The agent has just changed its proposal for ${name}. Your text is still here, unsaved: save again to compare the two.`);
+      throw refusal(
+        `The agent has just changed its proposal for ${name}. Your text is still here, unsaved: save again to compare the two.`,
+      );
     }
-    const typed = Buffer.from(content).toString().replace(/^\ufeff/, "");
+    const typed = Buffer.from(content)
+      .toString()
+      .replace(/^\ufeff/, "");
     const text = current.text.startsWith(BOM) ? BOM + typed : typed;
     // a save without a change, as an automatic one beside the person's own, is no decision that an undo would have to pass
     if (text !== current.text) {
@@ -145,7 +151,8 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     if (document.uri.scheme !== scheme.proposed || document.isDirty) return;
     const known = this.texts.known(document.uri);
     // the first keystroke is told before the document counts as changed, hence the comparison
-    if (known && plainText(known.text) === plainText(document.getText())) this.loaded.set(document.uri.toString(), known.revision);
+    if (known && plainText(known.text) === plainText(document.getText()))
+      this.loaded.set(document.uri.toString(), known.revision);
   }
 
   private async noteAttempt(uri: vscode.Uri): Promise<vscode.TextEdit[]> {

@@ -4,7 +4,16 @@ import * as vscode from "vscode";
 import { stepsOf, type Taken, type Way } from "./decisions";
 import type { EditRow } from "./editRows";
 import { relative } from "./editsView";
-import { method, type DecideParams, type Edits, type FileEdits, type Hunk, type Outcome, type ReviewResult, type Target } from "../protocol";
+import {
+  method,
+  type DecideParams,
+  type Edits,
+  type FileEdits,
+  type Hunk,
+  type Outcome,
+  type ReviewResult,
+  type Target,
+} from "../protocol";
 import { nothingNew } from "./staleness";
 import { failures } from "../ui/text";
 import { NotStarted, type AgentServer } from "../server/server";
@@ -59,7 +68,8 @@ export class Review {
     }
     const parts = sessions.map(({ id, edits }) => ({ id, shown: edits }));
     const taken: Taken = [];
-    for (const { id, shown } of parts) await this.decide(decision, { sessionId: id, target: { all: true } }, { taken, shown });
+    for (const { id, shown } of parts)
+      await this.decide(decision, { sessionId: id, target: { all: true } }, { taken, shown });
   }
 
   /** Rejects and says why; closing the box rejects nothing. */
@@ -157,7 +167,8 @@ export class Review {
       return await this.server.request<ReviewResult>(name, params);
     } catch (error) {
       const now = this.store.get(params.sessionId)?.edits;
-      const stale = (error as { code?: unknown }).code === STALE && "all" in params.target && params.version === shown?.version;
+      const stale =
+        (error as { code?: unknown }).code === STALE && "all" in params.target && params.version === shown?.version;
       if (!stale || !shown || !now || !nothingNew(shown, now)) throw error;
       if (now.files.length === 0) return { outcomes: [], edits: now };
       return this.server.request<ReviewResult>(name, { ...params, version: now.version });
@@ -170,7 +181,8 @@ export class Review {
       report(result);
       return result;
     } catch (error) {
-      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      if (!(error instanceof NotStarted))
+        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
       return undefined;
     }
   }
@@ -204,7 +216,9 @@ export class Review {
     }
     if (documents.length === 0) return "clean";
     if ("hunk" in target && !hunkOf(this.store, sessionId, target)) {
-      void vscode.window.showInformationMessage("What you changed is saved and part of the proposal now. Look at it, then accept it.");
+      void vscode.window.showInformationMessage(
+        "What you changed is saved and part of the proposal now. Look at it, then accept it.",
+      );
       return "stop";
     }
     return "saved";
@@ -231,7 +245,8 @@ function hunkOf(store: Store, sessionId: string, { uri, hunk }: { uri: string; h
   return fileOf(store.get(sessionId), vscode.Uri.parse(uri).path)?.hunks.find(({ id }) => id === hunk);
 }
 
-const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]): boolean => result?.outcomes.some(({ outcome }) => outcome === wanted) ?? false;
+const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]): boolean =>
+  result?.outcomes.some(({ outcome }) => outcome === wanted) ?? false;
 
 function report(result: ReviewResult): void {
   const bad = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");

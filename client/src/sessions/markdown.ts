@@ -20,7 +20,11 @@ const RESULT_LINES = 12;
 
 /** The whole document. */
 export function conversationMarkdown(session: Session, relative: (uri: string) => string): string {
-  const replay = session.model.startsWith("replay") ? [`> **Replay.** A recorded conversation plays the model: ${inline(session.model.replace(/^replay \((.*)\)$/, "$1"))}.`] : [];
+  const replay = session.model.startsWith("replay")
+    ? [
+        `> **Replay.** A recorded conversation plays the model: ${inline(session.model.replace(/^replay \((.*)\)$/, "$1"))}.`,
+      ]
+    : [];
   const title = `# ${inline(session.title || "Conversation")}`;
   const parts = session.entries.map((entry) => entryMarkdown(entry, relative));
   if (session.running) parts.push("*Working…*");
@@ -70,7 +74,9 @@ function toolMarkdown(tool: Extract<Entry, { kind: "tool" }>, relative: (uri: st
 
 function planLines(text: string): string {
   const lines = text.split("\n").filter((line) => /^\[[ x>]\]/.test(line));
-  return lines.map((line) => `- ${line.startsWith("[x]") ? "☑" : line.startsWith("[>]") ? "▸" : "☐"} ${inline(line.slice(4))}`).join("\n");
+  return lines
+    .map((line) => `- ${line.startsWith("[x]") ? "☑" : line.startsWith("[>]") ? "▸" : "☐"} ${inline(line.slice(4))}`)
+    .join("\n");
 }
 
 /** VS Code's preview opens no `file:` links; a path from the root is taken from the workspace's first folder. */
@@ -140,5 +146,8 @@ export function safeMarkdown(text: string): string {
 
 function withoutHtml(text: string): string {
   // an ampersand written as an entity could spell a bracket; a zero-width space keeps an image from being one
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/!(?=\[)/g, "!\u200b");
+  return text
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/!(?=\[)/g, "!\u200b");
 }

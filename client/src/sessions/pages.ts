@@ -23,7 +23,8 @@ export class Pages implements vscode.Disposable {
   /** Shows every version of the active session's plan. */
   async showHistory(): Promise<void> {
     const sessionId = this.activeId();
-    if (sessionId !== undefined) await this.show(vscode.Uri.from({ scheme: scheme.page, authority: sessionId, path: "/Plan History.md" }));
+    if (sessionId !== undefined)
+      await this.show(vscode.Uri.from({ scheme: scheme.page, authority: sessionId, path: "/Plan History.md" }));
   }
 
   /** Shows where commands run here, when they ask, and what the person's rules match. */
@@ -47,7 +48,8 @@ export class Pages implements vscode.Disposable {
 
   private activeId(): string | undefined {
     const sessionId = this.store.active?.id;
-    if (sessionId === undefined) void vscode.window.showInformationMessage("There is nothing on record yet. Give the agent a task first.");
+    if (sessionId === undefined)
+      void vscode.window.showInformationMessage("There is nothing on record yet. Give the agent a task first.");
     return sessionId;
   }
 
@@ -65,7 +67,10 @@ export class Pages implements vscode.Disposable {
   }
 
   private async fetch(uri: vscode.Uri): Promise<string> {
-    const asked = uri.authority === RULES.authority ? this.ask(method.commandRules, {}) : this.ask(method.planHistory, { sessionId: uri.authority });
+    const asked =
+      uri.authority === RULES.authority
+        ? this.ask(method.commandRules, {})
+        : this.ask(method.planHistory, { sessionId: uri.authority });
     const text = safeMarkdown(await asked);
     this.texts.set(uri.toString(), text);
     return text;
@@ -79,7 +84,8 @@ export class Pages implements vscode.Disposable {
     try {
       return await asked;
     } catch (error) {
-      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      if (!(error instanceof NotStarted))
+        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
       return undefined;
     }
   }

@@ -119,7 +119,8 @@ export class Runs {
       // the answer comes there
       if (mode === "ask") await vscode.commands.executeCommand("fairlead.showConversation");
       const result = await this.asked(id, run, prompt, mode).catch((error: unknown) => {
-        if (!(error instanceof ServerGone)) this.store.end(id, run, { stopReason: "error", message: String(error), record: "" });
+        if (!(error instanceof ServerGone))
+          this.store.end(id, run, { stopReason: "error", message: String(error), record: "" });
         throw error;
       });
       this.store.end(id, run, result);
@@ -144,8 +145,16 @@ export class Runs {
 
   /** The run's answer. Its progress is shown until then, or until the person stops it. */
   private async asked(id: string, run: number, prompt: string, mode: Mode): Promise<RunResult> {
-    const [client, stop, workDoneToken] = [await this.server.started(), new vscode.CancellationTokenSource(), `run-${++this.tokens}`];
-    const answer = this.server.request<RunResult>(method.runTask, { prompt, sessionId: id, mode, workDoneToken, context: selection() }, stop.token);
+    const [client, stop, workDoneToken] = [
+      await this.server.started(),
+      new vscode.CancellationTokenSource(),
+      `run-${++this.tokens}`,
+    ];
+    const answer = this.server.request<RunResult>(
+      method.runTask,
+      { prompt, sessionId: id, mode, workDoneToken, context: selection() },
+      stop.token,
+    );
     const over = Promise.race([answer.catch(() => undefined), this.stopped(id, run)]);
     const options = { location: vscode.ProgressLocation.Notification, title: "Agent", cancellable: true };
     await vscode.window.withProgress(options, async (progress, token) => {
@@ -204,7 +213,8 @@ export class Runs {
     const files = session?.edits?.files.length ?? 0;
     if (result.stopReason === "cancelled") return;
     if (result.error) {
-      const actions = result.error.kind === "auth" && chosenCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
+      const actions =
+        result.error.kind === "auth" && chosenCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
       const chosen = await vscode.window.showErrorMessage(result.message, ...actions);
       if (chosen) this.store.show(result.sessionId);
       if (chosen === "Set API Key" && (await this.access.setApiKey())) {
@@ -224,7 +234,10 @@ export class Runs {
     const actions = files > 0 ? ["Review Changes", "Show Conversation"] : ["Show Conversation"];
     const who = session === this.store.active ? "Agent" : `Agent, “${session?.title ?? ""}”`;
     const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
-    const chosen = await vscode.window.showInformationMessage([`${ended}: ${firstWords(result.message) || "done."}`, result.record].filter(Boolean).join(" — "), ...actions);
+    const chosen = await vscode.window.showInformationMessage(
+      [`${ended}: ${firstWords(result.message) || "done."}`, result.record].filter(Boolean).join(" — "),
+      ...actions,
+    );
     if (chosen) this.store.show(result.sessionId);
     if (chosen === "Review Changes") await vscode.commands.executeCommand("fairlead.reviewAll");
     if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
@@ -233,7 +246,11 @@ export class Runs {
   private async tellPlan(sessionId: string): Promise<void> {
     const plan = this.store.get(sessionId)?.plan;
     const steps = plural((plan?.total ?? 0) - (plan?.completed ?? 0), "step");
-    const chosen = await vscode.window.showInformationMessage(`Agent: the plan has ${steps}. Change it as you like; nothing is done before you say so.`, "Go", "Show Plan");
+    const chosen = await vscode.window.showInformationMessage(
+      `Agent: the plan has ${steps}. Change it as you like; nothing is done before you say so.`,
+      "Go",
+      "Show Plan",
+    );
     if (chosen) this.store.show(sessionId);
     if (chosen === "Go") await this.go();
     if (chosen === "Show Plan") await vscode.commands.executeCommand("fairlead.plan.focus");
@@ -241,7 +258,8 @@ export class Runs {
 }
 
 function isBusy(session: Session): boolean {
-  if (session.running) void vscode.window.showInformationMessage("The agent is still working. Stop it first, or wait for the end.");
+  if (session.running)
+    void vscode.window.showInformationMessage("The agent is still working. Stop it first, or wait for the end.");
   return session.running;
 }
 
@@ -250,7 +268,10 @@ function selection(): object[] {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return [];
   const { start, end } = editor.selection;
-  const range = { start: { line: start.line, character: start.character }, end: { line: end.line, character: end.character } };
+  const range = {
+    start: { line: start.line, character: start.character },
+    end: { line: end.line, character: end.character },
+  };
   return [{ uri: editor.document.uri.toString(), range }];
 }
 

@@ -39,7 +39,12 @@ export function sessionNodes(sessions: readonly Session[], shown: Session | unde
 }
 
 function node(session: Session, row: SessionRow, shown: boolean, now: number): SessionNode {
-  const look = waiting(session) > 0 ? WAITS : row.state === "idle" && row.total > 0 && row.completed === row.total ? DONE : LOOKS[row.state];
+  const look =
+    waiting(session) > 0
+      ? WAITS
+      : row.state === "idle" && row.total > 0 && row.completed === row.total
+        ? DONE
+        : LOOKS[row.state];
   const label = session.title || "New task";
   const count = row.total > 0 ? `${row.completed}/${row.total}` : "";
   const files = row.pendingFiles > 0 ? plural(row.pendingFiles, "file") : "";
@@ -55,7 +60,16 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
     tooltip: [label, sentence(look.word), count && `${count} steps`, review, sentence(when)].filter(Boolean).join("\n"),
     icon: look.icon,
     color: look.color,
-    spoken: [label, shown ? "shown" : "", look.word, count && `${row.completed} of ${plural(row.total, "step")}`, review, when].filter(Boolean).join(", "),
+    spoken: [
+      label,
+      shown ? "shown" : "",
+      look.word,
+      count && `${row.completed} of ${plural(row.total, "step")}`,
+      review,
+      when,
+    ]
+      .filter(Boolean)
+      .join(", "),
   };
 }
 

@@ -46,7 +46,9 @@ export class Sessions implements vscode.Disposable {
   async tell(): Promise<void> {
     const session = this.listener();
     if (!session) {
-      void vscode.window.showInformationMessage("The agent of this task is not working, so it would not hear you. “Agent: Follow Up” goes on with it.");
+      void vscode.window.showInformationMessage(
+        "The agent of this task is not working, so it would not hear you. “Agent: Follow Up” goes on with it.",
+      );
       return;
     }
     const text = await vscode.window.showInputBox({
@@ -66,7 +68,11 @@ export class Sessions implements vscode.Disposable {
     const files = session?.row?.pendingFiles ?? 0;
     if (session && files > 0) {
       const detail = `${plural(files, "file")} with proposed changes that you have not decided on ${files === 1 ? "goes" : "go"} with it. Your files stay as they are.`;
-      const sure = await vscode.window.showWarningMessage(`Delete “${session.title}”?`, { modal: true, detail }, "Delete");
+      const sure = await vscode.window.showWarningMessage(
+        `Delete “${session.title}”?`,
+        { modal: true, detail },
+        "Delete",
+      );
       if (sure === undefined) return;
     }
     if ((await this.ask<null>(method.deleteSession, { sessionId })) === undefined) return;
@@ -91,8 +97,13 @@ export class Sessions implements vscode.Disposable {
       void vscode.window.showInformationMessage("There is no task to go on with.");
       return undefined;
     }
-    const choices = sessionNodes(idle, this.store.active, Date.now()).map(({ icon, label, description, sessionId }) => ({ label: `$(${icon}) ${label}`, description, sessionId }));
-    const chosen = await vscode.window.showQuickPick(choices, { title: "Agent: Continue Session", placeHolder: "Which task should go on?" });
+    const choices = sessionNodes(idle, this.store.active, Date.now()).map(
+      ({ icon, label, description, sessionId }) => ({ label: `$(${icon}) ${label}`, description, sessionId }),
+    );
+    const chosen = await vscode.window.showQuickPick(choices, {
+      title: "Agent: Continue Session",
+      placeHolder: "Which task should go on?",
+    });
     return chosen && this.store.get(chosen.sessionId);
   }
 
@@ -116,7 +127,8 @@ export class Sessions implements vscode.Disposable {
     try {
       return await this.server.request<Result>(name, params);
     } catch (error) {
-      if (explain && !(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      if (explain && !(error instanceof NotStarted))
+        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
       return undefined;
     }
   }

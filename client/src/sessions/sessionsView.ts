@@ -23,7 +23,10 @@ export class SessionsView extends DrawnTree<SessionNode> {
     item.id = node.sessionId;
     item.description = node.description;
     item.tooltip = node.tooltip;
-    item.iconPath = new vscode.ThemeIcon(node.icon, node.color === undefined ? undefined : new vscode.ThemeColor(node.color));
+    item.iconPath = new vscode.ThemeIcon(
+      node.icon,
+      node.color === undefined ? undefined : new vscode.ThemeColor(node.color),
+    );
     item.contextValue = `session ${node.state}`;
     item.command = { command: "fairlead.showSession", title: "Show", arguments: [node] };
     item.accessibilityInformation = { label: node.spoken };

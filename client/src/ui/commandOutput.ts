@@ -14,7 +14,9 @@ export class CommandOutput {
   private leftOut = false;
 
   constructor(readonly started: CommandStarted) {
-    const place = [PLACE[started.mode], started.network ? "with the network" : "", visible(started.cwd)].filter(Boolean).join(" · ");
+    const place = [PLACE[started.mode], started.network ? "with the network" : "", visible(started.cwd)]
+      .filter(Boolean)
+      .join(" · ");
     this.head = `${bold(`$ ${lines(visible(started.command))}`)}\r\n${dim(place)}\r\n`;
   }
 
@@ -44,7 +46,12 @@ export class CommandOutput {
 
   /** Takes how it ended; returns the line that says so. */
   end({ ended, exitCode, seconds }: CommandEnded): string {
-    const words = { exited: `exit ${exitCode ?? ""}`, timeout: "killed after its time limit", stopped: "stopped", failed: "could not be started" }[ended];
+    const words = {
+      exited: `exit ${exitCode ?? ""}`,
+      timeout: "killed after its time limit",
+      stopped: "stopped",
+      failed: "could not be started",
+    }[ended];
     const gap = this.body === "" || this.body.endsWith("\n") ? "" : "\n";
     return this.add(`\x1b[0m${gap}${dim(`[${words} · ${duration(seconds)} · ${PLACE[this.started.mode]}]`)}\n`);
   }

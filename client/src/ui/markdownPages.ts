@@ -106,5 +106,8 @@ function isDocumentOpen(uri: vscode.Uri): boolean {
 function tabsOf(uri: vscode.Uri): vscode.Tab[] {
   const name = uri.path.slice(1);
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  return tabs.filter(({ input, label }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith("markdown.preview") && label.includes(name));
+  return tabs.filter(
+    ({ input, label }) =>
+      input instanceof vscode.TabInputWebview && input.viewType.endsWith("markdown.preview") && label.includes(name),
+  );
 }

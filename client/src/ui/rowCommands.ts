@@ -8,6 +8,8 @@ export type Commands = Record<string, (...given: never[]) => unknown>;
  */
 export function onRows(commands: Commands, gone: () => unknown): Commands {
   const isGone = ([row]: readonly unknown[], count: number): boolean => count > 0 && row === undefined;
-  const guarded = Object.entries(commands).map(([name, run]) => [name, (...given: never[]) => (isGone(given, given.length) ? gone() : run(...given))] as const);
+  const guarded = Object.entries(commands).map(
+    ([name, run]) => [name, (...given: never[]) => (isGone(given, given.length) ? gone() : run(...given))] as const,
+  );
   return Object.fromEntries(guarded);
 }

@@ -63,7 +63,8 @@ export class Status implements vscode.Disposable {
 
   /** What the menus in package.json go by. */
   private setContexts(contexts: Readonly<Record<string, boolean>>): void {
-    for (const [name, value] of Object.entries(contexts)) void vscode.commands.executeCommand("setContext", `fairlead.${name}`, value);
+    for (const [name, value] of Object.entries(contexts))
+      void vscode.commands.executeCommand("setContext", `fairlead.${name}`, value);
   }
 
   /** When a request that failed is sent again, drawn anew each second. */

@@ -34,7 +34,9 @@ export class Terminals implements vscode.Disposable {
   show({ sessionId, callId }: CommandNode | RunningNode): void {
     const found = this.kept.get(key(sessionId, callId));
     if (!found) {
-      void vscode.window.showInformationMessage("The output of this command is no longer there. The conversation has what the agent read of it.");
+      void vscode.window.showInformationMessage(
+        "The output of this command is no longer there. The conversation has what the agent read of it.",
+      );
       return;
     }
     found.terminal ??= this.open(found);
@@ -46,7 +48,8 @@ export class Terminals implements vscode.Disposable {
     try {
       await this.server.request(method.stopCommand, { sessionId, handle });
     } catch (error) {
-      if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      if (!(error instanceof NotStarted))
+        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
     }
   }
 

@@ -35,28 +35,49 @@ export function failures(failed: readonly { readonly name: string; readonly mess
 }
 
 function some(names: readonly string[], limit = 3): string {
-  const shown = names.length > limit ? [...names.slice(0, limit - 1), `${names.length - limit + 1} other files`] : names;
+  const shown =
+    names.length > limit ? [...names.slice(0, limit - 1), `${names.length - limit + 1} other files`] : names;
   return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1) ?? ""}`;
 }
 
 /** Markdown's marks inside a line, a code span first because nothing in it is a mark. */
-const MARKS = /(`+)(.+?)\1(?!`)|!?\[([^\]]*)\]\([^)\s]*(?:\s"[^"]*")?\)|(?<!\*)(\*{1,3}|~~)(?=[^\s*])(.+?)(?<=[^\s*])\4(?!\*)|(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\6(?!\w)|\\([!-/:-@[-`{-~])/g;
+const MARKS =
+  /(`+)(.+?)\1(?!`)|!?\[([^\]]*)\]\([^)\s]*(?:\s"[^"]*")?\)|(?<!\*)(\*{1,3}|~~)(?=[^\s*])(.+?)(?<=[^\s*])\4(?!\*)|(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\6(?!\w)|\\([!-/:-@[-`{-~])/g;
 
 /** What a Markdown text says first, as one line of plain words: a heading only where nothing else is there, and no code block. */
 export function firstWords(markdown: string, limit = 160): string {
-  const text = markdown.replace(/^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^ {0,3}\1|$(?![\s\S]))[^\n]*$/gm, "").replace(/\r\n?/g, "\n");
+  const text = markdown
+    .replace(/^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^ {0,3}\1|$(?![\s\S]))[^\n]*$/gm, "")
+    .replace(/\r\n?/g, "\n");
   const blocks = text.split(/\n\s*\n|\n(?= {0,3}#{1,6}\s)|(?<=^ {0,3}#{1,6}\s[^\n]*)\n/m).map((block) => block.trim());
   const said = blocks.filter((block) => block !== "" && !/^(?:[-*_]\s*){3,}$/.test(block));
   const first = said.find((block) => !/^#{1,6}\s/.test(block)) ?? said[0] ?? "";
-  const words = visible(withoutMarks(first.slice(0, 20 * limit).replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/gm, "")).replace(/\s+/g, " ").trim());
+  const words = visible(
+    withoutMarks(first.slice(0, 20 * limit).replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/gm, ""))
+      .replace(/\s+/g, " ")
+      .trim(),
+  );
   if (words.length <= limit) return words;
   const cut = words.slice(0, limit).replace(/\s+\S*$/, "");
   return `${cut.replace(/[\s,;:.–—-]+$/, "")}…`;
 }
 
 function withoutMarks(text: string): string {
-  return text.replace(MARKS, (_, _ticks, code?: string, link?: string, _mark?: string, strong?: string, _under?: string, soft?: string, escaped?: string) => {
-    const inner = link ?? strong ?? soft;
-    return code?.trim() ?? escaped ?? withoutMarks(inner ?? "");
-  });
+  return text.replace(
+    MARKS,
+    (
+      _,
+      _ticks,
+      code?: string,
+      link?: string,
+      _mark?: string,
+      strong?: string,
+      _under?: string,
+      soft?: string,
+      escaped?: string,
+    ) => {
+      const inner = link ?? strong ?? soft;
+      return code?.trim() ?? escaped ?? withoutMarks(inner ?? "");
+    },
+  );
 }

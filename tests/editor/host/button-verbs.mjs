@@ -36,7 +36,8 @@ export function buttonVerbs({ page, act }) {
       await entry(label).waitFor();
       const { element, heard } = await listening(entry(label), "mouseup");
       // it ignores the mouse in its first moments, and is gone when it did not
-      for (let tries = 0; tries < 20 && (await menu.count()); tries += 1) await element.click({ timeout: 500 }).catch(() => {});
+      for (let tries = 0; tries < 20 && (await menu.count()); tries += 1)
+        await element.click({ timeout: 500 }).catch(() => {});
       if (await heard()) return;
       throw new Error(`the menu was gone before "${label}" was chosen`);
     } catch (error) {

@@ -34,7 +34,9 @@ export function editorVerbs({ page, until, act }) {
         // A file's ending is an element of its own.
         label: [...tab.querySelectorAll(".label-name, .label-suffix")].map((part) => part.textContent).join(""),
         // What a FileDecorationProvider says of the file stands behind its path.
-        path: (tab.querySelector(".monaco-icon-label")?.getAttribute("aria-label") ?? "").split(" • ")[0].replaceAll("\\", "/"),
+        path: (tab.querySelector(".monaco-icon-label")?.getAttribute("aria-label") ?? "")
+          .split(" • ")[0]
+          .replaceAll("\\", "/"),
         active: tab.classList.contains("active"),
         dirty: tab.classList.contains("dirty"),
         badge: badgeOf(tab),
@@ -90,7 +92,9 @@ export function editorVerbs({ page, until, act }) {
     diffFiles: (count = 1) =>
       until(`a multi-file diff of ${count}`, async () => {
         // VS Code keeps entries of other diffs, hidden
-        const headers = group.locator(".multiDiffEntry .file-path .title.modified .label-name").filter({ visible: true });
+        const headers = group
+          .locator(".multiDiffEntry .file-path .title.modified .label-name")
+          .filter({ visible: true });
         const names = await headers.allTextContents();
         return names.length >= count && names;
       }),
@@ -100,7 +104,8 @@ export function editorVerbs({ page, until, act }) {
       act(`the line "${text}" in the ${side} side`, () => clickLineIn(diff(side, file), text)),
 
     /** Waits until the keyboard's focus is in a text of the active editor. */
-    editorFocus: () => until("the focus in the editor", async () => (await group.locator(".monaco-editor.focused").count()) > 0),
+    editorFocus: () =>
+      until("the focus in the editor", async () => (await group.locator(".monaco-editor.focused").count()) > 0),
 
     /** The CodeLens titles in the active editor, in their order. */
     lenses: (wanted = (titles) => titles.length > 0) =>
@@ -146,8 +151,7 @@ export function editorVerbs({ page, until, act }) {
       await page.keyboard.insertText(text);
     },
     /** Puts the cursor at the end of a line of the active text editor; the line is told by a part of its text. */
-    clickLine: (text) =>
-      act(`the line "${text}"`, () => clickLineIn(textEditor, text)),
+    clickLine: (text) => act(`the line "${text}"`, () => clickLineIn(textEditor, text)),
     /** Types where the cursor is, whatever has the focus. */
     insertText: (text) => page.keyboard.insertText(text),
     /** Saves the active editor and waits until it is clean. */

@@ -193,5 +193,7 @@ function tellMessages(prefix) {
 function mintKeys() {
   const { fetch } = window;
   window.fetch = (resource, options) =>
-    String(resource.url ?? resource).endsWith("/mint-key") ? Promise.resolve(new Response(new Uint8Array(32).fill(1))) : fetch(resource, options);
+    String(resource.url ?? resource).endsWith("/mint-key")
+      ? Promise.resolve(new Response(new Uint8Array(32).fill(1)))
+      : fetch(resource, options);
 }

@@ -7,12 +7,16 @@ export const hostPids = (code) => pids(code, (command) => command.some((part) =>
 export const serverPids = (code) => pids(code, (command) => command.includes("fairlead") && command.includes("serve"));
 
 function pids(code, wanted) {
-  return fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      const read = (file) => fs.readFileSync(`/proc/${pid}/${file}`, "utf8").split("\0");
-      return wanted(read("cmdline")) && read("environ").includes(`HOME=${code.home}`);
-    } catch {
-      return false;
-    }
-  });
+  return fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const read = (file) => fs.readFileSync(`/proc/${pid}/${file}`, "utf8").split("\0");
+        return wanted(read("cmdline")) && read("environ").includes(`HOME=${code.home}`);
+      } catch {
+        return false;
+      }
+    });
 }

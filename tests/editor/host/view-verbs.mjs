@@ -26,7 +26,9 @@ export function viewVerbs({ page, until, act }) {
             const icon = row.querySelector(".custom-view-tree-node-item-icon");
             const box = row.querySelector(".custom-view-tree-node-item-checkbox");
             const expanded = row.getAttribute("aria-expanded");
-            const badge = row.querySelector("[class*='monaco-decoration-itemBadge'], [class*='monaco-decoration-bubbleBadge']");
+            const badge = row.querySelector(
+              "[class*='monaco-decoration-itemBadge'], [class*='monaco-decoration-bubbleBadge']",
+            );
             return {
               index: Number(row.dataset.index),
               level: Number(row.getAttribute("aria-level")),
@@ -59,7 +61,9 @@ export function viewVerbs({ page, until, act }) {
     if (!found) throw new Error(`no row ${which} in "${view}"`);
     // by its place and its label: another row may be at the place when it is clicked
     const named = page.locator(".label-name", { hasText: exactly(found.label) });
-    return pane(view).locator(`.monaco-list-rows > .monaco-list-row[data-index="${found.index}"]`).filter({ has: named });
+    return pane(view)
+      .locator(`.monaco-list-rows > .monaco-list-row[data-index="${found.index}"]`)
+      .filter({ has: named });
   }
 
   const onRow = (what, view, which, action) =>

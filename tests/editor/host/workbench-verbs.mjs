@@ -53,19 +53,20 @@ export function workbenchVerbs({ page, until, act }) {
   }
 
   async function toasts() {
-    return toastBox.evaluateAll((boxes, buttons) =>
-      boxes.map((box) => ({
-        message: box.querySelector(".notification-list-item-message")?.textContent.trim() ?? "",
-        severity: /codicon-(info|warning|error)/.exec(
-          box.querySelector(".notification-list-item-icon")?.className ?? "",
-        )?.[1],
-        source:
-          box
-            .querySelector(".notification-list-item-source")
-            ?.textContent.replace(/^Source: /, "")
-            .trim() ?? "",
-        buttons: [...box.querySelectorAll(buttons)].map((button) => button.textContent.trim()),
-      })),
+    return toastBox.evaluateAll(
+      (boxes, buttons) =>
+        boxes.map((box) => ({
+          message: box.querySelector(".notification-list-item-message")?.textContent.trim() ?? "",
+          severity: /codicon-(info|warning|error)/.exec(
+            box.querySelector(".notification-list-item-icon")?.className ?? "",
+          )?.[1],
+          source:
+            box
+              .querySelector(".notification-list-item-source")
+              ?.textContent.replace(/^Source: /, "")
+              .trim() ?? "",
+          buttons: [...box.querySelectorAll(buttons)].map((button) => button.textContent.trim()),
+        })),
       toastButtons,
     );
   }
