@@ -9,7 +9,11 @@ export interface AccessSettings {
 const VARIABLES = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"];
 
 /** Whether a task can be tried with these settings, this environment and this key. */
-export function hasAccess(settings: AccessSettings, environment: Readonly<Record<string, string | undefined>>, key: string | undefined): boolean {
+export function hasAccess(
+  settings: AccessSettings,
+  environment: Readonly<Record<string, string | undefined>>,
+  key: string | undefined,
+): boolean {
   const { provider, baseUrl, replay } = settings;
   const given = [key, baseUrl, replay, ...VARIABLES.map((name) => environment[name])];
   return provider !== "anthropic" || given.some((value) => value !== undefined && value.trim() !== "");

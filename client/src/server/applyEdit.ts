@@ -19,8 +19,13 @@ export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Pr
   }
   const renamed = newNames(changes);
   const clean = cleanOnes(changes, renamed);
-  const tabs = new Set(allTabs().map(textUri).map((uri = "") => renamed.get(uri) ?? uri));
-  if (!(await vscode.workspace.applyEdit(workspaceEdit(changes)))) return refused("VS Code did not apply the edit, or only a part of it.");
+  const tabs = new Set(
+    allTabs()
+      .map(textUri)
+      .map((uri = "") => renamed.get(uri) ?? uri),
+  );
+  if (!(await vscode.workspace.applyEdit(workspaceEdit(changes))))
+    return refused("VS Code did not apply the edit, or only a part of it.");
   if (saveAfter) await save(clean);
   await closeAgain(clean, tabs);
   return { applied: true };
@@ -28,7 +33,9 @@ export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Pr
 
 function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
   const edit = new vscode.WorkspaceEdit();
-  const created = new Set(changes.flatMap((change) => ("kind" in change && change.kind === "create" ? [change.uri] : [])));
+  const created = new Set(
+    changes.flatMap((change) => ("kind" in change && change.kind === "create" ? [change.uri] : [])),
+  );
   for (const change of changes) {
     if (!("kind" in change)) {
       if (!created.has(change.textDocument.uri)) edit.set(vscode.Uri.parse(change.textDocument.uri), textEdits(change));
@@ -45,7 +52,10 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
         edit.deleteFile(vscode.Uri.parse(change.uri), { recursive: false, ignoreIfNotExists: false });
         break;
       case "rename":
-        edit.renameFile(vscode.Uri.parse(change.oldUri), vscode.Uri.parse(change.newUri), { overwrite: false, ignoreIfExists: false });
+        edit.renameFile(vscode.Uri.parse(change.oldUri), vscode.Uri.parse(change.newUri), {
+          overwrite: false,
+          ignoreIfExists: false,
+        });
         break;
     }
   }
@@ -75,7 +85,9 @@ function obstacle(change: Change): string | undefined {
 function isNotebook(uri: vscode.Uri): boolean {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   const opened = tabs.map(({ input }) => (input instanceof vscode.TabInputNotebook ? input.uri : undefined));
-  return [...opened, ...vscode.workspace.notebookDocuments.map((other) => other.uri)].some((other) => other?.toString() === uri.toString());
+  return [...opened, ...vscode.workspace.notebookDocuments.map((other) => other.uri)].some(
+    (other) => other?.toString() === uri.toString(),
+  );
 }
 
 function addresses(change: Change): vscode.Uri[] {
@@ -86,7 +98,11 @@ function addresses(change: Change): vscode.Uri[] {
 /** The addresses of renamed files, as VS Code writes them: the new one by the old one. */
 function newNames(changes: readonly Change[]): Map<string, string> {
   const normal = (uri: string) => vscode.Uri.parse(uri).toString();
-  return new Map(changes.flatMap((change) => ("kind" in change && change.kind === "rename" ? [[normal(change.oldUri), normal(change.newUri)]] : [])));
+  return new Map(
+    changes.flatMap((change) =>
+      "kind" in change && change.kind === "rename" ? [[normal(change.oldUri), normal(change.newUri)]] : [],
+    ),
+  );
 }
 
 /** The files with changed text that have nothing unsaved in them now, by the names that they will have. */
@@ -115,7 +131,8 @@ async function closeAgain(uris: readonly vscode.Uri[], before: ReadonlySet<strin
 }
 
 const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-const textUri = ({ input }: vscode.Tab): string | undefined => (input instanceof vscode.TabInputText ? input.uri.toString() : undefined);
+const textUri = ({ input }: vscode.Tab): string | undefined =>
+  input instanceof vscode.TabInputText ? input.uri.toString() : undefined;
 
 function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());

@@ -39,5 +39,10 @@ async function lookedAt(file: vscode.Uri): Promise<void> {
 function onWire({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
   const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
   // VS Code counts severities from 0, LSP from 1
-  return { range: { start: at(range.start), end: at(range.end) }, severity: severity + 1, message, source: source ?? null };
+  return {
+    range: { start: at(range.start), end: at(range.end) },
+    severity: severity + 1,
+    message,
+    source: source ?? null,
+  };
 }

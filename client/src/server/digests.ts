@@ -12,12 +12,18 @@ import type { ApplyEditParams } from "../protocol";
 export async function changedOnDisk({ digests = {}, edit }: ApplyEditParams): Promise<string | undefined> {
   const edits = (edit.documentChanges ?? []).flatMap((change) => ("kind" in change ? [] : [change.textDocument]));
   const versions = new Map(edits.map(({ uri, version }) => [uri, version]));
-  const found = await Promise.all(Object.entries(digests).map(([uri, digest]) => difference(vscode.Uri.parse(uri), digest, versions.get(uri))));
+  const found = await Promise.all(
+    Object.entries(digests).map(([uri, digest]) => difference(vscode.Uri.parse(uri), digest, versions.get(uri))),
+  );
   return found.find((one) => one !== undefined);
 }
 
 /** `version` is what the server knows of an edited document: null where it is closed, undefined where the text stays. */
-async function difference(uri: vscode.Uri, digest: string, version: number | null | undefined): Promise<string | undefined> {
+async function difference(
+  uri: vscode.Uri,
+  digest: string,
+  version: number | null | undefined,
+): Promise<string | undefined> {
   const name = uri.path.split("/").at(-1) ?? "";
   let document = vscode.workspace.textDocuments.find((other) => other.uri.toString() === uri.toString());
   if (document?.isDirty) return undefined;
@@ -32,5 +38,7 @@ async function difference(uri: vscode.Uri, digest: string, version: number | nul
   if (createHash("sha256").update(bytes).digest("hex") !== digest) return `${name} changed at the same moment.`;
   // a document that the server does not know may hold what the file said a moment ago
   const isStale = document !== undefined && !isKnown && document.getText() !== new TextDecoder().decode(bytes);
-  return isStale ? `VS Code shows another text for ${name} than the file has. Open or reload it, then accept again.` : undefined;
+  return isStale
+    ? `VS Code shows another text for ${name} than the file has. Open or reload it, then accept again.`
+    : undefined;
 }

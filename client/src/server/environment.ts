@@ -23,7 +23,10 @@ export function venvPython(folder: string): string {
 export async function readyEnvironment(folder: string, extra?: string): Promise<boolean> {
   const module = extra === undefined ? undefined : MODULES[extra];
   try {
-    await run(venvPython(folder), ["-c", module === undefined ? "import fairlead" : `import fairlead, ${module}`], { timeout: 20_000, windowsHide: true });
+    await run(venvPython(folder), ["-c", module === undefined ? "import fairlead" : `import fairlead, ${module}`], {
+      timeout: 20_000,
+      windowsHide: true,
+    });
     return true;
   } catch (error) {
     return (error as { killed?: boolean }).killed === true; // too busy to answer in time: it is there, and may be in use
@@ -105,7 +108,8 @@ async function removeUnused(folder: string): Promise<void> {
   const siblings = await fs.readdir(path.dirname(folder), { withFileTypes: true });
   for (const entry of siblings.filter((each) => each.isDirectory())) {
     const other = path.join(path.dirname(folder), entry.name);
-    const old = entry.name.startsWith("server-") && other !== folder && (await fs.stat(other)).mtimeMs < Date.now() - UNUSED;
+    const old =
+      entry.name.startsWith("server-") && other !== folder && (await fs.stat(other)).mtimeMs < Date.now() - UNUSED;
     if (old || entry.name.startsWith(UNFINISHED)) await fs.rm(other, { recursive: true, force: true });
   }
 }

@@ -30,6 +30,10 @@ export async function showPythonHelp(context: vscode.ExtensionContext, attempts:
 }
 
 async function chooseInterpreter(): Promise<void> {
-  const [file] = (await vscode.window.showOpenDialog({ title: "Python interpreter", openLabel: "Use This Python" })) ?? [];
-  if (file) await vscode.workspace.getConfiguration("fairlead").update("python", file.fsPath, vscode.ConfigurationTarget.Global);
+  const [file] =
+    (await vscode.window.showOpenDialog({ title: "Python interpreter", openLabel: "Use This Python" })) ?? [];
+  if (file)
+    await vscode.workspace
+      .getConfiguration("fairlead")
+      .update("python", file.fsPath, vscode.ConfigurationTarget.Global);
 }

@@ -54,7 +54,9 @@ async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel
   for (const attempt of attempts) log.info(`Python: ${attempt.command} ${attempt.problem}`);
   if (!python) throw new NoPython(attempts);
   log.info(`Python ${python.version.join(".")} at ${python.executable}`);
-  await withProgress("Fairlead: first start", log, (report, signal) => makeEnvironment(folder, python.executable, wheel, report, signal));
+  await withProgress("Fairlead: first start", log, (report, signal) =>
+    makeEnvironment(folder, python.executable, wheel, report, signal),
+  );
 }
 
 async function withProgress(

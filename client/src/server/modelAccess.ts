@@ -39,11 +39,27 @@ export class ModelAccess {
   async ask(): Promise<boolean> {
     const ways: Way[] = [
       { label: "$(key) Anthropic API key", detail: "Saved in VS Code's secret storage.", take: () => this.setApiKey() },
-      { label: "$(server) Local model or another server", detail: "Any server that speaks the Messages API, such as Ollama. Needs no key.", take: takeServer },
-      { label: "$(cloud) Amazon Bedrock", detail: "Uses your AWS profile, AWS_... variables or AWS_BEARER_TOKEN_BEDROCK.", take: () => takeCloud("bedrock", "Its inference profile in Amazon Bedrock, like us.anthropic.claude-...-v1:0.") },
-      { label: "$(cloud) Google Vertex AI", detail: "Uses Google's application default credentials.", take: () => takeCloud("vertex", "Its name in Vertex AI, like claude-...@20260901.") },
+      {
+        label: "$(server) Local model or another server",
+        detail: "Any server that speaks the Messages API, such as Ollama. Needs no key.",
+        take: takeServer,
+      },
+      {
+        label: "$(cloud) Amazon Bedrock",
+        detail: "Uses your AWS profile, AWS_... variables or AWS_BEARER_TOKEN_BEDROCK.",
+        take: () => takeCloud("bedrock", "Its inference profile in Amazon Bedrock, like us.anthropic.claude-...-v1:0."),
+      },
+      {
+        label: "$(cloud) Google Vertex AI",
+        detail: "Uses Google's application default credentials.",
+        take: () => takeCloud("vertex", "Its name in Vertex AI, like claude-...@20260901."),
+      },
     ];
-    const way = await vscode.window.showQuickPick(ways, { title: TITLE, placeHolder: "How does the agent reach a model? Your task runs after this.", ignoreFocusOut: true });
+    const way = await vscode.window.showQuickPick(ways, {
+      title: TITLE,
+      placeHolder: "How does the agent reach a model? Your task runs after this.",
+      ignoreFocusOut: true,
+    });
     return way ? way.take() : false;
   }
 }
@@ -71,7 +87,12 @@ async function takeCloud(provider: string, names: string): Promise<boolean> {
 }
 
 async function askModel(prompt: string): Promise<string | undefined> {
-  const model = await vscode.window.showInputBox({ title: TITLE, prompt, value: configured().model, ignoreFocusOut: true });
+  const model = await vscode.window.showInputBox({
+    title: TITLE,
+    prompt,
+    value: configured().model,
+    ignoreFocusOut: true,
+  });
   return model?.trim() === "" ? undefined : model?.trim();
 }
 
@@ -87,5 +108,6 @@ function configured(): AccessSettings & { readonly model: string } {
 
 async function set(settings: Readonly<Record<string, string>>): Promise<void> {
   const configuration = vscode.workspace.getConfiguration("fairlead");
-  for (const [key, value] of Object.entries(settings)) await configuration.update(key, value, vscode.ConfigurationTarget.Global);
+  for (const [key, value] of Object.entries(settings))
+    await configuration.update(key, value, vscode.ConfigurationTarget.Global);
 }

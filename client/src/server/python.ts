@@ -4,7 +4,8 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 export const OLDEST: readonly [number, number] = [3, 11];
-const PROBE = "import sys, venv, ensurepip; print('%d.%d %s' % (sys.version_info[0], sys.version_info[1], sys.executable))";
+const PROBE =
+  "import sys, venv, ensurepip; print('%d.%d %s' % (sys.version_info[0], sys.version_info[1], sys.executable))";
 const TIME_LIMIT = 10_000;
 
 export interface Python {
@@ -41,7 +42,10 @@ export async function findPython(
 async function probe([program = "", ...args]: readonly string[]): Promise<Python | Attempt> {
   const command = [program, ...args].join(" ");
   try {
-    const { stdout } = await promisify(execFile)(program, [...args, "-c", PROBE], { timeout: TIME_LIMIT, windowsHide: true });
+    const { stdout } = await promisify(execFile)(program, [...args, "-c", PROBE], {
+      timeout: TIME_LIMIT,
+      windowsHide: true,
+    });
     const match = /^(\d+)\.(\d+) (.+)$/m.exec(stdout.trim());
     if (!match?.[3]) return { command, problem: "gave no version" };
     const version = [Number(match[1]), Number(match[2])] as const;
@@ -58,6 +62,7 @@ function problemOf(error: unknown): string {
   const { code, stderr, killed } = error as { code?: unknown; stderr?: string; killed?: boolean };
   if (code === "ENOENT") return "not found";
   if (killed) return "did not answer";
-  if (/No module named '?(venv|ensurepip)/.test(stderr ?? "")) return "has no venv module (on Debian and Ubuntu: install python3-venv)";
+  if (/No module named '?(venv|ensurepip)/.test(stderr ?? ""))
+    return "has no venv module (on Debian and Ubuntu: install python3-venv)";
   return (stderr ?? "").trim().split("\n").at(-1) ?? "could not be run";
 }

@@ -18,7 +18,17 @@ import { diagnostics } from "./diagnostics";
 import { showPythonHelp } from "./help";
 import { ensureExtra, NoPython, serverPython } from "./locate";
 import { SECRET } from "./modelAccess";
-import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type DiagnosticsParams, type Edits, type Plan, type SessionList } from "../protocol";
+import {
+  method,
+  scheme,
+  type AgentEvent,
+  type ApproveParams,
+  type AskParams,
+  type DiagnosticsParams,
+  type Edits,
+  type Plan,
+  type SessionList,
+} from "../protocol";
 import type { Questions } from "../questions/questions";
 import { savesAfterAccept, serverSettings } from "./settings";
 import type { Store } from "../state";
@@ -76,7 +86,9 @@ export class AgentServer implements vscode.Disposable {
     try {
       return await Promise.race([answer, gone]);
     } catch (error) {
-      throw CONNECTION_LOST.has((error as { code?: unknown }).code) ? new ServerGone("The agent's server stopped.") : error;
+      throw CONNECTION_LOST.has((error as { code?: unknown }).code)
+        ? new ServerGone("The agent's server stopped.")
+        : error;
     } finally {
       if (leave) this.waiting.delete(leave);
     }
@@ -162,7 +174,11 @@ export class AgentServer implements vscode.Disposable {
       errorHandler: this.restartPolicy(),
     };
     // isolated: neither the workspace nor the environment may slip the server a module of theirs
-    const run = { command: python, args: ["-I", "-m", "fairlead", "serve"], options: { cwd: this.context.extensionPath } };
+    const run = {
+      command: python,
+      args: ["-I", "-m", "fairlead", "serve"],
+      options: { cwd: this.context.extensionPath },
+    };
     const client = new LanguageClient("fairlead", "Fairlead", { run, debug: run }, options);
     client.registerFeature(new AgentAbilities());
     client.onNotification(method.plan, (plan: Plan) => {
@@ -177,9 +193,13 @@ export class AgentServer implements vscode.Disposable {
     client.onNotification(method.event, (event: AgentEvent) => {
       this.store.addEvent(event);
     });
-    client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) => this.approvals.ask(params, token));
+    client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) =>
+      this.approvals.ask(params, token),
+    );
     client.onRequest(method.diagnostics, (params: DiagnosticsParams) => diagnostics(params));
-    client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) => this.questions.ask(params, token));
+    client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) =>
+      this.questions.ask(params, token),
+    );
     client.onDidChangeState(({ oldState, newState }) => {
       if (oldState === State.Running && newState !== State.Running) this.lost();
       // a client that restarted by itself has a new server, which knows no key
@@ -217,7 +237,11 @@ export class AgentServer implements vscode.Disposable {
 
   private async explain(error: unknown): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
-    const chosen = await vscode.window.showErrorMessage(`Fairlead's server could not be started. ${reason}`, "Try Again", "Show Log");
+    const chosen = await vscode.window.showErrorMessage(
+      `Fairlead's server could not be started. ${reason}`,
+      "Try Again",
+      "Show Log",
+    );
     if (chosen === "Try Again") void this.restart();
     else if (chosen === "Show Log") this.log.show();
   }
