@@ -223,7 +223,7 @@ async def test_fault_11_the_disk_is_full_where_fairlead_writes(workspace: Path, 
             "large.txt": "failed", "small.txt": "applied", "run.sh": "failed"
         }  # fmt: skip
         assert "large.txt could not be written" in outcomes["large.txt"][1]
-        assert "It is as it was" in outcomes["large.txt"][1]
+        assert "It is unchanged" in outcomes["large.txt"][1]
         assert {path.name: path.read_bytes() for path in workspace.iterdir()} == {**before, "small.txt": b"a\r\nX\n"}
         assert {Path(file["uri"]).name for file in client.last("agent/edits")["files"]} == {"large.txt", "run.sh"}
         limit(client, None)
@@ -348,12 +348,12 @@ async def test_fault_67_nothing_is_changed_where_one_file_of_several_was_written
         client.answers["workspace/applyEdit"] = apply
         if kind == "undo":
             error = await client.error("agent/edits/undo", {"sessionId": session})
-            assert "b changed at the same moment" in error.message
+            assert "b changed at the same time" in error.message
         else:
             outcomes = await accept(client, session)
             left = "applied" if kind == "rename" else "conflict"
             assert {name: outcome for name, (outcome, _) in outcomes.items()} == {"a": "applied", "b": left}
-        assert answers == [({"applied": False, "failureReason": "b changed at the same moment."}, before)]
+        assert answers == [({"applied": False, "failureReason": "b changed at the same time."}, before)]
         assert (workspace / ("c" if kind == "rename" else "b")).read_text() == "pulled\n"
 
 
@@ -368,7 +368,7 @@ async def test_fault_68_an_editor_that_says_yes_and_does_nothing(workspace: Path
         client.answers["workspace/applyEdit"] = lambda _: {"applied": True}
         session = (await client.run())["sessionId"]
         outcome, message = (await accept(client, session))["a"]
-        assert (outcome, "a is as it was" in message) == ("failed", True)
+        assert (outcome, "a is unchanged" in message) == ("failed", True)
         assert len(client.all("workspace/applyEdit")) == 1
         client.answers["workspace/applyEdit"] = client.apply_edit
         assert await accept(client, session) == {"a": ("applied", "")}
@@ -393,7 +393,7 @@ async def test_fault_68_an_editor_that_says_yes_and_changes_other_lines(workspac
         client.answers["workspace/applyEdit"] = apply
         session = (await client.run())["sessionId"]
         outcome, message = (await accept(client, session))["a"]
-        assert (outcome, "something else with a" in message) == ("failed", True)
+        assert (outcome, "something else to a" in message) == ("failed", True)
         assert len(client.all("workspace/applyEdit")) == 1
         assert client.buffers[uri][0] == f"typed\n{LINES}".replace("line 4", "LINE 5")
         assert [Path(left["uri"]).name for left in client.last("agent/edits")["files"]] == ["a"]

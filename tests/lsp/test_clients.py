@@ -130,7 +130,7 @@ async def test_fault_85_what_real_clients_announce(name: str, able: Json, worksp
         for operation in {"create", "rename", "delete"} - set(
             able["workspace"]["workspaceEdit"].get("resourceOperations", [])
         ):
-            assert f"by Fairlead itself: this editor cannot {operation} files" in said
+            assert f"directly, because this editor cannot {operation} files" in said
 
 
 def _tree(folder: Path) -> dict[str, bytes]:

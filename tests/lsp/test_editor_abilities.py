@@ -266,7 +266,7 @@ class _Case:
             disk = self._target.read_bytes() if self._target.exists() else None
             assert disk == change.new, self._about
             if change.operation and change.operation not in able.operations and change.new != BINARY:
-                assert "by Fairlead itself: this editor cannot" in message, (self._about, message)
+                assert "directly, because this editor cannot" in message, (self._about, message)
         if change.mode is not None:
             assert self._target.stat().st_mode & 0o777 == change.mode
 

@@ -35,7 +35,7 @@ async function difference(
   } catch (error) {
     return `${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
   }
-  if (createHash("sha256").update(bytes).digest("hex") !== digest) return `${name} changed at the same moment.`;
+  if (createHash("sha256").update(bytes).digest("hex") !== digest) return `${name} changed at the same time.`;
   // a document that the server does not know may hold what the file said a moment ago
   const isStale = document !== undefined && !isKnown && document.getText() !== new TextDecoder().decode(bytes);
   return isStale

@@ -39,7 +39,7 @@ def _plan(params: Json, encoding: str) -> list[FileChange]:
         if path not in after:
             before[path] = after[path] = read_bytes(path)
             if path in digests and digests[path] != hashlib.sha256(before[path] or b"").hexdigest():
-                raise ToolError(f"{path.name} changed at the same moment.")
+                raise ToolError(f"{path.name} changed at the same time.")
         return after[path]
 
     def there(path: Path) -> bytes:

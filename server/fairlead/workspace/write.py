@@ -110,7 +110,7 @@ class _Writing:
     def _move(self, change: FileChange, name: str, to: str) -> None:
         folder = self._folder(change.path.parent)
         if folder.read(change.path.name) != change.before:
-            raise ToolError(f"{change.path.name} changed at the same moment.")
+            raise ToolError(f"{change.path.name} changed at the same time.")
         folder.move(name, to)
         self._done.append((change, to))
 

@@ -1,7 +1,7 @@
-"""Making accepted edits in the user's files: through the editor, or by Fairlead itself, as `routing.py` says.
+"""Applies accepted edits to the user's files, through the editor or directly (`routing.py` decides).
 
-Nobody changes text that nobody has seen: an editor gets the version or the digest of what an edit is made for, Fairlead
-writes over exactly the bytes that it expects, and an editor's yes counts once the files agree.
+Unseen text is never overwritten. The editor gets the document version or the digest that an edit is based on, and its
+answer is checked against the files. The server only overwrites the bytes that it expects.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits.merge import MergeConflict, merged
-from fairlead.session.review.routing import Place, Route, route
+from fairlead.session.review.routing import Route, TargetState, choose_route
 from fairlead.session.session import Session
 from fairlead.workspace.disk import BOM, DiskText
 from fairlead.workspace.editor import FileEdit
@@ -22,13 +22,13 @@ from fairlead.workspace.pieces import Turns
 from fairlead.workspace.user_files import is_blank
 from fairlead.workspace.write import FileChange, write_files
 
-OWN_WRITE = "Written by Fairlead itself: an editor would not keep {what} as it is."
-BYTES = "Written by Fairlead itself, byte for byte."
-CHANGED = "{name} changed at the same moment."
-NOTHING = "The editor says that it changed {name}, but {name} is as it was. The change is still proposed."
-OTHERWISE = (
-    "The editor did something else with {name} than what you accepted. Look at {name}, and use the editor's own undo "
-    "where lines are missing. The change is still proposed."
+WRITTEN_BY_SERVER = "Fairlead wrote the file directly, because an editor would not preserve {what}."
+BYTES_RESTORED = "Fairlead wrote the file directly, byte for byte."
+CHANGED = "{name} changed at the same time. Review the change again."
+NOT_APPLIED = "The editor reported success, but {name} is unchanged. The change is still proposed."
+APPLIED_DIFFERENTLY = (
+    "The editor applied something else to {name} than you accepted. Check {name}, and use the editor's undo if lines "
+    "are missing. The change is still proposed."
 )
 
 # how long an editor may take to tell of what it says it did, and how often to look, in seconds
@@ -37,79 +37,82 @@ LOOK = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """What came of one edit: done or not, and what a person should know of it.
-
-    `again`: another try may succeed. `ended`: what the file says, where the editor ended the last line by itself.
-    """
+class EditResult:
+    """The outcome of one edit."""
 
     done: bool
     message: str = ""
-    again: bool = True
-    ended: str | None = None
+    """For the user: why the edit failed, or what to know about a successful one."""
+    retryable: bool = True
+    """Whether another attempt may succeed."""
+    actual_text: str | None = None
+    """The file's text if it differs from the edit's, because the editor added a newline at the end."""
 
 
-async def carry_out(session: Session, label: str, edits: Sequence[FileEdit]) -> list[Carried]:
-    """Makes the edits, those of the editor as one; the result has one entry for each edit, in the same order.
+async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -> list[EditResult]:
+    """Applies the edits; returns one result per edit, in the same order.
 
-    Where the editor refuses or fails, what it does not do is not done otherwise either.
+    The editor gets its edits as one workspace edit. If any of them fails, the server writes none of its own.
     """
     turns = Turns()
     routes: list[tuple[FileEdit, Route]] = []
     for edit in edits:
         await turns.next()
         routes.append((edit, _route(session, edit)))
-    results = {id(edit): Carried(False, way.message, again=False) for edit, way in routes if way.writer is None}
-    shared = [edit for edit, way in routes if way.writer == "editor"]
-    made = await _by_editor(session, label, shared)
-    results |= dict(zip(map(id, shared), made, strict=True))
-    failed = next((replace(result, again=True) for result in made if not result.done), None)
-    own = [edit for edit, way in routes if way.writer == "fairlead"]
-    for edit in sorted(own, key=lambda edit: edit.new is not None):  # what is new may take a deleted file's place
+    results = {
+        id(edit): EditResult(False, route.message, retryable=False) for edit, route in routes if route.writer is None
+    }
+    for_editor = [edit for edit, route in routes if route.writer == "editor"]
+    editor_results = await _apply_in_editor(session, label, for_editor)
+    results |= dict(zip(map(id, for_editor), editor_results, strict=True))
+    failed = next((replace(result, retryable=True) for result in editor_results if not result.done), None)
+    for_server = [edit for edit, route in routes if route.writer == "fairlead"]
+    # deletions first: a new file may need the path of a deleted one
+    for edit in sorted(for_server, key=lambda edit: edit.new is not None):
         await turns.next()
-        results[id(edit)] = failed or _write(session, edit)
+        results[id(edit)] = failed or _write_file(session, edit)
     return [results[id(edit)] for edit in edits]
 
 
 def _route(session: Session, edit: FileEdit) -> Route:
-    person = session.files.person
-    changed = edit.new is not None and edit.old != edit.new
+    user_files = session.files.person
+    changes_text = edit.new is not None and edit.old != edit.new
     try:
-        odd = changed and person.needs_own_write(edit.path, edit.new or "")
+        lossy = changes_text and user_files.needs_own_write(edit.path, edit.new or "")
     except ToolError:
-        odd = False
-    place = Place(person.document_state(edit.path), _is_occupied(session, edit), odd)
-    return route(edit, session.editor.edit_abilities, place)
+        lossy = False
+    state = TargetState(user_files.document_state(edit.path), _is_occupied(session, edit), lossy)
+    return choose_route(edit, session.editor.edit_abilities, state)
 
 
 def _is_occupied(session: Session, edit: FileEdit) -> bool:
-    """Whether a document that is not the file's is open where a file is to be, and would hide what it says."""
-    person = session.files.person
-    comes = edit.old is None or edit.new_path is not None
-    if edit.new is None or not comes or person.document_state(edit.target) != "stray":
+    """Whether a document without a file, with other text, is open at the path that the edit creates or moves to."""
+    user_files = session.files.person
+    adds_path = edit.old is None or edit.new_path is not None
+    if edit.new is None or not adds_path or user_files.document_state(edit.target) != "stray":
         return False
-    shown = person.document(edit.target)
-    return shown is not None and shown.text != edit.new and not (is_blank(shown.text) and is_blank(edit.new))
+    document = user_files.document(edit.target)
+    return document is not None and document.text != edit.new and not (is_blank(document.text) and is_blank(edit.new))
 
 
-async def _by_editor(session: Session, label: str, edits: Sequence[FileEdit]) -> list[Carried]:
+async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdit]) -> list[EditResult]:
     if not edits:
         return []
     try:
-        asked: list[FileEdit] = []
+        requested: list[FileEdit] = []
         turns = Turns()
         for edit in edits:
             await turns.next()
-            asked.append(_in_document(session, _marked(session, _with_digest(session, edit))))
+            requested.append(_against_document(session, _with_byte_order_mark(session, _with_digest(session, edit))))
     except ToolError as error:
-        return [Carried(False, str(error)) for _ in edits]
+        return [EditResult(False, str(error)) for _ in edits]
     with session.files.person.awaiting({edit.target: edit.new for edit in edits}):
-        applied = await session.editor.apply(label, asked)
+        applied = await session.editor.apply(label, requested)
         if not applied.ok:
-            # an editor may fail half-way without undoing what it did, so each file is looked at
+            # an editor may fail half-way without a rollback, so each file is checked
             reason = applied.reason or "The editor did not apply the edit."
-            refused = Carried(False, reason, again=not applied.silent)
-            results = [_permitted(edit) if _says(session, edit) else refused for edit in edits]
+            refused = EditResult(False, reason, retryable=not applied.silent)
+            results = [_set_permissions(edit) if _is_applied(session, edit) else refused for edit in edits]
         else:
             results = await _confirmed(session, edits)
     for edit, result in zip(edits, results, strict=True):
@@ -119,20 +122,20 @@ async def _by_editor(session: Session, label: str, edits: Sequence[FileEdit]) ->
 
 
 def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
-    """The edit with the digest of the bytes that it is made for.
+    """The edit with the digest of the bytes that it is based on.
 
     Raises:
-        ToolError: a closed file has other bytes.
+        ToolError: a closed file has changed.
     """
-    person = session.files.person
-    is_open = person.buffer(edit.path) is not None
-    found = person.read(edit.path) if edit.old is not None else None
-    if edit.old is None or (found is None and is_open):
+    user_files = session.files.person
+    is_open = user_files.buffer(edit.path) is not None
+    on_disk = user_files.read(edit.path) if edit.old is not None else None
+    if edit.old is None or (on_disk is None and is_open):
         return edit
-    if found is None or (found[1].text != edit.old and not is_open):
+    if on_disk is None or (on_disk[1].text != edit.old and not is_open):
         raise ToolError(CHANGED.format(name=edit.path.name))
-    data, disk = found
-    if disk.text != edit.old and not disk.oddity:  # else an editor shows it otherwise than it is, saved or not
+    data, disk = on_disk
+    if disk.text != edit.old and not disk.oddity:  # an editor shows a file with an oddity differently, even when saved
         try:
             data = disk.encode(edit.old)
         except ToolError:
@@ -140,7 +143,7 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
     return replace(edit, digest=hashlib.sha256(data).hexdigest())
 
 
-async def _confirmed(session: Session, edits: Sequence[FileEdit]) -> list[Carried]:
+async def _confirmed(session: Session, edits: Sequence[FileEdit]) -> list[EditResult]:
     """What came of edits that the editor says it made: a moment later the files say so, or it is not believed."""
     looks = [_Look(session, edit) for edit in edits]
     waiting = looks
@@ -157,7 +160,9 @@ async def _confirmed(session: Session, edits: Sequence[FileEdit]) -> list[Carrie
             break
         await asyncio.sleep(LOOK)
     return [
-        Carried(False, look.difference, again=False) if look in waiting else replace(_permitted(edit), ended=look.ended)
+        EditResult(False, look.difference, retryable=False)
+        if look in waiting
+        else replace(_set_permissions(edit), actual_text=look.ended)
         for look, edit in zip(looks, edits, strict=True)
     ]
 
@@ -174,11 +179,11 @@ class _Look:
     def is_done(self) -> bool:
         """Whether the edit is in the file, be it among changes that came after it."""
         edit, before = self._edit, self._said
-        if edit.new_path is not None and _text(self._session, edit.path) is not None:
+        if edit.new_path is not None and _file_text(self._session, edit.path) is not None:
             return False
         if self._session.files.person.arrived(edit.target):
             return True
-        self._said = _text(self._session, edit.target)
+        self._said = _file_text(self._session, edit.target)
         if self._said == edit.new:
             return True
         if self._said == before or self._said is None or edit.new is None:
@@ -195,36 +200,36 @@ class _Look:
     def difference(self) -> str:
         """What is wrong with the file, for the user."""
         name = self._edit.path.name
-        return (NOTHING if self._said == self._edit.old else OTHERWISE).format(name=name)
+        return (NOT_APPLIED if self._said == self._edit.old else APPLIED_DIFFERENTLY).format(name=name)
 
 
-def _marked(session: Session, edit: FileEdit) -> FileEdit:
-    """A new file's byte order mark is for the editor a part of its text."""
+def _with_byte_order_mark(session: Session, edit: FileEdit) -> FileEdit:
+    """The edit of a new file, with its byte order mark in the text, where editors expect it."""
     if edit.old is None and edit.new is not None and edit.path in session.files.person.marked:
         return replace(edit, new=f"\ufeff{edit.new}")
     return edit
 
 
-def _in_document(session: Session, edit: FileEdit) -> FileEdit:
-    """The edit of what an open document shows, where its file says something else or is not there."""
-    person = session.files.person
-    shown = person.document(edit.path)
-    if shown is None:
+def _against_document(session: Session, edit: FileEdit) -> FileEdit:
+    """The edit based on the open document, if that differs from its file or has none."""
+    user_files = session.files.person
+    document = user_files.document(edit.path)
+    if document is None:
         return edit
-    if edit.new is None and person.document_state(edit.path) == "new":
+    if edit.new is None and user_files.document_state(edit.path) == "new":
         return replace(edit, new="")
-    if edit.old is None or (is_blank(edit.old) and is_blank(shown.text)):
-        return replace(edit, old=shown.text, version=shown.version)
+    if edit.old is None or (is_blank(edit.old) and is_blank(document.text)):
+        return replace(edit, old=document.text, version=document.version)
     return edit
 
 
-def _says(session: Session, edit: FileEdit) -> bool:
-    if edit.new_path is not None and _text(session, edit.path) is not None:
+def _is_applied(session: Session, edit: FileEdit) -> bool:
+    if edit.new_path is not None and _file_text(session, edit.path) is not None:
         return False
-    return _text(session, edit.target) == edit.new
+    return _file_text(session, edit.target) == edit.new
 
 
-def _text(session: Session, path: Path) -> str | None:
+def _file_text(session: Session, path: Path) -> str | None:
     if path.is_dir():
         return None
     try:
@@ -234,65 +239,65 @@ def _text(session: Session, path: Path) -> str | None:
         return f"({error})"
 
 
-def _permitted(edit: FileEdit) -> Carried:
-    """An editor knows no permissions."""
+def _set_permissions(edit: FileEdit) -> EditResult:
+    """Sets the edit's permission bits, which no editor can do. Part of an edit whose text is already applied."""
     if edit.mode is not None and edit.new is not None:
         try:
             edit.target.chmod(edit.mode)
         except OSError as error:
-            return Carried(True, f"The permissions could not be set: {error.strerror or error}.")
-    return Carried(True)
+            return EditResult(True, f"The permissions could not be set: {error.strerror or error}.")
+    return EditResult(True)
 
 
-def _write(session: Session, edit: FileEdit) -> Carried:
-    """Writes a file of which nothing is unsaved, if it says what it should."""
+def _write_file(session: Session, edit: FileEdit) -> EditResult:
+    """Writes a file directly, if it has no unsaved changes and its text is the expected one."""
     if edit.is_permissions_only:
-        return _permitted(edit)
-    way = _route(session, edit)
-    if way.writer != "fairlead":  # the user has opened or changed it meanwhile
-        return Carried(False, CHANGED.format(name=edit.path.name))
+        return _set_permissions(edit)
+    route = _route(session, edit)
+    if route.writer != "fairlead":  # the user has opened or changed it meanwhile
+        return EditResult(False, CHANGED.format(name=edit.path.name))
     try:
         if edit.data is not None:
-            _clear(edit.path)
+            _remove_empty_folder(edit.path)
         found = session.files.person.read(edit.path)
         if (found[1].text if found is not None else None) != edit.old:
-            return Carried(False, CHANGED.format(name=edit.path.name))
+            return EditResult(False, CHANGED.format(name=edit.path.name))
         data, disk = found or (None, DiskText("", mark=BOM if edit.path in session.files.person.marked else b""))
         after = edit.data
         if after is None and edit.new is not None:
             after = data if edit.new == edit.old else disk.encode(edit.new, edit.path.name)
-        changes = [FileChange(edit.target, data if edit.target == edit.path else None, after, _mode(edit))]
+        changes = [FileChange(edit.target, data if edit.target == edit.path else None, after, _permission_bits(edit))]
         if edit.target != edit.path:
             changes.append(FileChange(edit.path, data, None))
         write_files(changes, session.root.path)
     except ToolError as error:
-        return Carried(False, str(error))
+        return EditResult(False, str(error))
     except OSError as error:
-        return Carried(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is as it was.")
+        return EditResult(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is unchanged.")
     session.files.person.moved(edit.path, edit.target)
     if edit.target != edit.path or edit.new is None:
         session.files.person.leave(edit.path)
     if edit.data is not None:
-        return Carried(True, BYTES)
+        return EditResult(True, BYTES_RESTORED)
     if edit.new is None or after is None:
-        return Carried(True, way.message)
+        return EditResult(True, route.message)
     session.files.person.wrote(edit.target, after, replace(disk, text=edit.new))
     what = disk.oddity or DiskText(edit.new).oddity
-    return Carried(True, way.message or (OWN_WRITE.format(what=what) if what else ""))
+    return EditResult(True, route.message or (WRITTEN_BY_SERVER.format(what=what) if what else ""))
 
 
-def _clear(path: Path) -> None:
-    """A folder that took a deleted file's place goes again, where no file is in it."""
+def _remove_empty_folder(path: Path) -> None:
+    """Removes a folder at the path of a file to be restored, if it contains no files."""
     if not path.is_dir() or path.is_symlink():
         return
-    inside = sorted(path.rglob("*"), reverse=True)
-    if all(one.is_dir() and not one.is_symlink() for one in inside):
+    children = sorted(path.rglob("*"), reverse=True)
+    if all(child.is_dir() and not child.is_symlink() for child in children):
         with contextlib.suppress(OSError):
-            for folder in (*inside, path):
+            for folder in (*children, path):
                 folder.rmdir()
 
 
-def _mode(edit: FileEdit) -> int | None:
+def _permission_bits(edit: FileEdit) -> int | None:
     if edit.mode is not None or edit.new_path is None:
         return edit.mode
     return edit.path.stat().st_mode & 0o7777

@@ -10,7 +10,7 @@ from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.proposal import PLAIN, Proposal, Raw
 from fairlead.edits.undo import FileStep, Step
 from fairlead.session.host import RequestRefused, WrongRequest
-from fairlead.session.review.apply import Carried, carry_out
+from fairlead.session.review.apply import EditResult, apply_edits
 from fairlead.session.review.confirm import confirmed
 from fairlead.session.review.target import Choice, Decided, Target, choose
 from fairlead.session.session import Session
@@ -153,10 +153,10 @@ async def _apply(
         await turns.next()
         if result.done:
             session.files.changes = cs.accept(session.files.changes, one.before, one.done)
-            after = _with_last_line_ended(one.done, result.ended)
+            after = _with_last_line_ended(one.done, result.actual_text)
             steps.append(FileStep(one.before, after, True, had, one.before.raw, made))
             decided += one.choice.decided("applied", result.message)
-        elif last or not result.again:
+        elif last or not result.retryable:
             decided += one.choice.decided("failed", result.message)
         else:
             again.append(one.choice)
@@ -170,9 +170,9 @@ def _with_last_line_ended(done: Proposal, ended: str | None) -> Proposal:
     return replace(done, current=ended, **everywhere)
 
 
-async def _carry(session: Session, label: str, planned: Sequence[_Planned]) -> list[Carried]:
+async def _carry(session: Session, label: str, planned: Sequence[_Planned]) -> list[EditResult]:
     """What an open document would not keep is refused, the rest is carried out."""
-    refused: dict[int, Carried] = {}
+    refused: dict[int, EditResult] = {}
     for index, one in enumerate(planned):
         try:
             edit = one.edit
@@ -180,9 +180,9 @@ async def _carry(session: Session, label: str, planned: Sequence[_Planned]) -> l
             if edit.new is not None and changed:
                 session.files.person.check_carried(edit.path, edit.new)
         except ToolError as error:
-            refused[index] = Carried(False, str(error))
+            refused[index] = EditResult(False, str(error))
     rest = [one.edit for index, one in enumerate(planned) if index not in refused]
-    results = iter(await carry_out(session, label, rest))
+    results = iter(await apply_edits(session, label, rest))
     return [refused[index] if index in refused else next(results) for index in range(len(planned))]
 
 

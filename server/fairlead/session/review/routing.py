@@ -1,4 +1,4 @@
-"""Who makes an accepted edit: the editor, or Fairlead itself. Decided here and nowhere else; pure."""
+"""Decides who applies an accepted edit: the editor or the server. Pure, and the only place that decides it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,58 +8,56 @@ from fairlead.workspace.user_files import DocumentState
 
 CANNOT_EDIT = "This editor cannot edit open files. Close {name} there, then try again."
 UNSAVED = "{name} is not saved, and this editor cannot {operation} files. Save or close it there, then try again."
-OCCUPIED = "{name} is open in the editor, with another text. Close it there, then try again."
-OWN: dict[FileOperation, str] = {
-    "create": "Created by Fairlead itself: this editor cannot create files.",
-    "rename": "Renamed by Fairlead itself: this editor cannot rename files.",
-    "delete": "Deleted by Fairlead itself: this editor cannot delete files.",
+OCCUPIED = "{name} is open in the editor with other text. Close it there, then try again."
+DONE_BY_SERVER: dict[FileOperation, str] = {
+    "create": "Fairlead created the file directly, because this editor cannot create files.",
+    "rename": "Fairlead renamed the file directly, because this editor cannot rename files.",
+    "delete": "Fairlead deleted the file directly, because this editor cannot delete files.",
 }
-STILL_OPEN = " {name} is still open in the editor. Close it there: saving it would bring the file back."
+STILL_OPEN = " {name} is still open in the editor. Close it there: saving it would create the file again."
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What an edit meets in the editor.
-
-    Attributes:
-        document: the file's document.
-        occupied: a document that is not the file's is open where the edit puts the file, and says something else.
-        odd: an editor would not keep each byte of the file.
-    """
+class TargetState:
+    """The state of the edited file, as far as it affects who can edit it."""
 
     document: DocumentState = "closed"
     occupied: bool = False
-    odd: bool = False
+    """Whether a document without a file, with other text, is open at the path that the edit creates or moves to."""
+    lossy: bool = False
+    """Whether an editor would not preserve every byte of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`writer` None: nobody can, and `message` says why and what to do. Else `message` is what the user should know."""
+    """Who applies an edit."""
 
     writer: Literal["editor", "fairlead"] | None
+    """None: nobody can apply it now."""
     message: str = ""
+    """For the user: without a writer, why and what to do; with one, what to know about the result."""
 
 
 EDITOR = Route("editor")
-FAIRLEAD = Route("fairlead")
+SERVER = Route("fairlead")
 
 
-def route(edit: FileEdit, able: EditAbilities, place: Place) -> Route:
-    """Open documents are the editor's. A closed file is, if the editor checks its bytes and would keep them all."""
+def choose_route(edit: FileEdit, able: EditAbilities, target: TargetState) -> Route:
+    """The editor edits open documents, and closed files if it checks their bytes and preserves all of them."""
     name, operation = edit.path.name, edit.operation
-    if place.occupied and operation == "create" and able.edits and edit.data is None:
-        return EDITOR  # the new file's text goes into the document that waits for it
-    if place.occupied:
+    if target.occupied and operation == "create" and able.edits and edit.data is None:
+        return EDITOR  # the text of the new file goes into the open document
+    if target.occupied:
         return Route(None, OCCUPIED.format(name=edit.target.name))
     if edit.data is not None or edit.is_permissions_only:
-        return FAIRLEAD
+        return SERVER
     can = able.edits and (operation is None or operation in able.operations)
-    own = Route("fairlead", OWN[operation] if operation and operation not in able.operations else "")
-    match place.document:
+    server = Route("fairlead", DONE_BY_SERVER[operation] if operation and operation not in able.operations else "")
+    match target.document:
         case "closed" | "stray":
-            return EDITOR if can and able.checks and not place.odd and place.document == "closed" else own
+            return EDITOR if can and able.checks and not target.lossy and target.document == "closed" else server
         case "new" if operation == "delete" and able.edits:
-            return EDITOR  # what is in no file goes with its text
+            return EDITOR  # there is no file yet, so emptying the document is enough
         case "new" if operation:
             return Route(None, UNSAVED.format(name=name, operation=operation))
         case _ if can:
@@ -69,4 +67,4 @@ def route(edit: FileEdit, able: EditAbilities, place: Place) -> Route:
         case "unsaved":
             return Route(None, UNSAVED.format(name=name, operation=operation))
         case _:
-            return Route("fairlead", own.message + STILL_OPEN.format(name=name))
+            return Route("fairlead", server.message + STILL_OPEN.format(name=name))

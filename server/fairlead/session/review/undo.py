@@ -9,7 +9,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import FileStep, MovedOn, Step, taken_back
 from fairlead.session.host import RequestRefused
-from fairlead.session.review.apply import carry_out
+from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import Decided
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
@@ -79,7 +79,7 @@ async def _take_back(session: Session, step: Step, label: str) -> tuple[list[Dec
         session.publish()
         raise RequestRefused(f"Not done, because nothing may be lost. {error}") from error
     edits = [back.edit for back in backs if back.edit is not None]
-    carried = iter(await carry_out(session, label, edits) if edits else [])
+    carried = iter(await apply_edits(session, label, edits) if edits else [])
     results = [next(carried) if back.edit is not None else None for back in backs]
     refused = [result for result in results if result is not None and not result.done]
     if refused and len(refused) == len(edits):

@@ -8,7 +8,7 @@ from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import Proposal, untouched
 from fairlead.edits.undo import FileStep, MovedOn, Step
 from fairlead.session.host import RequestRefused
-from fairlead.session.review.apply import carry_out
+from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import Decided
 from fairlead.session.review.undo import edit_back, text_of
 from fairlead.session.session import Session
@@ -42,7 +42,7 @@ async def undo_item(session: Session, item_id: str) -> list[Decided]:
         edits = [edit for edit in edits if edit.old != edit.new or edit.new_path is not None]
         label = f"Undo step {item_id}"
         done: list[FileStep] = []
-        for edit, result in zip(edits, await carry_out(session, label, edits) if edits else [], strict=True):
+        for edit, result in zip(edits, await apply_edits(session, label, edits) if edits else [], strict=True):
             decided.append(Decided(edit.target, None, "applied" if result.done else "failed", result.message))
             if result.done:
                 before = session.files.proposal(edit.path) or untouched(str(edit.path), edit.old)
