@@ -18,7 +18,7 @@ from fairlead.lsp.params import ContentUri, Params, content_uri, read_context, r
 from fairlead.plan import PlanOp
 from fairlead.session.prompt import ContextItem
 from fairlead.session.review.target import Target
-from fairlead.workspace.editor import Decision
+from fairlead.workspace.editor import ApprovalAnswer
 from protocol.client_requests import TARGETS
 from protocol.golden import FOLDER, SESSION, Golden, Line
 from protocol.messages import goldens
@@ -139,14 +139,14 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
 @pytest.mark.parametrize(
     ("result", "decision"),
     [
-        (DECISIONS["allow_once"], Decision("allow_once")),
-        (DECISIONS["allow_session"], Decision("allow_session")),
-        (DECISIONS["reject"], Decision("reject", "現在不行 (not now)")),
-        (None, Decision("reject")),
-        ({"option": "always"}, Decision("reject")),
+        (DECISIONS["allow_once"], ApprovalAnswer("allow_once")),
+        (DECISIONS["allow_session"], ApprovalAnswer("allow_session")),
+        (DECISIONS["reject"], ApprovalAnswer("reject", "現在不行 (not now)")),
+        (None, ApprovalAnswer("reject")),
+        ({"option": "always"}, ApprovalAnswer("reject")),
     ],
 )
-async def test_the_server_reads_a_decision(result: Any, decision: Decision) -> None:
+async def test_the_server_reads_a_decision(result: Any, decision: ApprovalAnswer) -> None:
     """docs/protocol.md: `null` and an unknown option mean reject."""
     editor = LspEditor(Line(result).protocol, Documents())
     editor.abilities.approvals = True

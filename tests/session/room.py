@@ -19,7 +19,7 @@ from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace import editor as port
 from fairlead.workspace.disk import content_of
-from fairlead.workspace.editor import Applied, ApprovalRequest, Buffers, Decision, EditAbilities, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, Buffers, EditAbilities, FileEdit
 from fairlead.workspace.paths import Root
 from tools.stand_ins import Documents, direct_commands
 
@@ -50,8 +50,8 @@ class Editor:
             edit.target.write_text(edit.new)
         return Applied(True)
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
-        return Decision("reject")
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        return ApprovalAnswer("reject")
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         return None

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from fairlead.session.timed_editor import Patience
-from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, EditAbilities, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditAbilities, FileEdit
 
 
 class Slow:
@@ -21,9 +21,9 @@ class Slow:
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(True)
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         await self._answer()
-        return Decision("allow_once")
+        return ApprovalAnswer("allow_once")
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         await self._answer()

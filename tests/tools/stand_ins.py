@@ -17,10 +17,10 @@ from fairlead.tools.commands import Commands
 from fairlead.tools.table import tool_table
 from fairlead.workspace.editor import (
     Applied,
+    ApprovalAnswer,
     ApprovalOption,
     ApprovalRequest,
     Buffer,
-    Decision,
     EditAbilities,
     FileEdit,
 )
@@ -58,11 +58,11 @@ class Documents:
 class Person:
     """Answers each question with the next of the answers that they were given, the last one again and again."""
 
-    def __init__(self, *answers: ApprovalOption | Decision) -> None:
-        self._answers = [Decision(answer) if isinstance(answer, str) else answer for answer in answers]
+    def __init__(self, *answers: ApprovalOption | ApprovalAnswer) -> None:
+        self._answers = [ApprovalAnswer(answer) if isinstance(answer, str) else answer for answer in answers]
         self.asked: list[ApprovalRequest] = []
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         self.asked.append(request)
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 

@@ -11,7 +11,7 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.tools.approvals import Approvals
-from fairlead.workspace.editor import ApprovalRequest, Decision
+from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest
 from tools.stand_ins import Desk, Person
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
@@ -77,12 +77,12 @@ async def test_a_command_without_output_has_its_exit_code(at: Made) -> None:
     [
         ("reject", "Not run: the user did not allow this command."),
         (
-            Decision("reject", "日本 first"),
+            ApprovalAnswer("reject", "日本 first"),
             "Not run: the user did not allow this command. The reason given: 日本 first",
         ),
     ],
 )
-async def test_a_rejected_command_is_not_run(at: Made, answer: Decision, said: str) -> None:
+async def test_a_rejected_command_is_not_run(at: Made, answer: ApprovalAnswer, said: str) -> None:
     """The model reads why, and nothing happened."""
     desk = at(answer)
     with pytest.raises(ToolError) as error:
@@ -218,7 +218,7 @@ async def test_fault_20_cancelled_while_the_person_is_asked_it_is_not_run(worksp
     asked = asyncio.Event()
 
     class Silent(Person):
-        async def approve(self, request: ApprovalRequest) -> Decision:
+        async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
             asked.set()
             await asyncio.Event().wait()
             raise AssertionError

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ToolError
-from fairlead.workspace.editor import Decision
+from fairlead.workspace.editor import ApprovalAnswer
 from tools.stand_ins import Desk, Person
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -22,7 +22,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 async def test_each_tool_asks_before_it_touches_one(desk: Desk, name: str, given: dict[str, Any]) -> None:
     """The file is named, and why; a no is an error that says so, and nothing is told or proposed."""
     desk.write(".env", "TOKEN=1\n")
-    desk = Desk(desk.path, Person(Decision("reject", "not that one")), documents=desk.documents)
+    desk = Desk(desk.path, Person(ApprovalAnswer("reject", "not that one")), documents=desk.documents)
     with pytest.raises(ToolError) as error:
         await desk.call(name, **given)
     assert "the user did not allow it. The reason given: not that one" in str(error.value)

@@ -15,9 +15,9 @@ from fairlead.lsp.rpc import AgentProtocol
 from fairlead.shell.output import visible
 from fairlead.workspace.editor import (
     Applied,
+    ApprovalAnswer,
     ApprovalOption,
     ApprovalRequest,
-    Decision,
     EditAbilities,
     FileEdit,
     FileOperation,
@@ -103,7 +103,7 @@ class LspEditor:
         reason = answer.get("failureReason") if isinstance(answer, dict) else None
         return Applied(False, str(reason) if reason else "The editor did not apply the edit and gave no reason.")
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         try:
             if self.abilities.approvals:
                 answer = await self._protocol.request(wire.APPROVE, convert.approval(request))
@@ -111,9 +111,9 @@ class LspEditor:
             action = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, _question(request))
         except RequestError as error:
             log.info("approval not answered: %s", error)
-            return Decision("reject", "The editor could not ask.")
+            return ApprovalAnswer("reject", "The editor could not ask.")
         title = action.get("title") if isinstance(action, dict) else None
-        return Decision(ACTIONS.get(cast("str", title), "reject"))
+        return ApprovalAnswer(ACTIONS.get(cast("str", title), "reject"))
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         asked = {"sessionId": session_id, "toolCallId": call_id, "question": question, "options": list(options)}
@@ -154,10 +154,10 @@ class LspEditor:
         return {"changes": {self._documents.uri(edit.path): convert.text_edits(edit, encoding) for edit in edits}}
 
 
-def _decision(answer: Any) -> Decision:
+def _decision(answer: Any) -> ApprovalAnswer:
     option = answer.get("option") if isinstance(answer, dict) else None
     reason = answer.get("reason") if isinstance(answer, dict) else None
-    return Decision(option if option in OPTIONS else "reject", str(reason) if reason else "")
+    return ApprovalAnswer(option if option in OPTIONS else "reject", str(reason) if reason else "")
 
 
 def _choice(question: str, options: Sequence[str]) -> dict[str, Any]:

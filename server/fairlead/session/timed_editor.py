@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from fairlead.workspace.editor import Applied, ApprovalRequest, Decision, EditAbilities, Editor, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditAbilities, Editor, FileEdit
 
 
 class Patience:
@@ -28,7 +28,7 @@ class Patience:
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return await self._editor.apply(label, edits)
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         if request.call_id is None:  # the person's own doing, and no run waits for it
             return await self._editor.approve(request)
         with self._waiting():

@@ -7,7 +7,7 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Where
 from fairlead.shell.process import command_environment
-from fairlead.workspace.editor import ApprovalRequest, Decision, Editor
+from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
 
 
 class Approvals:
@@ -51,16 +51,16 @@ class Approvals:
         request = ApprovalRequest(self.session_id, None, path=path, reasons=tuple(reasons))
         return (await self._decision(_digest("write", str(path), text), request)).option != "reject"
 
-    async def _decision(self, key: bytes, request: ApprovalRequest) -> Decision:
+    async def _decision(self, key: bytes, request: ApprovalRequest) -> ApprovalAnswer:
         if key in self._allowed:
-            return Decision("allow_session")
+            return ApprovalAnswer("allow_session")
         decision = await self.editor.approve(request)
         if decision.option == "allow_session":
             self._allowed.add(key)
         return decision
 
 
-def _because(decision: Decision) -> str:
+def _because(decision: ApprovalAnswer) -> str:
     return f" The reason given: {decision.reason}" if decision.reason else ""
 
 

@@ -119,7 +119,7 @@ class ApprovalRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ApprovalAnswer:
     """What the person chose; `reason` is what they gave with a rejection."""
 
     option: ApprovalOption
@@ -160,7 +160,7 @@ class Editor(Protocol):
         """Makes the changes, all or none; only what the abilities name is asked for. Never raises for a refusal."""
         ...
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Asks the person. No answer, or no way to ask, is a rejection. Cancelling closes the question."""
         ...
 
