@@ -301,3 +301,13 @@ async def test_a_word_to_nobody_is_refused(workspace: Path, replay: Replay, text
         refused = await client.error("agent/steer", {"sessionId": session, "text": text})
         assert refused.code == code
         assert client.events("steered") == []
+
+
+@pytest.mark.parametrize("prompt", ["  ", "x" * 400_001])
+async def test_a_wrong_prompt_creates_no_session(workspace: Path, replay: Replay, prompt: str) -> None:
+    """An empty or too long prompt is refused before a session is created, by request and by command."""
+    async with Client(workspace, settings=replay({"text": "Done."})) as client:
+        assert (await client.error("agent/runTask", {"prompt": prompt})).code == -32602
+        command = {"command": "fairlead.server.runTask", "arguments": [{"prompt": prompt}]}
+        assert (await client.error("workspace/executeCommand", command)).code == -32602
+        assert await client.request("agent/sessions/list", {}) == {"sessions": []}

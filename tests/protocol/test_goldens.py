@@ -14,7 +14,7 @@ from fairlead.agent import events
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.params import ContentUri, Params, content_uri, read_context, read_mode, read_ops, read_target
+from fairlead.lsp.params import ContentUri, Params, content_uri, read_ops, read_run, read_target
 from fairlead.plan import PlanOp
 from fairlead.session.prompt import ContextItem
 from fairlead.session.review.target import Target
@@ -126,8 +126,9 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
         PlanOp("move", "2", after=None),
     ]
     whole = read("runTask.params.all")
-    assert read_mode(whole) == "agent"
-    assert read_context(whole) == [ContextItem(folder / "src/問候.py"), ContextItem(folder / "setup.cfg", 1, 5)]
+    task = read_run(whole).task
+    assert task.mode == "agent"
+    assert task.context == [ContextItem(folder / "src/問候.py"), ContextItem(folder / "setup.cfg", 1, 5)]
     assert read("trust.params").boolean("trusted") is True
     for side, scheme in (("base", wire.BASE_SCHEME), ("proposed", wire.PROPOSED_SCHEME)):
         uri = made[f"content.params.{side}"].value["uri"]

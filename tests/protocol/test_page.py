@@ -14,8 +14,10 @@ from pygls.exceptions import JsonRpcMethodNotFound
 from fairlead.agent.errors import ErrorKind
 from fairlead.agent.events import StopReason
 from fairlead.agent.tool import ToolKind
-from fairlead.lsp import features, rpc
+from fairlead.lsp import params, rpc
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.features.commands import COMMANDS
+from fairlead.lsp.features.registry import REQUESTS
 from fairlead.lsp.settings import MINIMUM
 from fairlead.session.settings import Settings
 from protocol.messages import goldens
@@ -44,8 +46,8 @@ def test_every_name_in_the_page_is_in_the_code(page: Page) -> None:
 
 def test_the_tables_hold_what_the_server_serves(page: Page) -> None:
     """A row for each request, each command and each notification, and no others."""
-    assert column(tables(page.section("Requests from the client"))[0]) == list(features.REQUESTS)
-    assert column(tables(page.section("Commands"))[0]) == list(features.COMMANDS)
+    assert column(tables(page.section("Requests from the client"))[0]) == list(REQUESTS)
+    assert column(tables(page.section("Commands"))[0]) == list(COMMANDS)
     assert column(tables(page.section("Notifications from the server"))[0]) == [
         wire.PLAN, wire.EDITS, wire.SESSIONS, wire.EVENT,
     ]  # fmt: skip
@@ -115,9 +117,9 @@ def test_every_error_code_is_explained(page: Page) -> None:
 
 def test_every_param_that_a_handler_reads_is_in_the_page(page: Page) -> None:
     """Names given to the getters of `Params` stand in the page."""
-    folder = Path(features.__file__).parent
-    files = ("features.py", "session_features.py", "params.py")
-    source = "".join((folder / name).read_text(encoding="utf-8") for name in files)
+    folder = Path(params.__file__).parent
+    files = [folder / "params.py", *(folder / "features").glob("*.py")]
+    source = "".join(file.read_text(encoding="utf-8") for file in files)
     read = set(re.findall(r"\.(?:text|optional_\w+|boolean|child|children|has|raw|token)\(\"(\w+)\"", source))
     assert {"prompt", "target", "version", "workDoneToken", "trusted"} <= read
     assert [name for name in read if not re.search(rf"\b{name}\b", page.built)] == []

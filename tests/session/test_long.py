@@ -12,6 +12,7 @@ from fairlead.agent.messages import text_block
 from fairlead.agent.model import Reply, Request
 from fairlead.models.replay import ReplayModel
 from fairlead.session.host import Host
+from fairlead.session.prompt import RunTask
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
@@ -64,7 +65,7 @@ async def test_fault_75_long_files_are_read_edited_and_followed_beside_the_loop(
         for name, text in (("big.txt", long), ("one.txt", "x" * 8_000_000), ("gone.txt", other)):
             (desk.session.root.path / name).write_text(text)
         async with responsive_loop():
-            outcome = await desk.session.run("Work.")
+            outcome = await desk.session.run(RunTask("Work."))
         assert outcome.message == "Done."
         big = desk.session.root.path / "big.txt"
         big.write_text(f"first\n{long}")
@@ -74,7 +75,7 @@ async def test_fault_75_long_files_are_read_edited_and_followed_beside_the_loop(
         assert desk.session.files.read(big) == "first\nshort\n"
         (desk.session.root.path / "gone.txt").write_text(long)
         async with responsive_loop():
-            await desk.session.run("Look again.")
+            await desk.session.run(RunTask("Look again."))
         await desk.session.close()
 
 

@@ -12,6 +12,7 @@ from fairlead.models.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
 from fairlead.session.events import SessionEvent
 from fairlead.session.host import Host
+from fairlead.session.prompt import RunTask
 from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
@@ -88,7 +89,7 @@ async def waited_for(folder: Path) -> list[str]:
     with FakeApi([answer] * 3) as api:
         desk, threads = Desk(folder, api), Threads("")
         asyncio.get_running_loop().set_default_executor(threads)
-        assert (await desk.session.run("Work.")).message == "Done."
+        assert (await desk.session.run(RunTask("Work."))).message == "Done."
         await desk.session.close()
         assert api.refusals == []
         return list(dict.fromkeys(threads.names))
@@ -100,7 +101,7 @@ async def stopped_at(folder: Path, held: str) -> None:
         desk, threads = Desk(folder, api), Threads(held)
         asyncio.get_running_loop().set_default_executor(threads)
         session = desk.session
-        run = asyncio.ensure_future(session.run("Work."))
+        run = asyncio.ensure_future(session.run(RunTask("Work.")))
         try:
             await asyncio.wait({run, asyncio.ensure_future(threads.reached.wait())}, return_when="FIRST_COMPLETED")
             assert not run.done(), f"{held} was not reached"
@@ -108,7 +109,7 @@ async def stopped_at(folder: Path, held: str) -> None:
             await asyncio.wait({run}, timeout=ENDLESS / 2)
             assert run.done(), f"the stop waited for {held}"
             assert run.result().stop_reason == "cancelled", held
-            then = asyncio.ensure_future(session.run("Still there?"))
+            then = asyncio.ensure_future(session.run(RunTask("Still there?")))
             await asyncio.sleep(0)
         finally:
             threads.let_go()

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import httpx2
 
-from fairlead.lsp.features import register
+from fairlead.lsp.features.registry import register
 from fairlead.lsp.server import AgentServer
 from fairlead.models.messages_api import load_sdk
 from fairlead.models.prices import price_list

@@ -17,7 +17,6 @@ from typing import IO, Any, Protocol
 from fairlead.agent.errors import FairleadError
 from fairlead.cli.apply import apply_workspace_edit
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.errors import RequestError
 
 Json = dict[str, Any]
 METHOD_NOT_FOUND = -32601
@@ -133,7 +132,7 @@ class AgentClient:
         """Asks the server.
 
         Raises:
-            RequestError: it answered with an error.
+            wire.RequestError: it answered with an error.
             ServerGone: the process ended.
         """
         number = next(self._numbers)
@@ -159,7 +158,7 @@ class AgentClient:
                     await self.request("shutdown", None)
                     self.notify("exit", None)
                 await process.wait()
-        except (TimeoutError, ServerGone, RequestError):
+        except (TimeoutError, ServerGone, wire.RequestError):
             if process.returncode is None:
                 process.kill()
                 await process.wait()
@@ -202,7 +201,7 @@ class AgentClient:
         if answer is None or answer.done():
             return
         if "error" in message:
-            answer.set_exception(RequestError(message["error"]["code"], message["error"]["message"]))
+            answer.set_exception(wire.RequestError(message["error"]["code"], message["error"]["message"]))
         else:
             answer.set_result(message.get("result"))
 

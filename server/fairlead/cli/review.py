@@ -18,7 +18,6 @@ from fairlead.cli.keys import Keyboard
 from fairlead.cli.options import Accept
 from fairlead.cli.text import clean, revealed
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.errors import RequestError
 
 FILE_OPTIONS = (
     Option("y", "yes", "accept this file's changes"),
@@ -168,7 +167,7 @@ class Review:
         params |= {"resolution": "proposed"} if over_yours else {}
         try:
             answer: wire.ReviewResult = await self._client.request(method, params)
-        except RequestError as error:
+        except wire.RequestError as error:
             if error.code != wire.CONTENT_MODIFIED:
                 raise
             self._say(str(error), "yellow")

@@ -36,7 +36,6 @@ from fairlead.cli.terminal import Terminal
 from fairlead.cli.text import clean
 from fairlead.cli.transcript import Transcript
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.errors import RequestError
 from fairlead.models.recording import write_recording
 
 DONE, ENDED_OTHERWISE, NOTHING_TO_CONTINUE = 0, 1, 2
@@ -93,7 +92,7 @@ class Run:
         except NothingKept as error:
             self._fail(error)
             return NOTHING_TO_CONTINUE
-        except (RequestError, ServerGone, OSError) as error:
+        except (wire.RequestError, ServerGone, OSError) as error:
             self._fail(error)
             self._write_recording()
             if isinstance(error, ServerGone) and self._session_id and self._options.storage is not None:
@@ -164,7 +163,7 @@ class Run:
         return DONE if result["stopReason"] == "end_turn" and recorded and not refused else ENDED_OTHERWISE
 
     async def _cancel(self) -> None:
-        with contextlib.suppress(RequestError, ServerGone):  # it ended by itself in this moment
+        with contextlib.suppress(wire.RequestError, ServerGone):  # it ended by itself in this moment
             await self._client.request(wire.CANCEL, {"sessionId": self._session_id})
 
     def _show_result(self, result: wire.RunResult, seconds: float) -> None:

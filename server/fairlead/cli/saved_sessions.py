@@ -3,7 +3,6 @@
 from fairlead.agent.errors import FairleadError
 from fairlead.cli.client import AgentClient
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.errors import RequestError
 
 MAX_UNFINISHED = 20
 """Tasks of a folder that are kept though they stand in the middle or have undecided changes: the newest ones."""
@@ -21,7 +20,7 @@ async def newest(client: AgentClient) -> wire.SessionRowWire:
 
     Raises:
         NothingKept: there is none.
-        RequestError, ServerGone: as `AgentClient.request`.
+        wire.RequestError, ServerGone: as `AgentClient.request`.
     """
     rows = await _rows(client)
     if not rows:
@@ -35,14 +34,14 @@ async def forget_old(client: AgentClient) -> list[str]:
     One that another process has stays. Finished ones are the server's business (`sessions.keepDays`).
 
     Raises:
-        RequestError, ServerGone: as `AgentClient.request`.
+        wire.RequestError, ServerGone: as `AgentClient.request`.
     """
     unfinished = [row for row in await _rows(client) if row["state"] != "idle" or row["pendingFiles"]]
     told: list[str] = []
     for row in unfinished[MAX_UNFINISHED:]:
         try:
             await client.request(wire.DELETE_SESSION, {"sessionId": row["sessionId"]})
-        except RequestError:
+        except wire.RequestError:
             continue
         told.append(FORGOTTEN.format(count=MAX_UNFINISHED, title=row["title"]))
     return told

@@ -11,7 +11,6 @@ from lsprotocol import types
 from fairlead.agent.errors import ToolError
 from fairlead.edits.changeset import Changeset, Proposal
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.errors import RequestError
 from fairlead.lsp.params import content_uri
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.host import RequestRefused, WrongRequest
@@ -40,7 +39,7 @@ class ProposedContent:
         try:
             await self._protocol.request(types.CLIENT_REGISTER_CAPABILITY, {"registrations": [registration]})
             self.registered = True
-        except RequestError as error:
+        except wire.RequestError as error:
             log.info("the client does not take text document content: %s", error)
 
     async def text(self, uri: str) -> str:
@@ -85,7 +84,7 @@ class ProposedContent:
     async def _ask(self, method: str, params: Any) -> None:
         try:
             await self._protocol.request(method, params)
-        except RequestError as error:
+        except wire.RequestError as error:
             log.info("refresh refused: %s", error)
 
 

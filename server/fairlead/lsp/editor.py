@@ -10,7 +10,6 @@ from lsprotocol import types
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
-from fairlead.lsp.errors import RequestError
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.shell.output import visible
 from fairlead.workspace.editor import (
@@ -94,7 +93,7 @@ class LspEditor:
         try:
             async with asyncio.timeout(self._answer_seconds):
                 answer = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params)
-        except RequestError as error:
+        except wire.RequestError as error:
             return Applied(False, f"The editor refused the edit: {error}")
         except TimeoutError:
             return Applied(False, SILENT.format(seconds=self._answer_seconds), silent=True)
@@ -109,7 +108,7 @@ class LspEditor:
                 answer = await self._protocol.request(wire.APPROVE, convert.approval(request))
                 return _decision(answer)
             action = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, _question(request))
-        except RequestError as error:
+        except wire.RequestError as error:
             log.info("approval not answered: %s", error)
             return ApprovalAnswer("reject", "The editor could not ask.")
         title = action.get("title") if isinstance(action, dict) else None
@@ -126,7 +125,7 @@ class LspEditor:
                 found = action.get("title") if isinstance(action, dict) else None
             else:
                 found = None
-        except RequestError as error:
+        except wire.RequestError as error:
             log.info("question not answered: %s", error)
             return None
         return found if isinstance(found, str) and found.strip() else None

@@ -7,7 +7,6 @@ from typing import Any
 
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
-from fairlead.lsp.errors import RequestError
 from fairlead.lsp.params import file_path
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
@@ -26,7 +25,7 @@ class EditorKnowledge:
         uri = self._documents.uri(path) if path is not None else None
         try:
             answer = await self._protocol.request(wire.DIAGNOSTICS, {"uri": uri})
-        except RequestError as error:
+        except wire.RequestError as error:
             log.info("diagnostics not answered: %s", error)
             return None
         try:

@@ -12,7 +12,6 @@ from fairlead.agent.errors import ToolError
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.errors import RequestError
 from fairlead.lsp.params import content_uri, file_path
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.host import RequestRefused, WrongRequest
@@ -67,7 +66,7 @@ class Lenses:
             self._again = False
             try:
                 await self._protocol.request(types.WORKSPACE_CODE_LENS_REFRESH, None)
-            except RequestError as error:
+            except wire.RequestError as error:
                 log.info("code lens refresh refused: %s", error)
             if not self._again:
                 return

@@ -14,7 +14,7 @@ from fairlead.agent.tool import Mode
 from fairlead.lsp import protocol
 from fairlead.plan import PlanOp
 from fairlead.session.host import WrongRequest
-from fairlead.session.prompt import ContextItem
+from fairlead.session.prompt import ContextItem, RunTask
 from fairlead.session.review.target import Target
 
 
@@ -200,8 +200,22 @@ def _read_op(op: Params) -> PlanOp:
             raise WrongRequest(f"params.ops[].op {other!r} is no operation; use add, update, remove or move")
 
 
-def read_context(params: Params) -> list[ContextItem]:
-    """What the person points to: `[{uri, range?}]`, lines from 0 as LSP has them."""
+@dataclass(frozen=True)
+class RunParams:
+    """The params of `agent/runTask`."""
+
+    task: RunTask
+    session_id: str | None
+    work_done_token: int | str | None
+
+
+def read_run(params: Params) -> RunParams:
+    task = RunTask(params.text("prompt"), _read_context(params), _read_mode(params))
+    return RunParams(task, params.optional_text("sessionId"), params.token("workDoneToken"))
+
+
+def _read_context(params: Params) -> list[ContextItem]:
+    """The context as `[{uri, range?}]`, with lines from 0 as in LSP."""
     items: list[ContextItem] = []
     for entry in params.children("context"):
         first = last = None
@@ -218,14 +232,14 @@ def read_context(params: Params) -> list[ContextItem]:
     return items
 
 
-def read_mode(params: Params) -> Mode:
-    """`mode`, `agent` where it is left out."""
+def _read_mode(params: Params) -> Mode:
+    """The mode, `agent` by default."""
     given = params.optional_text("mode")
     for mode in get_args(Mode):
         if given == mode:
             return mode
     if given is not None:
-        raise WrongRequest(f"params.mode {given!r} is none; use {', '.join(get_args(Mode))}")
+        raise WrongRequest(f"params.mode {given!r} is unknown; use {', '.join(get_args(Mode))}")
     return "agent"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.agent.events import RunFinished, RunStarted
-from fairlead.lsp.errors import RequestError
+from fairlead.lsp import protocol as wire
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.plan import PlanningState
 from fairlead.session.events import PlanChanged, SessionEvent
@@ -61,7 +61,7 @@ class Progress:
         token = f"fairlead-{session_id}-{next(self._numbers)}"
         try:
             await self._protocol.request(types.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": token})
-        except RequestError:
+        except wire.RequestError:
             return
         if session_id in self._tokens:
             return

@@ -59,6 +59,14 @@ REQUEST_FAILED = -32803
 CONTENT_MODIFIED = -32801
 
 
+class RequestError(Exception):
+    """The other side answered a request with an error, or closed the connection."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class UsageWire(TypedDict):
     requests: int
     inputTokens: int

@@ -19,7 +19,6 @@ from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, LanguageS
 from pygls.server import JsonRPCServer
 
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.errors import RequestError
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +102,7 @@ class AgentProtocol(LanguageServerProtocol):
         """Asks the other side; cancelling the caller withdraws the question.
 
         Raises:
-            RequestError: it answered with an error, or is gone.
+            wire.RequestError: it answered with an error, or is gone.
         """
         msg_id = f"fairlead-{next(self._numbers)}"
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -121,7 +120,7 @@ class AgentProtocol(LanguageServerProtocol):
         """The other side is gone: whoever waits for it hears so."""
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(RequestError(INTERNAL_ERROR, reason))
+                answer.set_exception(wire.RequestError(INTERNAL_ERROR, reason))
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
         """A request that came in the same moment begins first: only what has begun can end in good order."""
@@ -135,7 +134,7 @@ class AgentProtocol(LanguageServerProtocol):
         error = message.get("error")
         if isinstance(error, dict):
             code = error.get("code")
-            answer.set_exception(RequestError(code if isinstance(code, int) else 0, str(error.get("message", ""))))
+            answer.set_exception(wire.RequestError(code if isinstance(code, int) else 0, str(error.get("message", ""))))
         else:
             answer.set_result(message.get("result"))
 

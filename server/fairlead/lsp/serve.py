@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 
-from fairlead.lsp.features import register
+from fairlead.lsp.features.registry import register
 from fairlead.lsp.server import AgentServer
 from fairlead.lsp.transport import FramingError, StdioFrames, StdoutWriter, own_stdin, own_stdout
 

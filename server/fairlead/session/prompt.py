@@ -1,4 +1,4 @@
-"""What the model is told: the system prompt (docs/plan.md L9) and the person's prompt."""
+"""The system prompt (docs/plan.md L9) and the user's prompt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from pathlib import Path
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset, Proposal
+from fairlead.session.host import WrongRequest
 from fairlead.workspace.paths import Root
 
 SYSTEM = """You are Fairlead, a coding agent inside the user's editor. The workspace is {root}.
@@ -41,25 +42,56 @@ MAX_PROMPT = 400_000
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """A place that the person points to: a file, or its lines `first` to `last`, from 1."""
+    """A file that the user attaches to a prompt, or its lines `first` to `last`, counted from 1."""
 
     path: Path
     first: int | None = None
     last: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RunTask:
+    """What the user asks a session to do.
+
+    Raises:
+        WrongRequest: see `check_prompt`.
+    """
+
+    prompt: str
+    context: Sequence[ContextItem] = ()
+    mode: Mode = "agent"
+
+    def __post_init__(self) -> None:
+        check_prompt(self.prompt)
+
+
+def check_prompt(text: str) -> None:
+    """Check a prompt or a message to a run.
+
+    Raises:
+        WrongRequest: the text is empty or longer than `MAX_PROMPT` characters.
+    """
+    if not text.strip():
+        raise WrongRequest("The prompt is empty. Say what the agent should do.")
+    if len(text) > MAX_PROMPT:
+        raise WrongRequest(
+            f"The prompt is too long ({len(text):,} characters, the limit is {MAX_PROMPT:,}). "
+            "Put the text into a file of the workspace and name the file."
+        )
+
+
 def system_prompt(root: Root) -> str:
     return SYSTEM.format(root=root.path)
 
 
-def user_prompt(prompt: str, context: Sequence[ContextItem], root: Root, mode: Mode) -> list[Block]:
-    """The person's words, and behind them what they point to and what kind of work they want."""
-    blocks = [text_block(clean_text(prompt.strip()))]
-    if context:
-        places = clean_text("\n".join(_place(item, root) for item in context))
+def user_prompt(task: RunTask, root: Root) -> list[Block]:
+    """The prompt, then its context and the instructions of its mode."""
+    blocks = [text_block(clean_text(task.prompt.strip()))]
+    if task.context:
+        places = clean_text("\n".join(_place(item, root) for item in task.context))
         blocks.append(text_block(f"The user points to:\n{places}"))
-    if MODES[mode]:
-        blocks.append(text_block(MODES[mode]))
+    if MODES[task.mode]:
+        blocks.append(text_block(MODES[task.mode]))
     return blocks
 
 

@@ -26,7 +26,7 @@ from fairlead.session.commands import SessionCommands
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.feedback import Feedback
 from fairlead.session.host import Host, RequestRefused, Stale, WrongRequest
-from fairlead.session.prompt import MAX_PROMPT, ContextItem, proposals_note, system_prompt, user_prompt
+from fairlead.session.prompt import RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
 from fairlead.session.state import PAUSES, Phase, SessionState
 from fairlead.session.store.journal import Journal
@@ -113,47 +113,38 @@ class Session:
     def running(self) -> bool:
         return self._task is not None
 
-    def check(self, prompt: str) -> None:
-        """Raises what `run` would raise now."""
-        _check_words(prompt)
+    def check_can_run(self) -> None:
+        """Raises RequestRefused if a run cannot start."""
         if self.running and not self._is_stopping():
             raise RequestRefused("This session is already running a task. Stop it first, or start a new task.")
         self._host.workspace()
 
-    async def run(
-        self,
-        prompt: str,
-        context: Sequence[ContextItem] = (),
-        mode: Mode = "agent",
-        begins: Callable[[], None] = lambda: None,
-    ) -> Outcome:
+    async def run(self, task: RunTask, begins: Callable[[], None] = lambda: None) -> Outcome:
         """Runs a task to its end, whatever the end is. Cancelling the caller cancels the run and still returns.
 
         A run that was stopped and has not come to its end is waited for; `begins` is called behind that.
 
         Raises:
-            WrongRequest: the prompt is empty or too long.
             RequestRefused: this session is running already, or the workspace cannot be worked in.
         """
-        self.check(prompt)
+        self.check_can_run()
         if self.running:  # and about to stop
             self.cancel()
-        self._title_from(prompt)
+        self._title_from(task.prompt)
         self.keeper.tidy()
         self._prompts += 1
-        blocks = user_prompt(prompt, context, self.root, mode)
-        task = asyncio.ensure_future(self._begun(self._task, blocks, mode, begins))
-        self._task, self._caller, self._stopping = task, asyncio.current_task(), False
+        run = asyncio.ensure_future(self._begun(self._task, user_prompt(task, self.root), task.mode, begins))
+        self._task, self._caller, self._stopping = run, asyncio.current_task(), False
         try:
-            while not task.done():
+            while not run.done():
                 try:
-                    await asyncio.wait({task})
+                    await asyncio.wait({run})
                 except asyncio.CancelledError:  # however often
-                    if self._task is task:
+                    if self._task is run:
                         self.cancel()
-            return task.result()
+            return run.result()
         finally:
-            if self._task is task:
+            if self._task is run:
                 self._task = self._caller = None
 
     def _is_stopping(self) -> bool:
@@ -190,7 +181,7 @@ class Session:
             WrongRequest: the text is empty or too long.
             RequestRefused: nothing runs.
         """
-        _check_words(text)
+        check_prompt(text)
         if self.state != "running":
             raise RequestRefused("Nothing runs in this session, so nobody would hear it. Give it as a task instead.")
         self._prompts += 1
@@ -386,13 +377,3 @@ class Session:
 async def _end_of(task: asyncio.Task[Outcome] | None) -> None:
     if task is not None:
         await asyncio.wait({task})
-
-
-def _check_words(text: str) -> None:
-    if not text.strip():
-        raise WrongRequest("The task is empty. Say what should be done.")
-    if len(text) > MAX_PROMPT:
-        raise WrongRequest(
-            f"The task is too long ({len(text):,} characters, the limit is {MAX_PROMPT:,}). "
-            "Put the text into a file of the workspace and name the file."
-        )

@@ -284,8 +284,8 @@ class Sessions:
         self._elsewhere.pop(session_id, None)
         self._asleep.pop(session_id, None)
 
-    def told(self, path: Path) -> None:
-        """The editor told something new of a file. Proposals move along a little later: a person types many letters."""
+    def on_document_event(self, path: Path) -> None:
+        """Note a change of an open document. Its proposals are merged after `TYPING` seconds, once for many changes."""
         for session in self:
             session.files.person.told(path)
         if path not in self._due:

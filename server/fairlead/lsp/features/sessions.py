@@ -1,6 +1,4 @@
-"""The handlers about sessions as such: make, list, open and delete one; speak to one that runs, and stop it."""
-
-from typing import Any
+"""Creates, lists, opens and deletes sessions."""
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
@@ -18,7 +16,7 @@ async def list_sessions(server: AgentServer, _: Params) -> wire.SessionsWire:
 
 
 async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
-    """The session as it is now, its proposals on the files as they are now."""
+    """The current state of a session, after comparing its proposals with the files."""
     session = await server.sessions.get(params.text("sessionId"))
     await session.files.observe_all()
     session.publish()
@@ -33,17 +31,3 @@ async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
 
 async def delete_session(server: AgentServer, params: Params) -> None:
     await server.sessions.delete(params.text("sessionId"))
-
-
-async def steer(server: AgentServer, params: Params) -> wire.SteerResult:
-    session = await server.sessions.get(params.text("sessionId"))
-    return {"queued": session.steer(params.text("text"))}
-
-
-async def cancel(server: AgentServer, params: Params) -> None:
-    (await server.sessions.get(params.text("sessionId"))).cancel()
-
-
-def shutdown(server: AgentServer, _: Any) -> None:
-    for session in server.sessions:
-        session.leave()

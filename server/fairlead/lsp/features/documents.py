@@ -1,0 +1,43 @@
+"""Open documents, and what is shown in them: both sides of a diff, code lenses and code actions."""
+
+from pathlib import Path
+from typing import Any
+
+from fairlead.lsp.actions import code_actions
+from fairlead.lsp.params import Params
+from fairlead.lsp.server import AgentServer
+
+
+def did_open(server: AgentServer, params: Any) -> None:
+    document = params["textDocument"]
+    _report(server, server.documents.opened(document["uri"], document["text"], document["version"]))
+
+
+def did_change(server: AgentServer, params: Any) -> None:
+    document = params["textDocument"]
+    _report(server, server.documents.changed(document["uri"], document["version"], params["contentChanges"]))
+
+
+def did_close(server: AgentServer, params: Any) -> None:
+    _report(server, server.documents.closed(params["textDocument"]["uri"]))
+
+
+def did_save(server: AgentServer, params: Any) -> None:
+    _report(server, server.documents.saved(params["textDocument"]["uri"]))
+
+
+def _report(server: AgentServer, path: Path | None) -> None:
+    if path is not None:
+        server.sessions.on_document_event(path)
+
+
+async def text_content(server: AgentServer, params: Params) -> dict[str, str]:
+    return {"text": await server.content.text(params.text("uri"))}
+
+
+async def code_lenses(server: AgentServer, params: Params) -> list[dict[str, Any]]:
+    return await server.lenses.of(params.child("textDocument").text("uri"))
+
+
+async def offer_actions(server: AgentServer, params: Params) -> list[dict[str, Any]]:
+    return code_actions(server.sessions, params)

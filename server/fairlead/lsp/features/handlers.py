@@ -1,0 +1,50 @@
+"""Turns handlers into pygls features: binds the server, checks the params and maps exceptions to error codes."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.params import Params
+from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
+from fairlead.lsp.server import AgentServer
+from fairlead.session.host import RequestRefused, Stale, WrongRequest
+
+Handler = Callable[[AgentServer, Params], Awaitable[Any]]
+"""Answers a request or a command."""
+
+NotificationHandler = Callable[[AgentServer, Any], Any]
+
+
+def request(server: AgentServer, handler: Handler) -> Callable[[Any], Awaitable[Any]]:
+    """The feature for a request: expected exceptions become error answers."""
+
+    async def answer(params: Any) -> Any:
+        try:
+            return await handler(server, Params(params))
+        except Stale as error:
+            raise rpc_error(wire.CONTENT_MODIFIED, str(error)) from error
+        except RequestRefused as error:
+            raise rpc_error(wire.REQUEST_FAILED, str(error)) from error
+        except WrongRequest as error:
+            raise rpc_error(INVALID_PARAMS, str(error)) from error
+
+    return answer
+
+
+def command(server: AgentServer, handler: Handler) -> Callable[..., Awaitable[Any]]:
+    """The feature for a `workspace/executeCommand`: its one argument has the shape of the request's params."""
+    answer = request(server, handler)
+
+    async def execute(*arguments: Any) -> Any:
+        return await answer(arguments[0] if arguments else {})
+
+    return execute
+
+
+def notification(server: AgentServer, handler: NotificationHandler) -> Callable[[Any], Any]:
+    """The feature for a notification, or for a request that pygls answers itself."""
+
+    def receive(params: Any) -> Any:
+        return handler(server, params)
+
+    return receive

@@ -1,0 +1,84 @@
+"""The connection as a whole: initialize, trust, settings, credentials, shutdown."""
+
+import contextlib
+from typing import Any
+
+from lsprotocol import types
+
+from fairlead.lsp.actions import KIND
+from fairlead.lsp.editor import ClientAbilities
+from fairlead.lsp.editor_diagnostics import EditorKnowledge
+from fairlead.lsp.features.documents import offer_actions
+from fairlead.lsp.features.handlers import request
+from fairlead.lsp.params import Params, read_storage, read_workspace
+from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
+from fairlead.lsp.server import AgentServer, Credentials
+from fairlead.session.host import RequestRefused, WrongRequest
+from fairlead.session.store.journal import Journals
+from fairlead.shell.layers import Layers
+from fairlead.workspace.paths import Root
+
+
+def initialize(server: AgentServer, params: types.InitializeParams) -> None:
+    options = params.initialization_options
+    given: dict[str, Any] = options if isinstance(options, dict) else {}
+    uris = [folder.uri for folder in params.workspace_folders or []] or [params.root_uri or ""]
+    try:
+        root, no_workspace = read_workspace([uri for uri in uris if uri], params.root_path)
+    except WrongRequest as error:
+        raise rpc_error(INVALID_PARAMS, str(error)) from error
+    folder, no_storage = read_storage(given.get("storageDir"))
+    for warning in filter(None, (no_workspace, no_storage)):
+        server.warn(warning)
+    server.host.root = Root(root) if root is not None else None
+    server.host.trusted = given.get("trusted") is not False
+    server.editor.abilities = ClientAbilities(params.capabilities)
+    server.host.code = EditorKnowledge(server.protocol, server.documents) if server.editor.abilities.editor else None
+    server.host.wakes = given.get("restore") is not False
+    server.host.journals = Journals(folder / "sessions" if folder is not None else None, server.warn, server.tell)
+    server.host.layers = Layers(folder)
+    server.lenses.refreshable = server.editor.abilities.lens_refresh
+    server.lenses.with_diffs = server.editor.abilities.diffs
+    if not server.editor.abilities.diffs:  # a client with diffs has its own actions at the cursor
+        kinds = types.CodeActionOptions(code_action_kinds=[KIND])
+        server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(request(server, offer_actions))
+    server.use_settings(given.get("settings"))
+    server.documents.encoding = str(
+        getattr(server.workspace.position_encoding, "value", server.workspace.position_encoding)
+    )
+
+
+async def initialized(server: AgentServer, _: Any) -> None:
+    server.warm_up()
+    _open_workspace(server)  # before the first await: the next request may name a session
+    if server.editor.abilities.text_content:
+        await server.content.register()
+
+
+def trust(server: AgentServer, params: Any) -> None:
+    server.host.trusted = Params(params).boolean("trusted")
+    _open_workspace(server)
+
+
+def _open_workspace(server: AgentServer) -> None:
+    """Restores the workspace's sessions and starts to check how commands can run, if there is a trusted folder."""
+    with contextlib.suppress(RequestRefused):
+        server.sessions.restore()
+        server.host.layers.look(server.host.workspace())
+
+
+def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:
+    server.use_settings(params.settings)
+
+
+async def credentials(server: AgentServer, params: Params) -> None:
+    server.credentials = Credentials(
+        params.optional_text("apiKey") or None,
+        params.optional_text("authToken") or None,
+        params.optional_text("baseUrl") or None,
+    )
+
+
+def shutdown(server: AgentServer, _: Any) -> None:
+    for session in server.sessions:
+        session.leave()

@@ -1,0 +1,29 @@
+"""Edits of the plan, and the pages in Markdown about a session."""
+
+from fairlead.lsp import convert
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.params import Params, read_ops
+from fairlead.lsp.server import AgentServer
+from fairlead.plan.history import history_page
+from fairlead.session.report.rules_page import rules_page
+from fairlead.session.report.summary import record_page
+
+
+async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
+    session = await server.sessions.get(params.text("sessionId"))
+    session.edit_plan(read_ops(params), params.integer("revision"))
+    return {"plan": convert.plan(session.id, session.plan_state())}
+
+
+async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
+    session = await server.sessions.get(params.text("sessionId"))
+    return {"markdown": history_page(session.title, session.plan.history)}
+
+
+async def record(server: AgentServer, params: Params) -> wire.PageResult:
+    session = await server.sessions.get(params.text("sessionId"))
+    return {"markdown": record_page(session.snapshot(), session.root)}
+
+
+async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:
+    return {"markdown": await rules_page(server.host)}

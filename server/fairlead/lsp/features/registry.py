@@ -1,0 +1,64 @@
+"""The method name of each handler."""
+
+from typing import Any
+
+from lsprotocol import types
+
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.features import documents, lifecycle, plan, review, runs, sessions
+from fairlead.lsp.features.commands import COMMANDS
+from fairlead.lsp.features.handlers import Handler, NotificationHandler, command, notification, request
+from fairlead.lsp.server import AgentServer
+
+REQUESTS: dict[str, Handler] = {
+    wire.CREATE_SESSION: sessions.create_session,
+    wire.LIST_SESSIONS: sessions.list_sessions,
+    wire.OPEN_SESSION: sessions.open_session,
+    wire.DELETE_SESSION: sessions.delete_session,
+    wire.RUN_TASK: runs.run_task,
+    wire.STEER: runs.steer,
+    wire.STOP_COMMAND: runs.stop_command,
+    wire.CANCEL: runs.cancel,
+    wire.ACCEPT: review.accept,
+    wire.REJECT: review.reject,
+    wire.AMEND: review.amend,
+    wire.UNDO: review.undo_review,
+    wire.REDO: review.redo_review,
+    wire.PLAN_EDIT: plan.edit_plan,
+    wire.PLAN_HISTORY: plan.plan_history,
+    wire.RECORD: plan.record,
+    wire.COMMAND_RULES: plan.command_rules,
+    wire.CREDENTIALS: lifecycle.credentials,
+}
+
+STANDARD_REQUESTS: dict[str, Handler] = {
+    types.WORKSPACE_TEXT_DOCUMENT_CONTENT: documents.text_content,
+    types.TEXT_DOCUMENT_CODE_LENS: documents.code_lenses,
+}
+
+NOTIFICATIONS: dict[str, NotificationHandler] = {
+    types.INITIALIZE: lifecycle.initialize,
+    types.SHUTDOWN: lifecycle.shutdown,
+    wire.TRUST: lifecycle.trust,
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: lifecycle.configuration,
+    types.TEXT_DOCUMENT_DID_OPEN: documents.did_open,
+    types.TEXT_DOCUMENT_DID_CHANGE: documents.did_change,
+    types.TEXT_DOCUMENT_DID_CLOSE: documents.did_close,
+    types.TEXT_DOCUMENT_DID_SAVE: documents.did_save,
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: runs.cancel_progress,
+}
+
+
+def register(server: AgentServer) -> None:
+    """Registers all handlers with pygls."""
+    for method, handler in {**REQUESTS, **STANDARD_REQUESTS}.items():
+        server.feature(method)(request(server, handler))
+    for name, handler in COMMANDS.items():
+        server.command(name)(command(server, handler))
+    for method, on_notification in NOTIFICATIONS.items():
+        server.feature(method)(notification(server, on_notification))
+
+    async def on_initialized(params: Any) -> None:
+        await lifecycle.initialized(server, params)
+
+    server.feature(types.INITIALIZED)(on_initialized)

@@ -1,0 +1,57 @@
+"""Starts, steers and stops runs and their commands."""
+
+from lsprotocol import types
+
+from fairlead.lsp import convert
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.params import Params, RunParams, read_run
+from fairlead.lsp.server import AgentServer
+from fairlead.session.report.summary import short_record
+from fairlead.session.session import Session
+
+
+async def run_task(server: AgentServer, params: Params) -> wire.RunResult:
+    run = read_run(params)
+    return await execute_run(server, await session_for_run(server, run), run)
+
+
+async def session_for_run(server: AgentServer, run: RunParams) -> Session:
+    """The session that the params name, else a new one.
+
+    Raises:
+        RequestRefused: a run cannot start in it now.
+    """
+    if run.session_id is None:
+        return server.sessions.create()
+    session = await server.sessions.get(run.session_id)
+    session.check_can_run()
+    return session
+
+
+async def execute_run(server: AgentServer, session: Session, run: RunParams) -> wire.RunResult:
+    def use_token() -> None:
+        server.runs_progress.use(session.id, run.work_done_token, server.editor.abilities.progress)
+
+    outcome = await session.run(run.task, use_token)
+    return convert.run_result(session.id, outcome, short_record(session.snapshot()))
+
+
+async def steer(server: AgentServer, params: Params) -> wire.SteerResult:
+    session = await server.sessions.get(params.text("sessionId"))
+    return {"queued": session.steer(params.text("text"))}
+
+
+async def cancel(server: AgentServer, params: Params) -> None:
+    (await server.sessions.get(params.text("sessionId"))).cancel()
+
+
+def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelParams) -> None:
+    session_id = server.runs_progress.session(params.token)
+    for session in server.sessions:
+        if session.id == session_id:
+            session.cancel()
+
+
+async def stop_command(server: AgentServer, params: Params) -> None:
+    session = await server.sessions.get(params.text("sessionId"))
+    await session.stop_command(params.text("handle"))
