@@ -445,6 +445,6 @@ async def test_fault_69_an_editor_has_a_time_limit() -> None:
             await asyncio.Event().wait()
 
     editor = LspEditor(Silent().protocol, Documents(), answer_seconds=0.01)
-    editor.abilities.apply_edit = editor.abilities.document_changes = True
+    editor.capabilities.apply_edit = editor.capabilities.document_changes = True
     applied = await editor.apply("Accept a", [FileEdit(Path("/a"), "1\n", "2\n")])
     assert (applied.ok, applied.silent, "did not answer" in applied.reason) == (False, True, True)

@@ -7,7 +7,7 @@ from lsprotocol import types
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.editor_diagnostics import EditorKnowledge
+from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
 from protocol.golden import CALL, FOLDER, SESSION, Golden, Json, Line
 
@@ -50,7 +50,7 @@ A_QUESTION = ("Which greeting? 你好 or 您好?", ("你好", "您好"))
 async def questions() -> list[Golden]:
     line = Line({"answer": "您好"})
     editor = LspEditor(line.protocol, Documents())
-    editor.abilities.questions = True
+    editor.capabilities.questions = True
     await editor.ask(SESSION, CALL, *A_QUESTION)
     [(method, params)] = line.sent
     return [
@@ -63,7 +63,7 @@ async def knowledge() -> list[Golden]:
     path = FOLDER / "src/問候.py"
     result: wire.DiagnosticsResult = {"files": [{"uri": path.as_uri(), "diagnostics": [A_PROBLEM]}]}
     line = Line(result)
-    await EditorKnowledge(line.protocol, Documents()).diagnostics(path)
+    await EditorDiagnostics(line.protocol, Documents()).diagnostics(path)
     [(method, params)] = line.sent
     return [
         Golden("diagnostics.params", method, "server-to-client", "params", params, wire.DiagnosticsParams),
@@ -74,10 +74,10 @@ async def knowledge() -> list[Golden]:
 async def approvals() -> list[Golden]:
     line = Line()
     editor = LspEditor(line.protocol, Documents())
-    editor.abilities.approvals = True
+    editor.capabilities.approvals = True
     for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION):
         await editor.approve(request)
-    editor.abilities.approvals = False
+    editor.capabilities.approvals = False
     await editor.approve(AN_APPROVAL)
     [(asked, params), (_, secret), (_, confirmation), (message, question)] = line.sent
     return [
@@ -98,7 +98,7 @@ async def apply_edit() -> Golden:
     line = Line({"applied": True})
     documents = Documents()
     editor = LspEditor(line.protocol, documents)
-    able = editor.abilities
+    able = editor.capabilities
     able.apply_edit = able.document_changes = able.checks_edits = True
     able.file_operations = list(types.ResourceOperationKind)
     base, proposed = "a\n👋 Bye", "a\n👋 再見"

@@ -150,7 +150,7 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
 async def test_the_server_reads_a_decision(result: Any, decision: ApprovalAnswer) -> None:
     """docs/protocol.md: `null` and an unknown option mean reject."""
     editor = LspEditor(Line(result).protocol, Documents())
-    editor.abilities.approvals = True
+    editor.capabilities.approvals = True
     assert await editor.approve(AN_APPROVAL) == decision
 
 

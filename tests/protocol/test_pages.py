@@ -11,7 +11,7 @@ import pytest
 from fairlead.__main__ import main
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.editor_diagnostics import EditorKnowledge
+from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.plan import TodoManager
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
@@ -39,7 +39,7 @@ def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     documents = Documents()
     approvals = Approvals(LspEditor(Line().protocol, documents), SESSION)
     commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
-    code = EditorKnowledge(Line().protocol, documents)
+    code = EditorDiagnostics(Line().protocol, documents)
     tools = tool_table(Files(Root(tmp_path), documents), TodoManager(), approvals, commands, code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
     # `todo` takes another name for its list too, so its schema does not demand it (P1)

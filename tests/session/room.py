@@ -19,7 +19,7 @@ from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace import editor as port
 from fairlead.workspace.disk import content_of
-from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, Buffers, EditAbilities, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, Buffers, EditCapabilities, FileEdit
 from fairlead.workspace.paths import Root
 from tools.stand_ins import Documents, direct_commands
 
@@ -30,8 +30,8 @@ class Editor:
     """Writes each edit to the disk, as an editor does to closed files."""
 
     @property
-    def edit_abilities(self) -> EditAbilities:
-        return EditAbilities(edits=True, checks=True, operations=frozenset(("create", "rename", "delete")))
+    def edit_capabilities(self) -> EditCapabilities:
+        return EditCapabilities(edits=True, checks=True, operations=frozenset(("create", "rename", "delete")))
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         for edit in sorted(edits, key=lambda edit: edit.new is not None):

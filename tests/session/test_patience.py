@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from fairlead.session.timed_editor import Patience
-from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditAbilities, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, FileEdit
 
 
 class Slow:
@@ -15,8 +15,8 @@ class Slow:
         self.answers: list[asyncio.Future[None]] = []
 
     @property
-    def edit_abilities(self) -> EditAbilities:
-        return EditAbilities()
+    def edit_capabilities(self) -> EditCapabilities:
+        return EditCapabilities()
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(True)

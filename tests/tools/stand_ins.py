@@ -21,7 +21,7 @@ from fairlead.workspace.editor import (
     ApprovalOption,
     ApprovalRequest,
     Buffer,
-    EditAbilities,
+    EditCapabilities,
     FileEdit,
 )
 from fairlead.workspace.files import Files
@@ -70,8 +70,8 @@ class Person:
         return options[0] if options else None
 
     @property
-    def edit_abilities(self) -> EditAbilities:
-        return EditAbilities()
+    def edit_capabilities(self) -> EditCapabilities:
+        return EditCapabilities()
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(False, "nobody edits here")

@@ -17,7 +17,7 @@ from fairlead.workspace.editor import (
     ApprovalAnswer,
     ApprovalOption,
     ApprovalRequest,
-    EditAbilities,
+    EditCapabilities,
     FileEdit,
     FileOperation,
 )
@@ -40,7 +40,7 @@ ACTIONS: dict[str, ApprovalOption] = {
 }
 
 
-class ClientAbilities:
+class ClientCapabilities:
     """What the client announced in `initialize`, as plain questions."""
 
     def __init__(self, capabilities: types.ClientCapabilities | None = None) -> None:
@@ -72,20 +72,20 @@ class LspEditor:
         self._protocol = protocol
         self._documents = documents
         self._answer_seconds = answer_seconds
-        self.abilities = ClientAbilities()
+        self.capabilities = ClientCapabilities()
 
     @property
-    def edit_abilities(self) -> EditAbilities:
-        able = self.abilities
+    def edit_capabilities(self) -> EditCapabilities:
+        able = self.capabilities
         operations: frozenset[FileOperation] = frozenset(get_args(FileOperation)) & {*able.file_operations}
-        return EditAbilities(able.apply_edit, able.checks_edits, operations)
+        return EditCapabilities(able.apply_edit, able.checks_edits, operations)
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         """One workspace edit (LSP 3.18, `workspace/applyEdit`); versioned where a document is open.
 
         A client that checks edits gets the digest of each file beside it.
         """
-        able = self.abilities
+        able = self.capabilities
         change = self._document_changes(edits) if able.document_changes else self._plain_changes(edits)
         params: dict[str, Any] = {"label": label, "edit": change}
         if able.checks_edits:
@@ -104,7 +104,7 @@ class LspEditor:
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         try:
-            if self.abilities.approvals:
+            if self.capabilities.approvals:
                 answer = await self._protocol.request(wire.APPROVE, convert.approval(request))
                 return _decision(answer)
             action = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, _question(request))
@@ -117,7 +117,7 @@ class LspEditor:
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         asked = {"sessionId": session_id, "toolCallId": call_id, "question": question, "options": list(options)}
         try:
-            if self.abilities.questions:
+            if self.capabilities.questions:
                 answer = await self._protocol.request(wire.ASK, asked)
                 found = answer.get("answer") if isinstance(answer, dict) else None
             elif options:

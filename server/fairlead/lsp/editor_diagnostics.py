@@ -1,4 +1,4 @@
-"""The CodeKnowledge port over LSP: what the editor's language support says, asked for with requests to the client."""
+"""The DiagnosticsSource port over LSP: the editor's diagnostics, requested from the client."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,8 @@ from fairlead.workspace.editor import SEVERITIES, Diagnostic
 log = logging.getLogger(__name__)
 
 
-class EditorKnowledge:
-    """The language support of the editor at the other end of the wire."""
+class EditorDiagnostics:
+    """Requests the problems that the editor shows."""
 
     def __init__(self, protocol: AgentProtocol, documents: Documents) -> None:
         self._protocol = protocol
@@ -31,17 +31,17 @@ class EditorKnowledge:
         try:
             return list(_diagnostics(answer))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            log.warning("diagnostics that make no sense: %r", error)
+            log.warning("malformed diagnostics: %r", error)
             return None
 
 
 def _diagnostics(answer: Any) -> Iterator[Diagnostic]:
-    """Raises KeyError, TypeError, ValueError or AttributeError where the answer has not the shape of the page."""
+    """Raises KeyError, TypeError, ValueError or AttributeError if the answer does not have the documented shape."""
     for file in answer["files"]:
         path = file_path(file["uri"])
-        if path is None:  # no file, as an untitled document
+        if path is None:  # not a file: an untitled document
             continue
-        for one in file["diagnostics"]:
-            start, severity = one["range"]["start"], SEVERITIES[min(max(int(one["severity"]), 1), 4) - 1]
-            place = int(start["line"]) + 1, int(start["character"]) + 1
-            yield Diagnostic(path, *place, severity, str(one["message"]), str(one.get("source") or ""))
+        for item in file["diagnostics"]:
+            start, severity = item["range"]["start"], SEVERITIES[min(max(int(item["severity"]), 1), 4) - 1]
+            line, column = int(start["line"]) + 1, int(start["character"]) + 1
+            yield Diagnostic(path, line, column, severity, str(item["message"]), str(item.get("source") or ""))

@@ -107,7 +107,7 @@ class AgentServer(LanguageServer):
         self.show(types.MessageType.Info, f"Fairlead: {text}")
 
     def _list(self, rows: tuple[Row, ...]) -> None:
-        if self.editor.abilities.sessions:
+        if self.editor.capabilities.sessions:
             self.protocol.send_notification(wire.SESSIONS, convert.sessions(rows))
 
     def choose_model(self) -> ModelChoice:

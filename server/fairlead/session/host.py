@@ -9,7 +9,7 @@ from fairlead.models.factory import ModelChoice
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import Layers
-from fairlead.workspace.editor import Buffers, CodeKnowledge, Editor
+from fairlead.workspace.editor import Buffers, DiagnosticsSource, Editor
 from fairlead.workspace.paths import Root
 
 
@@ -30,7 +30,7 @@ class Host:
     """Changed by the front end as the editor tells; read by sessions at each use.
 
     `clock` tells seconds, `now` those since the epoch; `watch` is told of each file whose changes on disk matter;
-    `code` is the editor's language support, where the editor tells of it; without `wakes` a kept session comes back
+    `diagnostics` reports the editor's problems, if it supports that; without `wakes` a kept session comes back
     only for a request that names it.
     """
 
@@ -46,7 +46,7 @@ class Host:
     root: Root | None = None
     trusted: bool = True
     wakes: bool = True
-    code: CodeKnowledge | None = None
+    diagnostics: DiagnosticsSource | None = None
 
     def workspace(self) -> Root:
         """The workspace's root.

@@ -353,7 +353,7 @@ class Session:
         return Agent(
             model=self._model,
             system=self._system,
-            tools=tool_table(self.files, self.plan, self.approvals, commands, self._host.code),
+            tools=tool_table(self.files, self.plan, self.approvals, commands, self._host.diagnostics),
             plan=self.plan,
             history=self.history,
             emit=self.publish,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditAbilities, Editor, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, Editor, FileEdit
 
 
 class Patience:
@@ -22,8 +22,8 @@ class Patience:
         return self._waited + (self._clock() - self._since if self._open else 0.0)
 
     @property
-    def edit_abilities(self) -> EditAbilities:
-        return self._editor.edit_abilities
+    def edit_capabilities(self) -> EditCapabilities:
+        return self._editor.edit_capabilities
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return await self._editor.apply(label, edits)

@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
-from fairlead.workspace.editor import SEVERITIES, CodeKnowledge, Diagnostic
+from fairlead.workspace.editor import SEVERITIES, Diagnostic, DiagnosticsSource
 from fairlead.workspace.files import Files
 
 MAX_SHOWN = 50
@@ -25,8 +25,8 @@ class Diagnostics:
     kind: ToolKind = "read"
     read_only = True
 
-    def __init__(self, files: Files, code: CodeKnowledge) -> None:
-        self._files, self._code = files, code
+    def __init__(self, files: Files, source: DiagnosticsSource) -> None:
+        self._files, self._source = files, source
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         given = input.get("path")
@@ -39,7 +39,7 @@ class Diagnostics:
         if given and not below.exists():
             raise ToolError(f"The user has no such file: {given}")
         is_open = self._files.person.buffer(below) is not None  # the editor may open it now, to look at it
-        found = await self._code.diagnostics(below if below.is_file() else None)
+        found = await self._source.diagnostics(below if below.is_file() else None)
         if found is None:
             raise ToolError("The editor gave no answer. Go on without, or check with a command.")
         there = [one for one in found if one.path.is_relative_to(below)]

@@ -17,12 +17,16 @@ from fairlead.tools.rename_file import RenameFile
 from fairlead.tools.search import Search
 from fairlead.tools.todo import Todo
 from fairlead.tools.write_file import WriteFile
-from fairlead.workspace.editor import CodeKnowledge
+from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.files import Files
 
 
 def tool_table(
-    files: Files, plan: TodoManager, approvals: Approvals, commands: Commands, code: CodeKnowledge | None = None
+    files: Files,
+    plan: TodoManager,
+    approvals: Approvals,
+    commands: Commands,
+    diagnostics: DiagnosticsSource | None = None,
 ) -> dict[str, Tool]:
     """The tools of a session, by name. Their order is part of the cached prefix of every request."""
     tools: list[Tool] = [
@@ -38,6 +42,6 @@ def tool_table(
         AskUser(approvals.editor, approvals.session_id),
         BashOutput(commands.background),
         BashKill(commands.background),
-        *([Diagnostics(files, code)] if code is not None else []),
+        *([Diagnostics(files, diagnostics)] if diagnostics is not None else []),
     ]
     return {tool.spec.name: tool for tool in tools}

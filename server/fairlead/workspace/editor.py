@@ -41,7 +41,7 @@ FileOperation = Literal["create", "rename", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
-class EditAbilities:
+class EditCapabilities:
     """What an editor can be asked for.
 
     `edits`: to change text. `operations`: to create, rename and delete files. `checks`: to change a closed file only
@@ -142,7 +142,7 @@ class Diagnostic:
     source: str = ""
 
 
-class CodeKnowledge(Protocol):
+class DiagnosticsSource(Protocol):
     """What the editor's own language support knows of the person's files, without what is only proposed."""
 
     async def diagnostics(self, path: Path | None) -> Sequence[Diagnostic] | None:
@@ -154,10 +154,10 @@ class Editor(Protocol):
     """What the inside asks of the editor and the person at it."""
 
     @property
-    def edit_abilities(self) -> EditAbilities: ...
+    def edit_capabilities(self) -> EditCapabilities: ...
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
-        """Makes the changes, all or none; only what the abilities name is asked for. Never raises for a refusal."""
+        """Makes the changes, all or none; only what the capabilities name is asked for. Never raises for a refusal."""
         ...
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:

@@ -6,8 +6,8 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.lsp.actions import KIND
-from fairlead.lsp.editor import ClientAbilities
-from fairlead.lsp.editor_diagnostics import EditorKnowledge
+from fairlead.lsp.editor import ClientCapabilities
+from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.lsp.features.documents import offer_actions
 from fairlead.lsp.features.handlers import request
 from fairlead.lsp.params import Params, read_storage, read_workspace
@@ -32,14 +32,16 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
         server.warn(warning)
     server.host.root = Root(root) if root is not None else None
     server.host.trusted = given.get("trusted") is not False
-    server.editor.abilities = ClientAbilities(params.capabilities)
-    server.host.code = EditorKnowledge(server.protocol, server.documents) if server.editor.abilities.editor else None
+    server.editor.capabilities = ClientCapabilities(params.capabilities)
+    server.host.diagnostics = (
+        EditorDiagnostics(server.protocol, server.documents) if server.editor.capabilities.editor else None
+    )
     server.host.wakes = given.get("restore") is not False
     server.host.journals = Journals(folder / "sessions" if folder is not None else None, server.warn, server.tell)
     server.host.layers = Layers(folder)
-    server.lenses.refreshable = server.editor.abilities.lens_refresh
-    server.lenses.with_diffs = server.editor.abilities.diffs
-    if not server.editor.abilities.diffs:  # a client with diffs has its own actions at the cursor
+    server.lenses.refreshable = server.editor.capabilities.lens_refresh
+    server.lenses.with_diffs = server.editor.capabilities.diffs
+    if not server.editor.capabilities.diffs:  # a client with diffs has its own actions at the cursor
         kinds = types.CodeActionOptions(code_action_kinds=[KIND])
         server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(request(server, offer_actions))
     server.use_settings(given.get("settings"))
@@ -51,7 +53,7 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
 async def initialized(server: AgentServer, _: Any) -> None:
     server.warm_up()
     _open_workspace(server)  # before the first await: the next request may name a session
-    if server.editor.abilities.text_content:
+    if server.editor.capabilities.text_content:
         await server.content.register()
 
 

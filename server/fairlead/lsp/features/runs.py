@@ -30,7 +30,7 @@ async def session_for_run(server: AgentServer, run: RunParams) -> Session:
 
 async def execute_run(server: AgentServer, session: Session, run: RunParams) -> wire.RunResult:
     def use_token() -> None:
-        server.runs_progress.use(session.id, run.work_done_token, server.editor.abilities.progress)
+        server.runs_progress.use(session.id, run.work_done_token, server.editor.capabilities.progress)
 
     outcome = await session.run(run.task, use_token)
     return convert.run_result(session.id, outcome, short_record(session.snapshot()))

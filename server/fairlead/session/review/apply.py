@@ -82,7 +82,7 @@ def _route(session: Session, edit: FileEdit) -> Route:
     except ToolError:
         lossy = False
     state = TargetState(user_files.document_state(edit.path), _is_occupied(session, edit), lossy)
-    return choose_route(edit, session.editor.edit_abilities, state)
+    return choose_route(edit, session.editor.edit_capabilities, state)
 
 
 def _is_occupied(session: Session, edit: FileEdit) -> bool:

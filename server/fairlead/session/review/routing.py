@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from fairlead.workspace.editor import EditAbilities, FileEdit, FileOperation
+from fairlead.workspace.editor import EditCapabilities, FileEdit, FileOperation
 from fairlead.workspace.user_files import DocumentState
 
 CANNOT_EDIT = "This editor cannot edit open files. Close {name} there, then try again."
@@ -42,7 +42,7 @@ EDITOR = Route("editor")
 SERVER = Route("fairlead")
 
 
-def choose_route(edit: FileEdit, able: EditAbilities, target: TargetState) -> Route:
+def choose_route(edit: FileEdit, able: EditCapabilities, target: TargetState) -> Route:
     """The editor edits open documents, and closed files if it checks their bytes and preserves all of them."""
     name, operation = edit.path.name, edit.operation
     if target.occupied and operation == "create" and able.edits and edit.data is None:

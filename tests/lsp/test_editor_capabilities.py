@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from fairlead.edits.proposal import PLAIN, Raw
 from fairlead.lsp.documents import Documents
-from fairlead.lsp.editor import ClientAbilities, LspEditor
+from fairlead.lsp.editor import ClientCapabilities, LspEditor
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.host import RequestRefused
 from fairlead.session.review import decisions, undo
@@ -76,7 +76,7 @@ class Editor:
         workspace = types.WorkspaceClientCapabilities(apply_edit=edits, workspace_edit=workspace_edit)
         capabilities = types.ClientCapabilities(workspace=workspace, experimental={"agent": {"checksEdits": checks}})
         self.port = LspEditor(cast("AgentProtocol", self), self.documents)
-        self.port.abilities = ClientAbilities(capabilities)
+        self.port.capabilities = ClientCapabilities(capabilities)
 
     def open(self, path: Path, text: str) -> None:
         self.buffers[path.as_uri()] = (text, 1)
@@ -240,7 +240,7 @@ class _Case:
 
     @property
     def _able(self) -> Any:
-        return self._editor.port.edit_abilities
+        return self._editor.port.edit_capabilities
 
     def _must_refuse(self) -> bool:
         """An open file that the editor cannot change, or whose unsaved text would go."""
