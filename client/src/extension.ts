@@ -22,7 +22,7 @@ import { ProposedFiles } from "./review/proposedFiles";
 import { serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./protocol";
 import { Questions } from "./questions/questions";
 import { Review, targetOf } from "./review/review";
-import { onRows, type Commands } from "./ui/rowCommands";
+import { withKnownRow, type Commands } from "./ui/rowCommands";
 import { Runs } from "./sessions/runs";
 import { AgentServer } from "./server/server";
 import { Sessions } from "./sessions/sessions";
@@ -60,6 +60,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const terminals = new Terminals(store, agent);
   server = agent;
 
+  const trees = [edits, new PlanView(store, planEdits), new SessionsView(store)];
+  const onUnknownRow = async (): Promise<void> => {
+    for (const tree of trees) tree.refresh();
+    await vscode.window.showInformationMessage("That item just changed. Try again.");
+  };
   const commands: Commands = {
     runTask: (prompt?: unknown) => runs.runTask(typeof prompt === "string" ? prompt : undefined),
     runTaskDocument: () => runs.runDocument(),
@@ -83,8 +88,8 @@ export function activate(context: vscode.ExtensionContext): void {
     previousChange: () => cursor.go("previous"),
     acceptAll: () => review.decideAll("accept"),
     rejectAll: () => review.decideAll("reject"),
-    acceptFocused: () => edits.withFocused((row) => review.decideRow("accept", row)),
-    rejectFocused: () => edits.withFocused((row) => review.decideRow("reject", row)),
+    acceptFocused: () => edits.withFocused((row) => (row ? review.decideRow("accept", row) : onUnknownRow())),
+    rejectFocused: () => edits.withFocused((row) => (row ? review.decideRow("reject", row) : onUnknownRow())),
     acceptActive: () => cursor.decideFile("accept"),
     rejectActive: () => cursor.decideFile("reject"),
     acceptShown: () => cursor.decideShown("accept"),
@@ -117,10 +122,10 @@ export function activate(context: vscode.ExtensionContext): void {
     releaseStep: (step: StepNode) => planEdits.hold(step, false),
     undoStep: ({ sessionId, item }: StepNode) => review.undoStep(sessionId, item.id, item.content),
     markStepDone: (step: StepNode) => planEdits.markDone(step),
-    accept: (row?: EditRow) => review.decideRow("accept", row),
-    reject: (row?: EditRow) => review.decideRow("reject", row),
-    acceptProposed: (row?: EditRow) => review.decideRow("accept", row, { resolution: "proposed" }),
-    keepMine: (row?: EditRow) => review.decideRow("reject", row),
+    accept: (row: EditRow) => review.decideRow("accept", row),
+    reject: (row: EditRow) => review.decideRow("reject", row),
+    acceptProposed: (row: EditRow) => review.decideRow("accept", row, { resolution: "proposed" }),
+    keepMine: (row: EditRow) => review.decideRow("reject", row),
     rejectWithReason: (row?: EditRow) =>
       row ? review.rejectWithReason(row.sessionId, targetOf(row)) : cursor.rejectFileWithReason(),
     openDiff: (row: EditRow) =>
@@ -138,22 +143,13 @@ export function activate(context: vscode.ExtensionContext): void {
       questions.open(question);
     },
   };
-  const gone = (): unknown =>
-    vscode.window.showInformationMessage("That row has changed in this moment. Choose it again.");
-  for (const [name, run] of Object.entries({ ...commands, ...onRows(rowCommands, gone) })) {
+  for (const [name, run] of Object.entries({ ...commands, ...withKnownRow(rowCommands, onUnknownRow) })) {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
   // so that the outcome is told, and what was typed in the diff goes along
   agent.ownCommands.set(serverCommand.accept, (params) => cursor.decideByLens("accept", params as DecideParams));
   agent.ownCommands.set(serverCommand.reject, (params) => cursor.decideByLens("reject", params as DecideParams));
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
-  const views = [
-    edits,
-    new PlanView(store, planEdits),
-    new SessionsView(store),
-    new Status(store),
-    new Decorations(store),
-  ];
   context.subscriptions.push(
     log,
     agent,
@@ -165,7 +161,9 @@ export function activate(context: vscode.ExtensionContext): void {
     pages,
     terminals,
     notices,
-    ...views,
+    ...trees,
+    new Status(store),
+    new Decorations(store),
     registerHelp(),
   );
 }

@@ -16,7 +16,7 @@ import { allInConflict } from "../src/review/changeNavigation";
 import { nodesBelow, planNodes, type PlanNode } from "../src/plan/planNodes";
 import { planCount, stepRow, type Activity } from "../src/plan/planRows";
 import type { Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
-import { onRows } from "../src/ui/rowCommands";
+import { withKnownRow } from "../src/ui/rowCommands";
 import { Store, type Session } from "../src/state";
 import { StepClock } from "../src/plan/stepClock";
 import { params } from "./goldens";
@@ -247,7 +247,9 @@ test("once a row is gone the next one has its turn, past what stood below it, or
 
 test("a command on a row that has just been drawn anew does nothing to another one", () => {
   const did: unknown[] = [];
-  const { accept } = onRows({ accept: (row?: string) => did.push(row ?? "what is in front") }, () => did.push("gone"));
+  const { accept } = withKnownRow({ accept: (row?: string) => did.push(row ?? "what is in front") }, () =>
+    did.push("gone"),
+  );
   for (const given of [["a row"], [undefined], [undefined, []], []])
     (accept as (...given: unknown[]) => unknown)(...given);
   assert.deepEqual(did, ["a row", "gone", "gone", "what is in front"]);

@@ -11,13 +11,13 @@ import type { Store } from "../state";
 import { isWorking, waiting } from "../questions/waiting";
 import { StepClock } from "./stepClock";
 import { visible } from "../ui/text";
-import { DrawnTree } from "../ui/tree";
+import { StoreTree } from "../ui/tree";
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";
 const SECOND = 1000;
 
-export class PlanView extends DrawnTree<PlanNode> {
+export class PlanView extends StoreTree<PlanNode> {
   private readonly clock = new StepClock(() => performance.now());
   private current: StepNode | undefined;
   private tick: NodeJS.Timeout | undefined;
@@ -78,7 +78,7 @@ export class PlanView extends DrawnTree<PlanNode> {
     return node ? nodesBelow(session, node, relative) : planNodes(session);
   }
 
-  protected override shown(nodes: readonly PlanNode[], below: PlanNode | undefined): void {
+  protected override onRowsRequested(nodes: readonly PlanNode[], below: PlanNode | undefined): void {
     if (below) return;
     const steps = nodes.filter((other) => other.kind === "item");
     this.current = isWorking(this.store.active) ? steps.find(({ item }) => item.status === "in_progress") : undefined;
@@ -86,7 +86,7 @@ export class PlanView extends DrawnTree<PlanNode> {
     this.count();
   }
 
-  protected decorate(): void {
+  protected updateHeader(): void {
     const session = this.store.active;
     const plan = session?.plan;
     this.view.description = planCount(plan);
@@ -95,7 +95,8 @@ export class PlanView extends DrawnTree<PlanNode> {
     const badge = waits > 0 ? { value: waits, tooltip: "The agent waits for you" } : undefined;
     this.view.badge =
       badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
-    this.view.message = message(session) ?? "";
+    const text = message(session);
+    if (text !== this.view.message) this.view.message = text;
     this.showWorking(isWorking(session));
   }
 
@@ -148,12 +149,12 @@ function contextValue({ item, reviewable }: StepNode): string {
   return words.filter(Boolean).join(" ");
 }
 
-function message(session: Store["active"]): string | undefined {
-  if (!session) return undefined;
+function message(session: Store["active"]): string {
+  if (!session) return "";
   const replay = session.model.startsWith("replay") ? "Replay: a recorded conversation plays the model." : "";
   const idle =
     session.plan && session.plan.total > 0 ? "" : session.running ? "Working. No plan yet." : "No plan was made.";
-  return [replay, idle].filter(Boolean).join(" ") || undefined;
+  return [replay, idle].filter(Boolean).join(" ");
 }
 
 function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {

@@ -3,7 +3,7 @@
 // the run which waits, else one of its own.
 
 import * as vscode from "vscode";
-import { coalesced } from "../ui/throttle";
+import { throttled } from "../ui/throttle";
 import { relative } from "../review/editsView";
 import { noticesOf, type Act, type Notice } from "./noticeTexts";
 import type { Session, Store } from "../state";
@@ -20,7 +20,7 @@ interface Open {
 export class Notices implements vscode.Disposable {
   private readonly open = new Map<object, Open>();
   private numbers = 0;
-  private readonly redraw = coalesced(() => {
+  private readonly redraw = throttled(() => {
     this.draw();
   });
   private readonly disposables: { dispose(): unknown }[];

@@ -1,7 +1,7 @@
 // Marks on files with proposed changes, wherever VS Code shows files: the Explorer, tabs, lists.
 
 import * as vscode from "vscode";
-import { coalesced } from "../ui/throttle";
+import { throttled } from "../ui/throttle";
 import { type Store } from "../state";
 
 const PENDING = mark("P", "Proposed change to review", "fairlead.proposedForeground");
@@ -11,7 +11,7 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
   private readonly changed = new vscode.EventEmitter<vscode.Uri[]>();
   readonly onDidChangeFileDecorations = this.changed.event;
   private marks = new Map<string, vscode.FileDecoration>();
-  private readonly redraw = coalesced(() => {
+  private readonly redraw = throttled(() => {
     this.draw();
   });
   private readonly disposables: { dispose(): unknown }[];

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { method } from "../protocol";
 import type { AgentServer } from "../server/server";
 import { sideAt, wireAddress } from "./diffUris";
-import { coalesced } from "../ui/throttle";
+import { throttled } from "../ui/throttle";
 import { type Store } from "../state";
 
 const GONE =
@@ -28,7 +28,7 @@ export class SideTexts implements vscode.Disposable {
   private readonly texts = new Map<string, SideText>();
   private readonly stale = new Set<string>();
   private revisions = 0;
-  private readonly refresh = coalesced(() => void this.readAgain());
+  private readonly refresh = throttled(() => void this.readAgain());
   private readonly disposables: { dispose(): unknown }[];
 
   /** `restored`: when the sessions of an earlier window are there, if there are any. */

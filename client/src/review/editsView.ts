@@ -5,12 +5,12 @@ import { allRows, editRows, pendingFiles, Progress, RISKS, rowAbove, rowBeside, 
 import { allInConflict, whole } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocol";
 import type { Store } from "../state";
-import { DrawnTree } from "../ui/tree";
+import { StoreTree } from "../ui/tree";
 
 const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
-export class EditsView extends DrawnTree<EditRow> {
+export class EditsView extends StoreTree<EditRow> {
   private readonly progress = new Progress();
 
   constructor(private readonly store: Store) {
@@ -90,7 +90,7 @@ export class EditsView extends DrawnTree<EditRow> {
     return editRows(this.store.reviewable, row, relative);
   }
 
-  protected decorate(): void {
+  protected updateHeader(): void {
     const files = pendingFiles(this.store.sessions);
     this.view.description = this.progress.told(this.store.sessions);
     this.view.badge =

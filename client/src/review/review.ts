@@ -45,12 +45,7 @@ export class Review {
   ) {}
 
   /** Decides on a row of the tree: a session, a file or a hunk. */
-  async decideRow(decision: Decision, row: EditRow | undefined, how: How = {}): Promise<void> {
-    if (row === undefined) {
-      // VS Code lost the row while the tree was drawn anew
-      vscode.window.setStatusBarMessage("The list had just changed; nothing was done. Try again.", MOMENT);
-      return;
-    }
+  async decideRow(decision: Decision, row: EditRow, how: How = {}): Promise<void> {
     await this.decide(decision, { sessionId: row.sessionId, target: targetOf(row), ...how });
   }
 

@@ -1,7 +1,7 @@
 // The conversation as a page that grows while the agent works.
 
 import * as vscode from "vscode";
-import { coalesced } from "../ui/throttle";
+import { throttled } from "../ui/throttle";
 import { relative } from "../review/editsView";
 import { conversationMarkdown } from "./markdown";
 import { MarkdownPages } from "../ui/markdownPages";
@@ -14,7 +14,7 @@ const PAGE = vscode.Uri.from({ scheme: scheme.conversation, authority: "shown", 
 
 export class Conversation implements vscode.Disposable {
   private readonly pages = new MarkdownPages(scheme.conversation, () => this.text());
-  private readonly redraw = coalesced(() => {
+  private readonly redraw = throttled(() => {
     this.pages.redraw(PAGE);
   }, 200);
   private readonly disposables: { dispose(): unknown }[];

@@ -4,14 +4,14 @@ import * as vscode from "vscode";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Store } from "../state";
 import { waiting } from "../questions/waiting";
-import { DrawnTree } from "../ui/tree";
+import { StoreTree } from "../ui/tree";
 
 const MINUTE = 60_000;
 
-export class SessionsView extends DrawnTree<SessionNode> {
+export class SessionsView extends StoreTree<SessionNode> {
   /** What is said of the time gets old. */
   private readonly clock = setInterval(() => {
-    if (this.view.visible) this.drawAgain();
+    if (this.view.visible) this.scheduleUpdate();
   }, MINUTE);
 
   constructor(private readonly store: Store) {
@@ -42,7 +42,7 @@ export class SessionsView extends DrawnTree<SessionNode> {
     return node ? [] : sessionNodes(this.store.listed, this.store.active, Date.now());
   }
 
-  protected decorate(): void {
+  protected updateHeader(): void {
     const others = this.store.listed.filter((session) => session !== this.store.active && waiting(session) > 0);
     this.view.badge = others.length > 0 ? { value: others.length, tooltip: "Another task waits for you" } : undefined;
   }

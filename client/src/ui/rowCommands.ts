@@ -1,15 +1,15 @@
-// Commands on the rows of a tree.
+// Commands of tree rows.
 
-export type Commands = Record<string, (...given: never[]) => unknown>;
+export type Commands = Record<string, (...args: never[]) => unknown>;
 
 /**
- * The commands, each of which does nothing but call `gone` where its row is no more: VS Code forgets the rows of a list that is
- * drawn anew, and hands over `undefined` for one that was clicked in that moment. Without any argument a command is not about a row.
+ * Makes each command call `onUnknownRow` instead of running if its row is `undefined`. VS Code passes `undefined` for a row that the
+ * extension host does not know, because the tree was refreshed since. A command without arguments is not about a row, and runs.
  */
-export function onRows(commands: Commands, gone: () => unknown): Commands {
-  const isGone = ([row]: readonly unknown[], count: number): boolean => count > 0 && row === undefined;
-  const guarded = Object.entries(commands).map(
-    ([name, run]) => [name, (...given: never[]) => (isGone(given, given.length) ? gone() : run(...given))] as const,
+export function withKnownRow(commands: Commands, onUnknownRow: () => unknown): Commands {
+  const isUnknown = (args: readonly unknown[]): boolean => args.length > 0 && args[0] === undefined;
+  const checked = Object.entries(commands).map(
+    ([name, run]) => [name, (...args: never[]) => (isUnknown(args) ? onUnknownRow() : run(...args))] as const,
   );
-  return Object.fromEntries(guarded);
+  return Object.fromEntries(checked);
 }

@@ -3,13 +3,13 @@
 import * as vscode from "vscode";
 import { planCount } from "../plan/planRows";
 import { fullness, paid } from "./format";
-import { coalesced } from "./throttle";
+import { throttled } from "./throttle";
 import type { Session, Store } from "../state";
 import { isWorking, pauseOf, readyToGo } from "../questions/waiting";
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("fairlead.status", vscode.StatusBarAlignment.Left, 100);
-  private readonly redraw = coalesced(() => {
+  private readonly redraw = throttled(() => {
     this.draw();
   });
   private readonly unsubscribe: () => void;

@@ -1,7 +1,7 @@
-// Drawing that is put together.
+// Redrawing at a limited rate.
 
-/** Calls `draw` soon, once for all calls in between: a busy server must not make a busy screen. */
-export function coalesced(draw: () => void, milliseconds = 50): { schedule: () => void; dispose: () => void } {
+/** Calls `draw` once, `milliseconds` after the first of several `schedule` calls, so that a busy server does not cause constant redrawing. */
+export function throttled(draw: () => void, milliseconds = 50): { schedule: () => void; dispose: () => void } {
   let timer: NodeJS.Timeout | undefined;
   return {
     schedule: () => {

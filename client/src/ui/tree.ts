@@ -1,81 +1,92 @@
-// What the tree views have in common: drawn anew from the store, where a row is another one than before. A click on a row
-// that VS Code draws anew in that moment is lost, so what looks the same and does the same is left alone.
+// The base of the tree views, which are drawn from the store. VS Code loses a click on a row that it redraws between press and
+// release, so a tree is refreshed only if a row changed in what it shows or does.
 
 import * as vscode from "vscode";
-import { coalesced } from "./throttle";
+import { throttled } from "./throttle";
 import { fingerprint } from "./fingerprint";
+import { RefreshGuard } from "./refreshGuard";
 import { type Change, type Store } from "../state";
 
-export abstract class DrawnTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Node | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
   protected readonly view: vscode.TreeView<Node>;
-  private readonly unsubscribe: () => void;
-  private readonly redraw = coalesced(() => {
-    this.decorate();
-    const now = fingerprint(this.withBelow());
-    if (now === this.drawn) return;
-    this.drawn = now;
-    this.changed.fire(undefined);
+  private readonly guard = new RefreshGuard(
+    () => {
+      this.changed.fire(undefined);
+    },
+    () => this.view.visible,
+    () => performance.now(),
+  );
+  private readonly update = throttled(() => {
+    const rows = fingerprint(this.withDescendants());
+    if (rows !== this.shownRows) this.guard.start();
+    this.shownRows = rows;
+    // after the refresh: VS Code delays a refresh that follows a change of the view's message
+    this.updateHeader();
   });
-  private drawn = "";
-  private asked = false;
+  /** The fingerprint of the rows at the last refresh. */
+  private shownRows = "";
+  private readonly disposables: { dispose(): unknown }[];
 
   protected constructor(
     id: string,
     store: Store,
-    concerns: (change: Change) => boolean,
+    isRelevant: (change: Change) => boolean,
     dragAndDropController?: vscode.TreeDragAndDropController<Node>,
   ) {
-    const moving = dragAndDropController && { dragAndDropController };
-    this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true, ...moving });
-    this.unsubscribe = store.onChange((change) => {
-      if (concerns(change)) this.redraw.schedule();
+    const options = { treeDataProvider: this, showCollapseAll: true };
+    this.view = vscode.window.createTreeView(
+      id,
+      dragAndDropController ? { ...options, dragAndDropController } : options,
+    );
+    const unsubscribe = store.onChange((change) => {
+      if (isRelevant(change)) this.update.schedule();
     });
+    const visibility = this.view.onDidChangeVisibility(({ visible }) => {
+      if (visible) this.guard.shown();
+    });
+    this.disposables = [{ dispose: unsubscribe }, visibility, this.update, this.guard, this.view, this.changed];
   }
 
   abstract getTreeItem(node: Node): vscode.TreeItem;
 
-  /** The rows below one, or the top ones: all that is shown of them and all that their commands go by. */
+  /** The rows below `node`, or the top rows: everything that they show and that their commands use. */
   protected abstract rows(node: Node | undefined): Node[];
 
-  /** The rows were handed out, below one or the top ones. */
-  protected shown?(rows: readonly Node[], below: Node | undefined): void;
+  /** Called when VS Code gets the rows below `parent`, or the top rows. */
+  protected onRowsRequested?(rows: readonly Node[], parent: Node | undefined): void;
 
-  /** What stands around the rows: description, message, badge. */
-  protected abstract decorate(): void;
+  /** Updates what the view shows around the rows: description, message, badge. */
+  protected abstract updateHeader(): void;
 
   getChildren(node?: Node): Node[] {
-    if (!this.asked) {
-      // VS Code drops a change that is told while it asks for the rows the first time: it is told again behind that
-      this.asked = true;
-      setTimeout(() => {
-        this.changed.fire(undefined);
-      }, 0);
-    }
+    if (node === undefined) this.guard.requested();
     const rows = this.rows(node);
-    this.shown?.(rows, node);
+    this.onRowsRequested?.(rows, node);
     return rows;
   }
 
-  private withBelow(node?: Node): unknown[] {
-    return this.rows(node).map((row) => [row, this.withBelow(row)]);
+  /** Makes VS Code request all rows again, even if they have not changed. */
+  refresh(): void {
+    this.guard.start();
   }
 
-  /** Draws the rows anew, soon, where one is another than before. */
-  protected drawAgain(): void {
-    this.redraw.schedule();
+  private withDescendants(node?: Node): unknown[] {
+    return this.rows(node).map((row) => [row, this.withDescendants(row)]);
   }
 
-  /** Draws one row anew, as it was handed out last, and leaves the others alone. */
+  /** Refreshes the tree soon, if a row has changed. */
+  protected scheduleUpdate(): void {
+    this.update.schedule();
+  }
+
+  /** Redraws only this row, which must be the object that VS Code got last. */
   protected redrawRow(row: Node): void {
     this.changed.fire(row);
   }
 
   dispose(): void {
-    this.unsubscribe();
-    this.redraw.dispose();
-    this.view.dispose();
-    this.changed.dispose();
+    for (const disposable of this.disposables) disposable.dispose();
   }
 }

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { LIMIT, RefreshGuard } from "../src/ui/refreshGuard";
+
+/** A guard on a simulated clock, with the number of refreshes that it has sent. */
+function guarded(isVisible: () => boolean = () => true): {
+  guard: RefreshGuard;
+  sent: () => number;
+  pass: (milliseconds: number) => void;
+} {
+  let [now, sent] = [0, 0];
+  const guard = new RefreshGuard(
+    () => {
+      sent += 1;
+    },
+    isVisible,
+    () => now,
+  );
+  const pass = (milliseconds: number): void => {
+    now += milliseconds;
+    mock.timers.tick(milliseconds);
+  };
+  return { guard, sent: () => sent, pass };
+}
+
+test.beforeEach(() => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+});
+test.afterEach(() => {
+  mock.timers.reset();
+});
+
+test("a refresh that VS Code answers with a request for rows is sent once", () => {
+  const { guard, sent, pass } = guarded();
+  guard.start();
+  pass(30);
+  guard.requested();
+  pass(10 * LIMIT);
+  assert.equal(sent(), 1);
+});
+
+test("a refresh that VS Code lost is repeated until the rows are requested", () => {
+  const { guard, sent, pass } = guarded();
+  guard.start();
+  pass(LIMIT);
+  pass(LIMIT);
+  assert.equal(sent(), 3);
+  guard.requested();
+  pass(10 * LIMIT);
+  assert.equal(sent(), 3);
+});
+
+test("a request that belongs to the refresh before does not count for one that VS Code has delayed", () => {
+  const { guard, sent, pass } = guarded();
+  guard.start();
+  pass(20);
+  guard.start();
+  pass(20);
+  guard.requested();
+  pass(LIMIT);
+  assert.equal(sent(), 3);
+});
+
+test("the refresh of a hidden tree is repeated only if VS Code does not request the rows after the tree is shown", () => {
+  let visible = false;
+  const { guard, sent, pass } = guarded(() => visible);
+  guard.start();
+  pass(10 * LIMIT);
+  visible = true;
+  guard.shown();
+  pass(LIMIT - 1);
+  assert.equal(sent(), 1);
+  pass(1);
+  assert.equal(sent(), 2);
+  guard.requested();
+  guard.shown();
+  pass(10 * LIMIT);
+  assert.equal(sent(), 2);
+});
