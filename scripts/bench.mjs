@@ -4,6 +4,6 @@ import { pythonEnvironment, runHere, venvProgram } from "./process.mjs";
 import { ensurePython, main } from "./setup.mjs";
 
 await main(async () => {
-  await ensurePython({ extras: ["dev"] });
+  await ensurePython({ dev: true });
   return runHere(venvProgram("python"), ["benchmarks/speed/run.py", ...process.argv.slice(2)], pythonEnvironment());
 });

@@ -4,7 +4,7 @@ import { nodeProgram, runHere, venvProgram } from "./process.mjs";
 import { ensureNode, ensurePython, main, together } from "./setup.mjs";
 
 await main(async () => {
-  await together(ensurePython({ extras: ["dev"] }), ensureNode());
+  await together(ensurePython({ dev: true }), ensureNode());
   const codes = [
     await runHere(venvProgram("ruff"), ["check", "--fix"]),
     await runHere(venvProgram("ruff"), ["format"]),

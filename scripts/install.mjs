@@ -1,4 +1,4 @@
-// The slow steps of the set-up, each with a line of progress and an error that says what to do.
+// The slow steps of the setup. Each prints a line of progress, and its error says what to do.
 
 import { existsSync, rmSync } from "node:fs";
 import { pythonEnvironment, run, venv, venvProgram, windows } from "./process.mjs";
@@ -15,14 +15,14 @@ const OFFLINE = new RegExp(
 
 const PIP_MIRROR = "PIP_INDEX_URL, for a folder of wheels PIP_NO_INDEX=1 and PIP_FIND_LINKS";
 
-/** Makes an empty .venv, whatever was there before, and says which Python it stands on. */
+/** Creates an empty .venv in place of an older one. Returns its Python: `{ base, version }`. */
 export async function makeVenv() {
   const { executable, version } = await findPython();
   say(`Python ${version}, ${executable}`);
-  await step(existsSync(venv) ? "make .venv anew" : "make .venv", async () => {
+  await step(existsSync(venv) ? "recreate .venv" : "create .venv", async () => {
     removeVenv();
     const { code, output } = await run(executable, ["-m", "venv", venv], { env: pythonEnvironment() });
-    if (code !== 0) throw new SetupError(`${executable} could not make .venv:\n\n${lastLines(output)}`);
+    if (code !== 0) throw new SetupError(`${executable} could not create .venv:\n\n${lastLines(output)}`);
   });
   return { base: executable, version };
 }
@@ -32,42 +32,27 @@ function removeVenv() {
     rmSync(venv, { recursive: true, force: true, maxRetries: 3 });
   } catch (error) {
     throw new SetupError(
-      `.venv must be made anew, but it cannot be removed: ${error.message}\n` +
-        "Close what still runs from it, and run the same command again.",
+      `.venv cannot be removed: ${error.message}\n` +
+        "Close the programs that run from it, and run the same command again.",
     );
   }
 }
 
-/** Installs the Python package into .venv in such a way that edits of its files count at once. */
-export async function pipInstall(extras) {
-  const target = extras.length > 0 ? `.[${extras.join(",")}]` : ".";
-  const options = ["--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar=off"];
-  const args = ["-m", "pip", "install", ...options, "-e", target];
-  // A setting of the person that sends packages to the user's own folder does not work inside .venv.
-  const env = pythonEnvironment({ PIP_USER: "0" });
+/** Installs these files of requirements/ into .venv, and the Python package in editable form. */
+export async function pipInstall(files) {
+  const requirements = files.flatMap((name) => ["-r", `requirements/${name}.txt`]);
   await step("install Python packages", async () => {
-    const { code, output } = await run(venvProgram("python"), args, { env });
-    if (code !== 0) throw downloadError("Python packages", output, PIP_MIRROR);
+    for (const args of [requirements, ["--no-deps", "--no-build-isolation", "--editable", "."]]) {
+      const { code, output } = await pip(args);
+      if (code !== 0) throw downloadError("Python packages", output, PIP_MIRROR);
+    }
   });
 }
 
-/** Unpacks wheels, without what they depend on, into a folder. An error has `noWheel` if there is none for this machine. */
+/** Unpacks wheels, without their dependencies, into a folder. An error has `noWheel` if there is none for this machine. */
 export async function installWheels(what, packages, folder) {
-  const options = ["--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar=off"];
-  const args = [
-    "-m",
-    "pip",
-    "install",
-    ...options,
-    "--no-deps",
-    "--only-binary=:all:",
-    "--target",
-    folder,
-    ...packages,
-  ];
-  const env = pythonEnvironment({ PIP_USER: "0" });
   await step(`install ${what}`, async () => {
-    const { code, output } = await run(venvProgram("python"), args, { env });
+    const { code, output } = await pip(["--no-deps", "--only-binary=:all:", "--target", folder, ...packages]);
     if (code === 0) return;
     const offline = OFFLINE.test(output);
     const error = downloadError("wheels", output, PIP_MIRROR);
@@ -75,7 +60,14 @@ export async function installWheels(what, packages, folder) {
   });
 }
 
-/** Installs exactly what package-lock.json names. */
+function pip(args) {
+  const options = ["--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar=off"];
+  // Inside .venv, pip fails if its settings say to install into the user's own folder.
+  const env = pythonEnvironment({ PIP_USER: "0" });
+  return run(venvProgram("python"), ["-m", "pip", "install", ...options, ...args], { env });
+}
+
+/** Installs the packages of package-lock.json. */
 export async function npmCi() {
   const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retry-mintimeout=2000"];
   const cli = process.env.npm_execpath ?? "";
@@ -92,9 +84,9 @@ function downloadError(what, output, mirror) {
   if (reason === undefined) return new SetupError(`The ${what} could not be installed:\n\n${lastLines(output)}`);
   return new SetupError(
     [
-      `The ${what} could not be downloaded; the set-up needs the network once.`,
-      `Behind a proxy set HTTPS_PROXY; for a mirror set ${mirror}.`,
-      "Then run the same command again. What was said:",
+      `The ${what} could not be downloaded. The setup needs the network once.`,
+      `If you use a proxy, set HTTPS_PROXY; for a mirror, set ${mirror}.`,
+      "Then run the same command again. The error was:",
       "",
       reason.trim().slice(0, 300),
     ].join("\n"),

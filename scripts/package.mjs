@@ -1,7 +1,7 @@
-// `npm run package`: the extension as a .vsix that brings its own server, in .build/.
+// `npm run package`: builds the extension with its server as a .vsix in .build/.
 //
-// It is put together in a folder of its own: an extension that finds a wheel beside it is an installed one and makes its
-// own Python environment, one that finds none runs from this checkout's .venv.
+// It is assembled in a separate folder, because an extension that finds a wheel in dist/ takes itself for an installed one
+// and makes its own Python environment. Without a wheel it uses the .venv of this checkout.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -20,10 +20,12 @@ await main(async () => {
   await during("bundle the extension", () =>
     checked(process.execPath, [path.join(root, "scripts/build.mjs"), "--production"]),
   );
-  fs.copyFileSync(path.join(root, "dist/extension.js"), path.join(staging, "dist/extension.js"));
-  for (const file of FILES) fs.cpSync(path.join(root, file), path.join(staging, file), { recursive: true });
+  copy("dist/extension.js");
+  for (const file of FILES) copy(file);
   fs.writeFileSync(path.join(staging, "package.json"), JSON.stringify(manifest(), null, 2));
-  const wheel = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", path.join(staging, "dist"), root];
+  for (const name of ["server", "bedrock", "vertex"]) copy(`requirements/${name}.txt`, `dist/requirements/${name}.txt`);
+  const options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", path.join(staging, "dist")];
+  const wheel = ["-m", "pip", "wheel", ...options, root];
   await during("build the server's wheel", () => checked(venvProgram("python"), wheel));
   const { name, version } = manifest();
   const vsix = path.join(root, ".build", `${name}-${version}.vsix`);
@@ -43,7 +45,11 @@ await main(async () => {
   return 0;
 });
 
-/** The manifest without what only this checkout needs. */
+function copy(from, to = from) {
+  fs.cpSync(path.join(root, from), path.join(staging, to), { recursive: true });
+}
+
+/** The manifest without the parts that only a checkout uses. */
 function manifest() {
   const {
     scripts: _scripts,

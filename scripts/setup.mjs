@@ -1,8 +1,8 @@
-// The set-up: .venv with the Python package, node_modules with the tools. Each is made once, and again when what it
-// was made from has changed. `npm run setup` does both; the other scripts call what they need.
+// `npm run setup`: .venv with the Python package and node_modules with the tools. The other scripts call what they need.
+// Each folder is made once, and again when the files that it was made from change.
 
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { makeVenv, npmCi, pipInstall } from "./install.mjs";
 import { withLock } from "./lock.mjs";
@@ -13,21 +13,21 @@ import { SetupError } from "./python.mjs";
 const VENV_STAMP = path.join(venv, "fairlead-setup.json");
 const NODE_STAMP = path.join(root, "node_modules", ".fairlead-setup.json");
 
-/** Makes .venv and installs the package into it, with these extras; what an earlier set-up installed stays. */
-export async function ensurePython({ extras = [] } = {}) {
-  if (isInstalled(extras)) return;
+/** Makes .venv and installs the package into it; with `dev`, also the tools of developers. */
+export async function ensurePython({ dev = false } = {}) {
+  if (isInstalled(dev)) return;
   await withLock("python", async () => {
-    if (isInstalled(extras)) return;
+    if (isInstalled(dev)) return;
     const old = isUsable() ? readStamp(VENV_STAMP) : undefined;
-    const wanted = [...new Set([...(old?.extras ?? []), ...extras])].sort();
-    const made = old ?? { root, asked: process.env.FAIRLEAD_PYTHON ?? "", ...(await makeVenv()) };
-    await pipInstall(wanted);
-    const stamp = { ...made, interpreter: interpreter(), hash: packageHash(), extras: wanted };
+    const made = old ?? { root, requested: process.env.FAIRLEAD_PYTHON ?? "", ...(await makeVenv()) };
+    const withDev = dev || old?.dev === true;
+    await pipInstall(withDev ? ["dev"] : ["server", "build"]);
+    const stamp = { ...made, interpreter: interpreter(), hash: packageHash(), dev: withDev };
     writeFileSync(VENV_STAMP, JSON.stringify(stamp, null, 2));
   });
 }
 
-/** Installs what package-lock.json names. */
+/** Installs the packages of package-lock.json. */
 export async function ensureNode() {
   if (isNodeReady()) return;
   if (Number.parseInt(process.versions.node, 10) < 20) {
@@ -40,14 +40,14 @@ export async function ensureNode() {
   });
 }
 
-/** Waits for all of these, and only then fails with the first that did: no line comes after the message. */
+/** Waits for all of these, then throws the first error, so that the error is the last line of the output. */
 export async function together(...work) {
-  const ended = await Promise.allSettled(work);
-  const failure = ended.find((each) => each.status === "rejected");
+  const results = await Promise.allSettled(work);
+  const failure = results.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
 }
 
-/** Runs a script's main function; a set-up that the person can mend ends in its message and the code 1. */
+/** Runs a script's main function, which returns the exit code. For a `SetupError`, prints its message and exits with 1. */
 export async function main(work) {
   try {
     process.exitCode = await work();
@@ -58,14 +58,14 @@ export async function main(work) {
   }
 }
 
-function isInstalled(extras) {
+function isInstalled(dev) {
   if (!isUsable()) return false;
   const stamp = readStamp(VENV_STAMP);
-  return stamp.hash === packageHash() && extras.every((extra) => stamp.extras.includes(extra));
+  return stamp.hash === packageHash() && (stamp.dev || !dev);
 }
 
-// The stamp is written last, so a .venv without one is half made. Scripts in it hold absolute paths, so a copied or
-// moved one is of no use; neither is one whose Python was replaced by another version.
+// The stamp is written last: a .venv without one is incomplete. Its scripts contain absolute paths, so a .venv that was
+// copied or moved does not work, nor one whose Python was replaced by another version.
 function isUsable() {
   const stamp = readStamp(VENV_STAMP);
   return (
@@ -75,7 +75,7 @@ function isUsable() {
     existsSync(stamp.base) &&
     existsSync(venvProgram("fairlead")) &&
     existsSync(sitePackages(stamp.version)) &&
-    (process.env.FAIRLEAD_PYTHON || stamp.asked) === stamp.asked
+    (process.env.FAIRLEAD_PYTHON || stamp.requested) === stamp.requested
   );
 }
 
@@ -105,10 +105,12 @@ function readStamp(file) {
   }
 }
 
-// The settings of the linters live in the same file, and need no new installation.
+// Only these tables of pyproject.toml affect an installation; the others are settings of tools.
 function packageHash() {
   const tables = readFileSync(path.join(root, "pyproject.toml"), "utf8").split(/^(?=\[)/m);
-  return hash(tables.filter((table) => /^\[(build-system|project|tool\.hatch)\b/.test(table)).join(""));
+  const folder = path.join(root, "requirements");
+  const pins = readdirSync(folder).map((name) => readFileSync(path.join(folder, name), "utf8"));
+  return hash([...tables.filter((table) => /^\[(build-system|project|tool\.hatch)\b/.test(table)), ...pins].join(""));
 }
 
 function lockHash() {
@@ -122,7 +124,7 @@ function hash(content) {
 if (isMain(import.meta.url)) {
   await main(async () => {
     const start = performance.now();
-    await together(ensurePython({ extras: ["dev"] }), ensureNode());
+    await together(ensurePython({ dev: true }), ensureNode());
     say(`Ready in ${seconds(start)}. Try \`npm run demo\`, or \`npm test\`.`);
   });
 }

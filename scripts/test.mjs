@@ -69,7 +69,7 @@ function choose(all, { only, editor }) {
 async function setUp(chosen) {
   const needed = new Set(chosen.flatMap((check) => check.needs));
   await together(
-    needed.has("python") ? ensurePython({ extras: ["dev"] }) : undefined,
+    needed.has("python") ? ensurePython({ dev: true }) : undefined,
     needed.has("node") ? ensureNode() : undefined,
   );
   for (const name of ["local-model", "neovim"]) if (needed.has(name)) await ensureWheels(name);

@@ -55,7 +55,8 @@ export async function makeEnvironment(
       report("creating a virtual environment");
       await run(python, ["-m", "venv", temporary], { signal, timeout: INSTALL_LIMIT, windowsHide: true });
       report("installing the server's packages");
-      await install(temporary, wheel, signal);
+      await install(temporary, ["-r", requirements(wheel, "server")], signal);
+      await install(temporary, ["--no-deps", wheel], signal);
       await fs.rm(folder, { recursive: true, force: true });
       await fs.rename(temporary, folder);
     } finally {
@@ -75,7 +76,7 @@ export async function addExtra(
   await alone(folder, venvPython(folder), report, signal, async () => {
     if (await readyEnvironment(folder, extra)) return;
     report(`installing the packages for ${extra}`);
-    await install(folder, `${wheel}[${extra}]`, signal);
+    await install(folder, ["-r", requirements(wheel, extra)], signal);
   });
 }
 
@@ -85,8 +86,13 @@ export async function markUsed(folder: string): Promise<void> {
   await fs.utimes(folder, now, now).catch(() => undefined);
 }
 
-async function install(folder: string, what: string, signal: AbortSignal): Promise<void> {
-  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", what];
+/** The pinned packages that are packed with the wheel. */
+function requirements(wheel: string, name: string): string {
+  return path.join(path.dirname(wheel), "requirements", `${name}.txt`);
+}
+
+async function install(folder: string, what: readonly string[], signal: AbortSignal): Promise<void> {
+  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", ...what];
   await run(venvPython(folder), pip, { signal, timeout: INSTALL_LIMIT, windowsHide: true });
 }
 
