@@ -28,7 +28,7 @@ import { AgentServer } from "./server/server";
 import { Sessions } from "./sessions/sessions";
 import type { SessionNode } from "./sessions/sessionRows";
 import { SessionsView } from "./sessions/sessionsView";
-import { SideTexts } from "./review/diffContents";
+import { DiffContents } from "./review/diffContents";
 import { Status } from "./ui/status";
 import { Store } from "./state";
 import { Terminals } from "./ui/terminals";
@@ -47,7 +47,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const runs = new Runs(store, agent, new Prompts(context.workspaceState), access, notices);
   const answers = new Answers(store, approvals, questions, runs);
   const restored = bringBack(context.storageUri, agent);
-  const texts = new SideTexts(store, agent, restored);
+  const texts = new DiffContents(store, agent, restored);
   const proposed = new ProposedFiles(store, agent, texts);
   const diffs = new Diffs(store, context.workspaceState);
   const review = new Review(store, agent);
@@ -84,8 +84,8 @@ export function activate(context: vscode.ExtensionContext): void {
     showCommandRules: () => pages.showCommandRules(),
     reviewAll: () => diffs.openAll(),
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),
-    nextChange: () => cursor.go("next"),
-    previousChange: () => cursor.go("previous"),
+    nextChange: () => cursor.goTo("next"),
+    previousChange: () => cursor.goTo("previous"),
     acceptAll: () => review.decideAll("accept"),
     rejectAll: () => review.decideAll("reject"),
     acceptFocused: () => edits.withFocused((row) => (row ? review.decideRow("accept", row) : onUnknownRow())),
@@ -110,8 +110,8 @@ export function activate(context: vscode.ExtensionContext): void {
       sessions.show(sessionId);
     },
     deleteSession: (node: SessionNode) => sessions.delete(node),
-    reviewStep: ({ sessionId, item }: StepNode) => diffs.openStep(sessionId, item.id, item.content),
-    openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openChanged(sessionId, uri, item),
+    reviewStep: ({ sessionId, item }: StepNode) => diffs.openStepDiffs(sessionId, item.id, item.content),
+    openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openStepFile(sessionId, uri, item),
     showCommand: (node: CommandNode | RunningNode) => {
       terminals.show(node);
     },
@@ -147,8 +147,8 @@ export function activate(context: vscode.ExtensionContext): void {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
   // so that the outcome is told, and what was typed in the diff goes along
-  agent.ownCommands.set(serverCommand.accept, (params) => cursor.decideByLens("accept", params as DecideParams));
-  agent.ownCommands.set(serverCommand.reject, (params) => cursor.decideByLens("reject", params as DecideParams));
+  agent.ownCommands.set(serverCommand.accept, (params) => cursor.decideFromCodeLens("accept", params as DecideParams));
+  agent.ownCommands.set(serverCommand.reject, (params) => cursor.decideFromCodeLens("reject", params as DecideParams));
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
   context.subscriptions.push(
     log,

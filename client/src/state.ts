@@ -1,7 +1,7 @@
 // The last snapshot of everything the server told, by session. Views draw from it; nothing here knows VS Code.
 
 import { failureOf } from "./ui/commandOutput";
-import { Decisions } from "./review/decisions";
+import { DecisionHistory } from "./review/decisions";
 import type {
   AgentEvent,
   ApproveParams,
@@ -88,7 +88,7 @@ const PAUSES = ["budget", "max_turn_requests", "loop"];
 const OUTPUT_LIMIT = 20_000;
 
 export class Store {
-  readonly decisions = new Decisions();
+  readonly decisions = new DecisionHistory();
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private readonly hearers = new Set<(event: AgentEvent) => void>();

@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { following, hunkAt, isAbout, neighbour, ofStep, places, wholeLine } from "../src/review/changeNavigation";
+import {
+  nextAfterDecision,
+  hunkAt,
+  isInTarget,
+  adjacentChange,
+  editsOfStep,
+  changeLocations,
+  lineInFullText,
+} from "../src/review/changeNavigation";
 import type { Edits, FileEdits, Hunk, Target } from "../src/protocol";
 import { Store, type Session } from "../src/state";
-import { plainText, uniformLineEnds } from "../src/ui/text";
+import { normalizedText, hasUniformLineEndings } from "../src/ui/text";
 
 const hunk = (id: string, newStart: number, newLines = 1): Hunk => ({
   id,
@@ -39,17 +47,17 @@ function session(...files: FileEdits[]): readonly Session[] {
   return store.reviewable;
 }
 
-const all = places(
+const all = changeLocations(
   session(
     file("gone", "delete", hunk("a", 0, 0)),
     file("one", "modify", hunk("b", 3), hunk("c", 9)),
     file("new", "create"),
   ),
 );
-const spoken = (place: ReturnType<typeof neighbour>): string =>
+const spoken = (place: ReturnType<typeof adjacentChange>): string =>
   `${place?.file.uri.split("/").at(-1) ?? ""} ${place?.line ?? ""}`;
 const from = (name: string, line: number, direction: "next" | "previous"): string =>
-  spoken(neighbour(all, { sessionId: "s", uri: `file:///project/${name}`, line }, direction));
+  spoken(adjacentChange(all, { sessionId: "s", uri: `file:///project/${name}`, line }, direction));
 
 test("every hunk is a place, and a file that is created, deleted or renamed is one", () => {
   assert.deepEqual(all.map(spoken), ["gone 1", "one 3", "one 9", "new 1"]);
@@ -71,9 +79,9 @@ test("from each line there is a next place and one before, through all files and
 });
 
 test("from elsewhere the first place is next and the last one before", () => {
-  assert.equal(spoken(neighbour(all, undefined, "next")), "gone 1");
+  assert.equal(spoken(adjacentChange(all, undefined, "next")), "gone 1");
   assert.equal(from("unknown", 4, "previous"), "new 1");
-  assert.equal(neighbour([], undefined, "next"), undefined);
+  assert.equal(adjacentChange([], undefined, "next"), undefined);
 });
 
 test("after a decision the review goes on at the next change that is left, around, and stays where something is undecided", () => {
@@ -84,7 +92,7 @@ test("after a decision the review goes on at the next change that is left, aroun
   ];
   const uri = (name: string): string => `file:///project/${name}`;
   const after = (target: Target, ...left: FileEdits[]): string =>
-    spoken(following(all, places(session(...left)), (place) => isAbout("s", target, place)));
+    spoken(nextAfterDecision(all, changeLocations(session(...left)), (place) => isInTarget("s", target, place)));
   const second = file("one", "modify", hunk("c", 10));
   assert.equal(
     after({ uri: uri("one"), hunk: "b" }, gone, second, fresh),
@@ -96,7 +104,10 @@ test("after a decision the review goes on at the next change that is left, aroun
   assert.equal(after({ uri: uri("new") }, gone, one), "gone 1", "from the last file to the first");
   assert.equal(after({ uri: uri("one") }, gone, second, fresh), " ", "a conflict was left");
   assert.equal(after({ all: true }), " ");
-  assert.equal(following(all, all, (place) => isAbout("another", { all: true }, place))?.file.uri, uri("gone"));
+  assert.equal(
+    nextAfterDecision(all, all, (place) => isInTarget("another", { all: true }, place))?.file.uri,
+    uri("gone"),
+  );
 });
 
 test("a line belongs to the hunk around it, on either side; a gap belongs to the lines beside it", () => {
@@ -127,7 +138,7 @@ test("in the text of one step its changes stand where only they move the lines",
   ];
   const changed = file("one", "modify", ...hunks);
   assert.deepEqual(
-    ofStep(changed, "2").hunks.map(({ id, newStart }) => [id, newStart]),
+    editsOfStep(changed, "2").hunks.map(({ id, newStart }) => [id, newStart]),
     [
       ["b", 5],
       ["c", 8],
@@ -135,17 +146,17 @@ test("in the text of one step its changes stand where only they move the lines",
     ],
   );
   assert.deepEqual(
-    [5, 6, 7, 8, 10].map((line) => hunkAt(ofStep(changed, "2"), "proposed", line)?.id),
+    [5, 6, 7, 8, 10].map((line) => hunkAt(editsOfStep(changed, "2"), "proposed", line)?.id),
     ["b", "b", undefined, "c", "d"],
   );
   assert.deepEqual(
-    [1, 5, 6, 10].map((line) => wholeLine(changed, "2", line)),
+    [1, 5, 6, 10].map((line) => lineInFullText(changed, "2", line)),
     [1, 8, 9, 13],
   );
 });
 
 test("line ends that VS Code keeps are told from those that it makes alike", () => {
-  assert.deepEqual(["", "a", "a\nb\n", "a\r\nb\r\n"].map(uniformLineEnds), [true, true, true, true]);
-  assert.deepEqual(["a\r\nb\n", "a\rb"].map(uniformLineEnds), [false, false]);
-  assert.equal(plainText("\ufeffa\r\nb"), plainText("a\nb"));
+  assert.deepEqual(["", "a", "a\nb\n", "a\r\nb\r\n"].map(hasUniformLineEndings), [true, true, true, true]);
+  assert.deepEqual(["a\r\nb\n", "a\rb"].map(hasUniformLineEndings), [false, false]);
+  assert.equal(normalizedText("\ufeffa\r\nb"), normalizedText("a\nb"));
 });

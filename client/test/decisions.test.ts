@@ -1,49 +1,49 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Decisions, stepsOf } from "../src/review/decisions";
+import { DecisionHistory, stepCount } from "../src/review/decisions";
 import type { Edits, Outcome } from "../src/protocol";
-import { nothingNew } from "../src/review/staleness";
+import { allWasShown } from "../src/review/staleness";
 import { params } from "./goldens";
 
 const all = (): boolean => true;
 
 test("an undo is of the last decision, whichever session it was in, and a redo of the last undo", () => {
-  const decisions = new Decisions();
-  for (const id of ["a", "b", "a"]) decisions.took([], id);
+  const decisions = new DecisionHistory();
+  for (const id of ["a", "b", "a"]) decisions.record([], id);
   const undone = [1, 2].map(() => {
-    const steps = decisions.take("undo", all);
-    decisions.put("undo", steps, []);
+    const steps = decisions.pop("undo", all);
+    decisions.push("undo", steps, []);
     return steps;
   });
   assert.deepEqual(undone, [["a"], ["b"]]);
-  assert.deepEqual(decisions.take("redo", all), ["b"]);
+  assert.deepEqual(decisions.pop("redo", all), ["b"]);
 });
 
 test("a decision about several sessions goes back as one, the last step first, and forth as one, the first step first", () => {
-  const decisions = new Decisions();
-  decisions.took([], "a");
+  const decisions = new DecisionHistory();
+  decisions.record([], "a");
   const both: string[] = [];
-  decisions.took(both, "b");
-  decisions.took(both, "a", 2);
-  const back = decisions.take("undo", all);
+  decisions.record(both, "b");
+  decisions.record(both, "a", 2);
+  const back = decisions.pop("undo", all);
   assert.deepEqual(back, ["a", "a", "b"]);
-  decisions.put("undo", back, []);
-  const again = decisions.take("redo", all);
+  decisions.push("undo", back, []);
+  const again = decisions.pop("redo", all);
   assert.deepEqual(again, ["b", "a", "a"]);
-  decisions.put("redo", again, []);
-  assert.deepEqual(decisions.take("undo", all), ["a", "a", "b"]);
-  assert.deepEqual(decisions.take("undo", all), ["a"]);
+  decisions.push("redo", again, []);
+  assert.deepEqual(decisions.pop("undo", all), ["a", "a", "b"]);
+  assert.deepEqual(decisions.pop("undo", all), ["a"]);
 });
 
 test("what could not be taken back is the next undo still, and a session that is gone is passed over", () => {
-  const decisions = new Decisions();
+  const decisions = new DecisionHistory();
   const both: string[] = [];
-  for (const id of ["a", "b"]) decisions.took(both, id);
-  decisions.took([], "gone");
+  for (const id of ["a", "b"]) decisions.record(both, id);
+  decisions.record([], "gone");
   const there = (id: string): boolean => id !== "gone";
-  assert.deepEqual(decisions.take("undo", there), ["b", "a"]);
-  decisions.put("undo", ["a"], ["b"]);
-  assert.deepEqual([decisions.take("undo", there), decisions.take("redo", there)], [["b"], ["a"]]);
+  assert.deepEqual(decisions.pop("undo", there), ["b", "a"]);
+  decisions.push("undo", ["a"], ["b"]);
+  assert.deepEqual([decisions.pop("undo", there), decisions.pop("redo", there)], [["b"], ["a"]]);
 });
 
 test("a decision that changed nothing is none, and protected files are a step of their own", () => {
@@ -52,14 +52,14 @@ test("a decision that changed nothing is none, and protected files are a step of
   assert.ok(file);
   const outcome = (uri: string, of: Outcome["outcome"]): Outcome => ({ uri, hunk: null, outcome: of, message: "" });
   const before = { ...edits, files: [file, { ...file, uri: "file:///ci.yml", protected: true }] };
-  const steps = (...outcomes: Outcome[]): number => stepsOf({ outcomes, edits }, before);
+  const steps = (...outcomes: Outcome[]): number => stepCount({ outcomes, edits }, before);
   assert.equal(steps(outcome(file.uri, "failed"), outcome(file.uri, "conflict")), 0);
   assert.equal(steps(outcome(file.uri, "applied"), outcome(file.uri, "applied")), 1);
   assert.equal(steps(outcome(file.uri, "applied"), outcome("file:///ci.yml", "applied")), 2);
   assert.equal(steps(outcome(file.uri, "rejected"), outcome("file:///ci.yml", "rejected")), 1);
-  const decisions = new Decisions();
-  decisions.took([], "a", 0);
-  assert.deepEqual(decisions.take("undo", all), []);
+  const decisions = new DecisionHistory();
+  decisions.record([], "a", 0);
+  assert.deepEqual(decisions.pop("undo", all), []);
 });
 
 test("fewer of the changes that were shown are nothing new; another text of one is", () => {
@@ -73,16 +73,18 @@ test("fewer of the changes that were shown are nothing new; another text of one 
   });
   const shown = proposed("1", "2");
   assert.deepEqual(
-    [proposed("1", "2"), proposed("2"), { ...edits, files: [] }].map((now) => nothingNew(shown, now)),
+    [proposed("1", "2"), proposed("2"), { ...edits, files: [] }].map((now) => allWasShown(shown, now)),
     [true, true, true],
   );
   assert.deepEqual(
-    [proposed("1", "3"), { ...edits, files: [{ ...file, uri: "file:///other" }] }].map((now) => nothingNew(shown, now)),
+    [proposed("1", "3"), { ...edits, files: [{ ...file, uri: "file:///other" }] }].map((now) =>
+      allWasShown(shown, now),
+    ),
     [false, false],
   );
   const [created] = proposed("1").files.map((one): Edits["files"][number] => ({ ...one, kind: "create" }));
   assert.ok(created);
-  assert.equal(nothingNew(shown, { ...edits, files: [created] }), false);
+  assert.equal(allWasShown(shown, { ...edits, files: [created] }), false);
   const binary = { ...edits, files: [{ ...file, hunks: [], binary: true }] };
-  assert.equal(nothingNew(binary, binary), false);
+  assert.equal(allWasShown(binary, binary), false);
 });

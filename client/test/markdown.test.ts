@@ -4,7 +4,7 @@ import { conversationMarkdown, fenced, safeMarkdown } from "../src/sessions/mark
 import type { AgentEvent, CommandEnded, CommandStarted, Edits, Plan } from "../src/protocol";
 import { Store } from "../src/state";
 import { pythonHelp } from "../src/server/pythonHelp";
-import { visible } from "../src/ui/text";
+import { escapeInvisible } from "../src/ui/text";
 import { params } from "./goldens";
 
 test("docs/faults.md 41: text of the model's has no HTML and no image, whatever it tries", () => {
@@ -96,7 +96,7 @@ test("a run that paused says so, and why stands in the server's words", () => {
 });
 
 test("what hides in a command is shown", () => {
-  assert.equal(visible("rm \u202e-rf\u0007 x\n\ty ü 🚀"), "rm \\u{202e}-rf\\u{7} x\n\ty ü 🚀");
+  assert.equal(escapeInvisible("rm \u202e-rf\u0007 x\n\ty ü 🚀"), "rm \\u{202e}-rf\\u{7} x\n\ty ü 🚀");
 });
 
 test("the page of help names what was tried and how to get a Python on each system", () => {

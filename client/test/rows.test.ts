@@ -5,14 +5,14 @@ import {
   editRows,
   newName,
   pendingFiles,
-  Progress,
-  rowAbove,
-  rowBeside,
+  ReviewProgress,
+  parentRow,
+  neighbourRow,
   type EditRow,
 } from "../src/review/editRows";
-import { duration, fullness, paid, short } from "../src/ui/format";
+import { duration, contextUsage, usageSummary, shortCount } from "../src/ui/format";
 import { fingerprint } from "../src/ui/fingerprint";
-import { allInConflict } from "../src/review/changeNavigation";
+import { isAllInConflict } from "../src/review/changeNavigation";
 import { nodesBelow, planNodes, type PlanNode } from "../src/plan/planNodes";
 import { planCount, stepRow, type Activity } from "../src/plan/planRows";
 import type { Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
@@ -171,15 +171,15 @@ test("figures are short: seconds, minutes, hours", () => {
 
 test("cost and tokens are short, and how full the window is stands in a sentence", () => {
   const usage = params<UsageEvent>("event.usage");
-  assert.deepEqual([850, 34_400, 999_600, 1_240_000].map(short), ["850", "34k", "1.0M", "1.2M"]);
-  assert.equal(paid({ ...usage, costUsd: 0.123 }), "$0.12 · 10k");
-  assert.equal(paid({ ...usage, costUsd: null }), "10k");
+  assert.deepEqual([850, 34_400, 999_600, 1_240_000].map(shortCount), ["850", "34k", "1.0M", "1.2M"]);
+  assert.equal(usageSummary({ ...usage, costUsd: 0.123 }), "$0.12 · 10k");
+  assert.equal(usageSummary({ ...usage, costUsd: null }), "10k");
   assert.equal(
-    fullness({ ...usage, contextTokens: 34_000, contextLimit: 200_000 }),
+    contextUsage({ ...usage, contextTokens: 34_000, contextLimit: 200_000 }),
     "The conversation takes 34,000 tokens, 17 % of the model's window.",
   );
   assert.equal(
-    fullness({ ...usage, contextTokens: 34_000, contextLimit: null }),
+    contextUsage({ ...usage, contextTokens: 34_000, contextLimit: null }),
     "The conversation takes 34,000 tokens; the model's window is not known.",
   );
 });
@@ -233,7 +233,7 @@ test("once a row is gone the next one has its turn, past what stood below it, or
     assert.ok(row);
     return row;
   };
-  const beside = (index: number): string => label(rowBeside(rows, at(index)));
+  const beside = (index: number): string => label(neighbourRow(rows, at(index)));
   const file = labels.indexOf("src/問候.py");
   assert.deepEqual(labels.slice(file, file + 4), ["src/問候.py", "Line 2", "Line 6", "docs/new file.md"]);
   assert.deepEqual(
@@ -241,8 +241,8 @@ test("once a row is gone the next one has its turn, past what stood below it, or
     ["docs/new file.md", "Line 6", "docs/new file.md"],
   );
   assert.equal(beside(rows.length - 1), label(at(-2)));
-  assert.equal(label(rowAbove(rows, at(file + 1))), "src/問候.py");
-  assert.equal(rowAbove(rows, at(file)), undefined);
+  assert.equal(label(parentRow(rows, at(file + 1))), "src/問候.py");
+  assert.equal(parentRow(rows, at(file)), undefined);
 });
 
 test("a command on a row that has just been drawn anew does nothing to another one", () => {
@@ -295,9 +295,9 @@ test("a file that the person deleted says so, once, and is decided with the word
     .flatMap((row) => (row.kind === "session" ? [] : row.tooltip.split("\n")))
     .filter((line) => line.startsWith("You "));
   assert.deepEqual(told, ["You deleted this file after the edit was proposed."]);
-  assert.ok(allInConflict(gone));
+  assert.ok(isAllInConflict(gone));
   assert.ok(
-    !allInConflict({
+    !isAllInConflict({
       ...gone,
       hunks: [...gone.hunks, { ...gone.hunks[0], id: "x", state: "pending", conflict: null } as Hunk],
     }),
@@ -305,12 +305,12 @@ test("a file that the person deleted says so, once, and is decided with the word
 });
 
 test("the view's title counts what is left of a review, until all of it is decided", () => {
-  const progress = new Progress();
+  const progress = new ReviewProgress();
   const [session] = sessions("s1");
   assert.ok(session?.edits);
   const { edits } = session;
   const told = (count: number): string =>
-    progress.told([{ ...session, edits: { ...edits, files: edits.files.slice(0, count) } }]);
+    progress.describe([{ ...session, edits: { ...edits, files: edits.files.slice(0, count) } }]);
   const all = edits.files.length;
   assert.deepEqual(
     [told(all), told(all - 1), told(all), told(0), told(1)],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failures, firstWords } from "../src/ui/text";
+import { failureSummary, plainSummary } from "../src/ui/text";
 
 const said: Record<string, [string, string]> = {
   "plain words as they are": ["Both are done.", "Both are done."],
@@ -35,20 +35,23 @@ const said: Record<string, [string, string]> = {
 
 for (const [what, [markdown, words]] of Object.entries(said)) {
   test(`the first words of an answer: ${what}`, () => {
-    assert.equal(firstWords(markdown), words);
+    assert.equal(plainSummary(markdown), words);
   });
 }
 
 test("the first words of a long answer end behind a word", () => {
-  assert.equal(firstWords("one two three, four five", 15), "one two three…");
-  assert.equal(firstWords("一".repeat(200)), `${"一".repeat(160)}…`);
-  assert.equal(firstWords("one two three", 13), "one two three");
+  assert.equal(plainSummary("one two three, four five", 15), "one two three…");
+  assert.equal(plainSummary("一".repeat(200)), `${"一".repeat(160)}…`);
+  assert.equal(plainSummary("one two three", 13), "one two three");
 });
 
 test("what failed for the same reason is told once, with the first files by name", () => {
   const failed = (message: string, ...names: string[]): { name: string; message: string }[] =>
     names.map((name) => ({ name, message }));
-  assert.equal(failures(failed("Gone.", "a", "a")), "a: Gone.");
-  assert.equal(failures([...failed("Gone.", "a", "b", "c"), ...failed("Shut.", "d")]), "a, b and c: Gone. d: Shut.");
-  assert.equal(failures(failed("Gone.", "a", "b", "c", "d")), "a, b and 2 other files: Gone.");
+  assert.equal(failureSummary(failed("Gone.", "a", "a")), "a: Gone.");
+  assert.equal(
+    failureSummary([...failed("Gone.", "a", "b", "c"), ...failed("Shut.", "d")]),
+    "a, b and c: Gone. d: Shut.",
+  );
+  assert.equal(failureSummary(failed("Gone.", "a", "b", "c", "d")), "a, b and 2 other files: Gone.");
 });

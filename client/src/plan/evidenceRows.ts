@@ -3,7 +3,7 @@
 import { duration } from "../ui/format";
 import type { PlanRow } from "./planRows";
 import type { CommandStarted, EvidenceCommand } from "../protocol";
-import { visible } from "../ui/text";
+import { escapeInvisible } from "../ui/text";
 
 /** `toReview` says whether changes of this step in the file wait for a decision, `again` what later changed them, in words. */
 export function fileRow(
@@ -36,7 +36,7 @@ export function commandRow(
   { command, exitCode, seconds, stopped }: EvidenceCommand,
   index: number,
 ): PlanRow {
-  const shown = visible(command);
+  const shown = escapeInvisible(command);
   const end = stopped ? "stopped" : exitCode === null ? "killed" : `exit ${exitCode}`;
   const took = seconds < 0.1 ? "" : duration(seconds);
   return {
@@ -52,7 +52,7 @@ export function commandRow(
 
 /** A command that runs now. */
 export function runningRow({ command, handle, toolCallId }: CommandStarted): PlanRow {
-  const shown = visible(command);
+  const shown = escapeInvisible(command);
   const label = shown.replace(/\s+/g, " ");
   return {
     id: `running ${toolCallId}`,

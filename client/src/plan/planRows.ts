@@ -1,8 +1,8 @@
 // The plan as rows: what a tree view shows of its steps, and of what happened beside them. Pure.
 
-import { plural, spent } from "../ui/format";
+import { plural, costSummary } from "../ui/format";
 import type { Evidence, Outside, Plan, PlanItem } from "../protocol";
-import { visible } from "../ui/text";
+import { escapeInvisible } from "../ui/text";
 
 export interface PlanRow {
   /** Tells the row from all others of its session. */
@@ -73,7 +73,7 @@ export function stepRow(item: PlanItem, activity: Activity, again: readonly stri
 
 /** A run that paused, and goes on when the user says so. */
 export function pauseRow(reason: string): PlanRow {
-  const shown = visible(reason);
+  const shown = escapeInvisible(reason);
   return {
     id: "pause",
     label: "Go On",
@@ -135,7 +135,7 @@ function evidenceLines(evidence: Evidence): string[] {
     commands.length > 0 ? plural(commands.length, "command") : "",
     looks > 0 ? plural(looks, "look") : "",
   ];
-  return [counts.filter(Boolean).join(", "), spent(evidence)].filter(Boolean);
+  return [counts.filter(Boolean).join(", "), costSummary(evidence)].filter(Boolean);
 }
 
 const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

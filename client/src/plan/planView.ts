@@ -10,7 +10,7 @@ import type { ApproveParams, AskParams } from "../protocol";
 import type { Store } from "../state";
 import { isWorking, waiting } from "../questions/waiting";
 import { StepClock } from "./stepClock";
-import { visible } from "../ui/text";
+import { escapeInvisible } from "../ui/text";
 import { StoreTree } from "../ui/tree";
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
@@ -184,11 +184,11 @@ function approvalItem(approval: ApproveParams): vscode.TreeItem {
 }
 
 function questionItem(question: AskParams): vscode.TreeItem {
-  const shown = visible(question.question);
+  const shown = escapeInvisible(question.question);
   const item = new vscode.TreeItem(`Answer: ${shown.replace(/\s+/g, " ")}`);
   item.id = `question-${question.toolCallId}`;
   item.description = "waits for you";
-  item.tooltip = [shown, ...question.options.map((option) => `• ${visible(option)}`)].join("\n");
+  item.tooltip = [shown, ...question.options.map((option) => `• ${escapeInvisible(option)}`)].join("\n");
   item.iconPath = new vscode.ThemeIcon("comment-unresolved", new vscode.ThemeColor("charts.yellow"));
   item.contextValue = "question";
   item.command = { command: "fairlead.answerQuestion", title: "Answer", arguments: [{ question }] };

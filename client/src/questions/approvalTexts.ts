@@ -2,7 +2,7 @@
 
 import type { ApproveParams, ApproveResult } from "../protocol";
 import { plural } from "../ui/format";
-import { unlinked, visible } from "../ui/text";
+import { withoutLinks, escapeInvisible } from "../ui/text";
 
 export interface Choice {
   readonly title: string;
@@ -38,16 +38,18 @@ const SHOWN_WHOLE = 300;
 
 /** `relative` names a file for people. */
 export function asked(approval: ApproveParams, relative: (uri: string) => string): Asked {
-  return approval.kind === "file" ? ofFile(approval, visible(relative(approval.uri ?? ""))) : ofCommand(approval);
+  return approval.kind === "file"
+    ? ofFile(approval, escapeInvisible(relative(approval.uri ?? "")))
+    : ofCommand(approval);
 }
 
 function ofCommand({ command, cwd, mode, reasons }: ApproveParams): Asked {
-  const what = visible(command ?? "");
+  const what = escapeInvisible(command ?? "");
   const place = mode === "sandboxed" ? "in the sandbox" : "in your workspace itself";
   const [first = "", second = ""] = reasons;
   const message = `Run “${what}” ${place}? ${first}`.trim();
   // a message shows a link without its address
-  const whole = message.length <= SHOWN_WHOLE && !what.includes("\n") && unlinked(what) === what;
+  const whole = message.length <= SHOWN_WHOLE && !what.includes("\n") && withoutLinks(what) === what;
   const longer = `${message} ${second}`.trim();
   return {
     what,

@@ -3,7 +3,7 @@
 import { asked } from "./approvalTexts";
 import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
 import type { Session } from "../state";
-import { unlinked, visible } from "../ui/text";
+import { withoutLinks, escapeInvisible } from "../ui/text";
 
 /** VS Code cuts a message at 1,000 characters, and the links come last. */
 const LIMIT = 600;
@@ -36,7 +36,7 @@ export function noticesOf(session: Session, isShown: boolean, relative: (uri: st
     ...session.questions.map((question): Notice => ({
       about: question,
       blocks: true,
-      text: `The agent asks: ${visible(question.question)}`,
+      text: `The agent asks: ${escapeInvisible(question.question)}`,
       links: [{ title: "Answer", act: { kind: "answer", question } }],
     })),
   ];
@@ -45,11 +45,14 @@ export function noticesOf(session: Session, isShown: boolean, relative: (uri: st
     notices.push({
       about: session.pause,
       blocks: false,
-      text: `Agent: ${visible(session.pause.reason)}`,
+      text: `Agent: ${escapeInvisible(session.pause.reason)}`,
       links: [goOn],
     });
   }
-  return notices.map(({ text, ...notice }) => ({ ...notice, text: short(unlinked(of + text).replace(/\s+/g, " ")) }));
+  return notices.map(({ text, ...notice }) => ({
+    ...notice,
+    text: short(withoutLinks(of + text).replace(/\s+/g, " ")),
+  }));
 }
 
 const short = (text: string): string => (text.length > LIMIT ? `${text.slice(0, LIMIT)}…` : text);

@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "../protocol";
 import type { Store } from "../state";
-import { visible } from "../ui/text";
+import { escapeInvisible } from "../ui/text";
 
 const TITLE = "Agent: Answer";
 
@@ -74,7 +74,7 @@ function pick({ question, options }: AskParams, { answer, draft }: Open): Box {
   };
   box.title = TITLE;
   // whole, in several lines, where VS Code has this (from 1.108 on); the placeholder is cut
-  Object.assign(box, { prompt: visible(question) });
+  Object.assign(box, { prompt: escapeInvisible(question) });
   box.placeholder = "Choose, or type another answer.";
   box.ignoreFocusOut = true;
   box.value = draft;
@@ -90,7 +90,7 @@ function pick({ question, options }: AskParams, { answer, draft }: Open): Box {
 function input({ question }: AskParams, { answer, draft }: Open): Box {
   const box = vscode.window.createInputBox();
   box.title = TITLE;
-  box.prompt = visible(question);
+  box.prompt = escapeInvisible(question);
   box.ignoreFocusOut = true;
   box.value = draft;
   box.onDidAccept(() => {

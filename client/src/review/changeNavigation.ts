@@ -4,7 +4,7 @@
 import type { FileEdits, Hunk, Target } from "../protocol";
 import type { Session } from "../state";
 
-export interface Place {
+export interface ChangeLocation {
   readonly sessionId: string;
   readonly file: FileEdits;
   /** Undefined where a file is decided on as a whole. */
@@ -14,35 +14,37 @@ export interface Place {
 }
 
 /** Where the person is. */
-export interface Cursor {
+export interface CursorPosition {
   readonly sessionId: string;
   readonly uri: string;
   readonly line: number;
 }
 
 /** Whether a file is created, deleted or renamed, and so decided on as a whole. */
-export const whole = (file: FileEdits): boolean => file.kind !== "modify" || file.binary || file.mode !== null;
+export const isDecidedAsWhole = (file: FileEdits): boolean =>
+  file.kind !== "modify" || file.binary || file.mode !== null;
 
 /** Whether nothing of a file can be accepted without choosing a side. */
-export const allInConflict = (file: FileEdits): boolean =>
-  file.state === "conflict" && (whole(file) || file.hunks.every(({ state }) => state === "conflict"));
+export const isAllInConflict = (file: FileEdits): boolean =>
+  file.state === "conflict" && (isDecidedAsWhole(file) || file.hunks.every(({ state }) => state === "conflict"));
 
-export function places(sessions: readonly Session[]): Place[] {
+export function changeLocations(sessions: readonly Session[]): ChangeLocation[] {
   return sessions.flatMap(({ id, edits }) =>
-    (edits?.files ?? []).flatMap((file): Place[] => {
+    (edits?.files ?? []).flatMap((file): ChangeLocation[] => {
       const [first] = file.hunks;
-      if (whole(file) || !first) return [{ sessionId: id, file, hunk: undefined, line: first ? firstLine(first) : 1 }];
+      if (isDecidedAsWhole(file) || !first)
+        return [{ sessionId: id, file, hunk: undefined, line: first ? firstLine(first) : 1 }];
       return file.hunks.map((hunk) => ({ sessionId: id, file, hunk, line: firstLine(hunk) }));
     }),
   );
 }
 
 /** The place after the cursor or before it; from the last on to the first, and the other way round. */
-export function neighbour(
-  all: readonly Place[],
-  cursor: Cursor | undefined,
+export function adjacentChange(
+  all: readonly ChangeLocation[],
+  cursor: CursorPosition | undefined,
   direction: "next" | "previous",
-): Place | undefined {
+): ChangeLocation | undefined {
   const here = all.filter(({ sessionId, file }) => sessionId === cursor?.sessionId && file.uri === cursor.uri);
   const [first] = here;
   const last = here.at(-1);
@@ -55,12 +57,12 @@ export function neighbour(
  * Where to go on after a decision: the first place after the decided ones that is still there, through all files and around.
  * Undefined where one of the decided places is still there, or nothing is.
  */
-export function following(
-  before: readonly Place[],
-  now: readonly Place[],
-  decided: (place: Place) => boolean,
-): Place | undefined {
-  const left = (place: Place): Place | undefined => now.find((other) => samePlace(other, place));
+export function nextAfterDecision(
+  before: readonly ChangeLocation[],
+  now: readonly ChangeLocation[],
+  decided: (place: ChangeLocation) => boolean,
+): ChangeLocation | undefined {
+  const left = (place: ChangeLocation): ChangeLocation | undefined => now.find((other) => isSameChange(other, place));
   if (before.some((place) => decided(place) && left(place))) return undefined;
   const end = before.findLastIndex(decided) + 1;
   for (const place of [...before.slice(end), ...before.slice(0, end)]) {
@@ -71,7 +73,7 @@ export function following(
 }
 
 /** Whether a target takes in a place. */
-export function isAbout(sessionId: string, target: Target, place: Place): boolean {
+export function isInTarget(sessionId: string, target: Target, place: ChangeLocation): boolean {
   if (place.sessionId !== sessionId) return false;
   if ("item" in target)
     return place.hunk ? place.hunk.itemId === target.item : place.file.itemIds.includes(target.item);
@@ -80,7 +82,7 @@ export function isAbout(sessionId: string, target: Target, place: Place): boolea
 }
 
 /** Whether two places are of the same change, wherever it is now. */
-export const samePlace = (one: Place, other: Place): boolean =>
+export const isSameChange = (one: ChangeLocation, other: ChangeLocation): boolean =>
   one.sessionId === other.sessionId && one.file.uri === other.file.uri && one.hunk?.id === other.hunk?.id;
 
 /** The change that a line of one side belongs to. */
@@ -93,7 +95,7 @@ export function hunkAt(file: FileEdits, side: "base" | "proposed", line: number)
 }
 
 /** A file's changes of one plan item, as they stand in the text that only they make of it (`?item=ID`, docs/protocol.md). */
-export function ofStep(file: FileEdits, item: string): FileEdits {
+export function editsOfStep(file: FileEdits, item: string): FileEdits {
   let shift = 0;
   const hunks = file.hunks
     .filter(({ itemId }) => itemId === item)
@@ -107,8 +109,8 @@ export function ofStep(file: FileEdits, item: string): FileEdits {
 }
 
 /** The line of the whole proposed text that a line of one step's text is, or about: the step's changes keep their order. */
-export function wholeLine(file: FileEdits, item: string, line: number): number {
-  const before = ofStep(file, item).hunks.findLast(({ newStart }) => newStart <= line);
+export function lineInFullText(file: FileEdits, item: string, line: number): number {
+  const before = editsOfStep(file, item).hunks.findLast(({ newStart }) => newStart <= line);
   const same = before && file.hunks.find(({ id }) => id === before.id);
   return same ? line - before.newStart + same.newStart : line;
 }

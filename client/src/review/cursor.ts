@@ -3,24 +3,24 @@
 import * as vscode from "vscode";
 import type { Diffs } from "./diffs";
 import {
-  following,
+  nextAfterDecision,
   hunkAt,
-  isAbout,
-  neighbour,
-  ofStep,
-  places,
-  whole,
-  wholeLine,
-  samePlace,
-  type Cursor,
+  isInTarget,
+  adjacentChange,
+  editsOfStep,
+  changeLocations,
+  isDecidedAsWhole,
+  lineInFullText,
+  isSameChange,
+  type CursorPosition,
 } from "./changeNavigation";
 import { scheme, type DecideParams, type FileEdits, type Target } from "../protocol";
 import type { Decision, Review } from "./review";
-import { fileAt, sideAt, type Side } from "./diffUris";
+import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
 import type { Store } from "../state";
 
-interface Shown {
-  readonly side: Side;
+interface ShownDiff {
+  readonly side: DiffSide;
   readonly file: FileEdits;
 }
 
@@ -33,28 +33,29 @@ export class ReviewCursor {
 
   /** Decides on the file whose diff is in front; where the diff shows one plan step, on what that step did to it. */
   async decideFile(decision: Decision): Promise<void> {
-    const shown = this.shown();
-    if (shown) await this.decideAndGoOn(shown, shownTargets(shown), (params) => this.review.decide(decision, params));
-    else tellNone();
+    const shownDiff = this.shown();
+    if (shownDiff)
+      await this.decideAndAdvance(shownDiff, shownTargets(shownDiff), (params) => this.review.decide(decision, params));
+    else showNoDiffOpen();
   }
 
   /** Decides on the change that the cursor stands in. */
   async decideHunk(decision: Decision): Promise<void> {
     const shown = this.shown();
     if (!shown) {
-      tellNone();
+      showNoDiffOpen();
       return;
     }
     const target = hunkTarget(shown);
-    if (target) await this.decideAndGoOn(shown, [target], (params) => this.review.decide(decision, params));
+    if (target) await this.decideAndAdvance(shown, [target], (params) => this.review.decide(decision, params));
     else vscode.window.setStatusBarMessage("No proposed change at the cursor.", 5000);
   }
 
   /** Decides as a CodeLens says. Where other changes of the file are left the lines stay under the pointer. */
-  async decideByLens(decision: Decision, params: DecideParams): Promise<void> {
+  async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
     if (shown)
-      await this.decideAndGoOn(
+      await this.decideAndAdvance(
         shown,
         [params.target],
         () => this.review.decide(decision, params),
@@ -65,60 +66,60 @@ export class ReviewCursor {
 
   /** Decides on all that the multi-file diff in front shows. */
   async decideShown(decision: Decision): Promise<void> {
-    const shown = this.diffs.inFront;
+    const shown = this.diffs.activeMultiDiff;
     if (shown)
       await this.review.decide(decision, {
         sessionId: shown.sessionId,
         target: shown.item === undefined ? { all: true } : { item: shown.item },
       });
-    else tellNone();
+    else showNoDiffOpen();
   }
 
   /** Rejects the file whose diff is in front, and says why. */
   async rejectFileWithReason(): Promise<void> {
     const shown = this.shown();
     if (shown)
-      await this.decideAndGoOn(shown, [{ uri: shown.file.uri }], ({ sessionId, target }) =>
+      await this.decideAndAdvance(shown, [{ uri: shown.file.uri }], ({ sessionId, target }) =>
         this.review.rejectWithReason(sessionId, target),
       );
-    else tellNone();
+    else showNoDiffOpen();
   }
 
   /** Goes to the next proposed change or to the one before, through all files; in a multi-file diff, through those in it. */
-  async go(direction: "next" | "previous"): Promise<void> {
-    const place = neighbour(places(this.store.reviewable), this.cursor(), direction);
+  async goTo(direction: "next" | "previous"): Promise<void> {
+    const place = adjacentChange(changeLocations(this.store.reviewable), this.position(), direction);
     if (!place) void vscode.window.showInformationMessage("There is nothing to review.");
-    else if (!(await this.diffs.goTogether(direction, place.file)))
+    else if (!(await this.diffs.goInMultiDiff(direction, place.file)))
       await this.diffs.open(place.sessionId, place.file, place.hunk);
   }
 
   /** Makes a decision in the diff in front, which stays open until the change that follows is shown. */
-  private async decideAndGoOn(
-    { side }: Shown,
+  private async decideAndAdvance(
+    { side }: ShownDiff,
     targets: readonly Target[],
     decide: (params: DecideParams) => Promise<unknown>,
     isEnough = (): boolean => true,
   ): Promise<void> {
     const { sessionId, item } = side;
-    const before = places(this.store.reviewable);
+    const before = changeLocations(this.store.reviewable);
     const text = proposedText(side);
     const version = text?.version;
-    await this.diffs.keepingFront(async (inFront) => {
+    await this.diffs.keepActiveTabWhile(async (inFront) => {
       for (const target of targets) await decide({ sessionId, target });
-      const now = places(this.store.reviewable);
+      const now = changeLocations(this.store.reviewable);
       // where one step is reviewed its changes come first
-      const ofItem = now.filter((place) => item !== undefined && isAbout(sessionId, { item }, place));
-      const next = following(before, ofItem.length > 0 ? ofItem : now, (place) =>
-        targets.some((target) => isAbout(sessionId, target, place)),
+      const ofItem = now.filter((place) => item !== undefined && isInTarget(sessionId, { item }, place));
+      const next = nextAfterDecision(before, ofItem.length > 0 ? ofItem : now, (place) =>
+        targets.some((target) => isInTarget(sessionId, target, place)),
       );
       if (!next || !inFront() || !isEnough()) return;
       // a text that is not drawn again yet still has its old lines; VS Code moves the cursor along with them
-      const drawn = text?.version === version ? before.find((place) => samePlace(place, next)) : undefined;
-      await this.diffs.goOn(drawn ?? next);
+      const drawn = text?.version === version ? before.find((place) => isSameChange(place, next)) : undefined;
+      await this.diffs.showNext(drawn ?? next);
     });
   }
 
-  private cursor(): Cursor | undefined {
+  private position(): CursorPosition | undefined {
     const shown = this.shown();
     if (!shown) return undefined;
     const { side, file } = shown;
@@ -126,43 +127,44 @@ export class ReviewCursor {
     return {
       sessionId: side.sessionId,
       uri: file.uri,
-      line: side.item === undefined ? line : wholeLine(file, side.item, line),
+      line: side.item === undefined ? line : lineInFullText(file, side.item, line),
     };
   }
 
-  private shown(): Shown | undefined {
+  private shown(): ShownDiff | undefined {
     const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
     // in a multi-file diff only the editor with the focus tells the file
     const uri =
       input instanceof vscode.TabInputTextDiff ? input.modified : vscode.window.activeTextEditor?.document.uri;
-    const side = uri && sideAt(uri);
+    const side = uri && parseDiffUri(uri);
     const file = side && fileAt(this.store, side);
     // the base side of a step's diff is that of all steps
-    return file && { side: { ...side, item: side.item ?? this.diffs.inFront?.item }, file };
+    return file && { side: { ...side, item: side.item ?? this.diffs.activeMultiDiff?.item }, file };
   }
 }
 
-function shownTargets({ side: { item }, file }: Shown): Target[] {
-  if (item === undefined || whole(file) || file.itemIds.every((id) => id === item)) return [{ uri: file.uri }];
+function shownTargets({ side: { item }, file }: ShownDiff): Target[] {
+  if (item === undefined || isDecidedAsWhole(file) || file.itemIds.every((id) => id === item))
+    return [{ uri: file.uri }];
   return file.hunks.filter(({ itemId }) => itemId === item).map(({ id }) => ({ uri: file.uri, hunk: id }));
 }
 
-function hunkTarget({ side: { item }, file }: Shown): Target | undefined {
-  if (whole(file)) return { uri: file.uri };
+function hunkTarget({ side: { item }, file }: ShownDiff): Target | undefined {
+  if (isDecidedAsWhole(file)) return { uri: file.uri };
   const editor = vscode.window.activeTextEditor;
-  if (!editor || !sideAt(editor.document.uri)) return undefined;
+  if (!editor || !parseDiffUri(editor.document.uri)) return undefined;
   const side = editor.document.uri.scheme === scheme.base ? "base" : "proposed";
-  const hunk = hunkAt(item === undefined ? file : ofStep(file, item), side, editor.selection.active.line + 1);
+  const hunk = hunkAt(item === undefined ? file : editsOfStep(file, item), side, editor.selection.active.line + 1);
   return hunk && { uri: file.uri, hunk: hunk.id };
 }
 
-function proposedText(side: Side): vscode.TextDocument | undefined {
+function proposedText(side: DiffSide): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find(({ uri }) => {
-    const other = uri.scheme === scheme.proposed ? sideAt(uri) : undefined;
+    const other = uri.scheme === scheme.proposed ? parseDiffUri(uri) : undefined;
     return other?.sessionId === side.sessionId && other.path === side.path && other.item === side.item;
   });
 }
 
-function tellNone(): void {
+function showNoDiffOpen(): void {
   void vscode.window.showInformationMessage("No proposed change is open. Open one from Proposed Changes.");
 }

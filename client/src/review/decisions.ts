@@ -4,20 +4,20 @@
 import type { Edits, ReviewResult } from "../protocol";
 
 /** One decision: the sessions in which it took a step, the first first; one in which it took two stands there twice. */
-export type Taken = string[];
-export type Way = "undo" | "redo";
+export type DecisionSteps = string[];
+export type Direction = "undo" | "redo";
 
-export class Decisions {
-  private readonly stacks: Readonly<Record<Way, Taken[]>> = { undo: [], redo: [] };
+export class DecisionHistory {
+  private readonly stacks: Readonly<Record<Direction, DecisionSteps[]>> = { undo: [], redo: [] };
 
   /** A decision took steps in a session. */
-  took(decision: Taken, sessionId: string, steps = 1): void {
+  record(decision: DecisionSteps, sessionId: string, steps = 1): void {
     if (steps > 0 && !this.stacks.undo.includes(decision)) this.stacks.undo.push(decision);
     for (let step = 0; step < steps; step++) decision.push(sessionId);
   }
 
   /** Takes the last decision of which something can go this way, and tells its sessions in the order to go through. */
-  take(way: Way, can: (sessionId: string) => boolean): Taken {
+  pop(way: Direction, can: (sessionId: string) => boolean): DecisionSteps {
     const stack = this.stacks[way];
     const last = stack.findLast((decision) => decision.some(can));
     if (last === undefined) return [];
@@ -27,7 +27,7 @@ export class Decisions {
   }
 
   /** What was gone through, in that order: `done` can go the other way now, and `left` still this one. */
-  put(way: Way, done: Taken, left: Taken): void {
+  push(way: Direction, done: DecisionSteps, left: DecisionSteps): void {
     const other = way === "undo" ? "redo" : "undo";
     for (const [onto, steps] of [
       [other, done],
@@ -39,7 +39,7 @@ export class Decisions {
 }
 
 /** How many steps a decision was for the server: protected files are asked for behind the others, and accepted in one of their own. */
-export function stepsOf({ outcomes }: ReviewResult, before: Edits | undefined): number {
+export function stepCount({ outcomes }: ReviewResult, before: Edits | undefined): number {
   const guarded = new Set(before?.files.filter((file) => file.protected).map(({ uri }) => uri));
   const kinds = outcomes.flatMap(({ uri, outcome }) => {
     if (outcome === "rejected") return ["reject"];

@@ -3,32 +3,32 @@
 import * as vscode from "vscode";
 import { method } from "../protocol";
 import type { AgentServer } from "../server/server";
-import { sideAt, wireAddress } from "./diffUris";
+import { parseDiffUri, wireUri } from "./diffUris";
 import { throttled } from "../ui/throttle";
 import { type Store } from "../state";
 
-const GONE =
+const PROPOSAL_GONE =
   "This proposal is no longer there: the agent's server that held it has ended.\n" +
   "Your files are as you last saw them. Run the task again to have the change proposed anew.\n";
 
-export interface SideText {
+export interface DiffText {
   readonly text: string;
   /** Grows with each other text, over all documents. */
   readonly revision: number;
   /** How often the same text was made to count as another one. */
-  readonly renewed: number;
+  readonly changeMarks: number;
   /** The edits for which this holds; undefined where the session is gone. */
   readonly version: number | undefined;
 }
 
-export class SideTexts implements vscode.Disposable {
+export class DiffContents implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   /** Another text than was read before. */
   readonly onDidChange = this.changed.event;
-  private readonly texts = new Map<string, SideText>();
+  private readonly texts = new Map<string, DiffText>();
   private readonly stale = new Set<string>();
   private revisions = 0;
-  private readonly refresh = throttled(() => void this.readAgain());
+  private readonly refresh = throttled(() => void this.readStale());
   private readonly disposables: { dispose(): unknown }[];
 
   /** `restored`: when the sessions of an earlier window are there, if there are any. */
@@ -49,29 +49,29 @@ export class SideTexts implements vscode.Disposable {
   }
 
   /** The text behind an address, as new as the last edits that were told. */
-  async read(uri: vscode.Uri): Promise<SideText> {
-    const known = this.texts.get(uri.toString());
-    return known && known.version === this.version(uri) ? known : this.ask(uri);
+  async read(uri: vscode.Uri): Promise<DiffText> {
+    const cached = this.texts.get(uri.toString());
+    return cached && cached.version === this.version(uri) ? cached : this.request(uri);
   }
 
   /** What was read last, without asking. */
-  known(uri: vscode.Uri): SideText | undefined {
+  known(uri: vscode.Uri): DiffText | undefined {
     return this.texts.get(uri.toString());
   }
 
   /** The person's text is the proposal from now on. */
-  put(uri: vscode.Uri, text: string): SideText {
-    const kept = this.keep(uri, text, this.version(uri));
+  set(uri: vscode.Uri, text: string): DiffText {
+    const kept = this.save(uri, text, this.version(uri));
     // the server has the last word on what it made of it
     this.refreshSoon(uri.authority);
     return kept;
   }
 
   /** Makes the text count as another one, for whoever compares revisions. */
-  renew(uri: vscode.Uri): SideText | undefined {
+  markChanged(uri: vscode.Uri): DiffText | undefined {
     const known = this.known(uri);
     if (!known) return undefined;
-    const renewed = { ...known, revision: ++this.revisions, renewed: known.renewed + 1 };
+    const renewed = { ...known, revision: ++this.revisions, renewed: known.changeMarks + 1 };
     this.texts.set(uri.toString(), renewed);
     this.changed.fire(uri);
     return renewed;
@@ -86,32 +86,32 @@ export class SideTexts implements vscode.Disposable {
     this.refresh.schedule();
   }
 
-  private async readAgain(): Promise<void> {
+  private async readStale(): Promise<void> {
     const sessions = new Set(this.stale);
     this.stale.clear();
     for (const { uri } of vscode.workspace.textDocuments) {
-      if (sideAt(uri) && sessions.has(uri.authority)) await this.ask(uri).catch(() => undefined);
+      if (parseDiffUri(uri) && sessions.has(uri.authority)) await this.request(uri).catch(() => undefined);
     }
   }
 
-  private async ask(uri: vscode.Uri): Promise<SideText> {
+  private async request(uri: vscode.Uri): Promise<DiffText> {
     // VS Code shows the diffs of an earlier window before the server has told of its sessions
     if (this.version(uri) === undefined) await this.restored;
     const version = this.version(uri);
-    if (version === undefined) return this.keep(uri, GONE, undefined);
+    if (version === undefined) return this.save(uri, PROPOSAL_GONE, undefined);
     try {
-      const { text } = await this.server.request<{ text: string }>(method.content, { uri: wireAddress(uri) });
-      return this.keep(uri, text, version);
+      const { text } = await this.server.request<{ text: string }>(method.content, { uri: wireUri(uri) });
+      return this.save(uri, text, version);
     } catch (error) {
-      if (this.version(uri) === undefined) return this.keep(uri, GONE, undefined);
+      if (this.version(uri) === undefined) return this.save(uri, PROPOSAL_GONE, undefined);
       throw error;
     }
   }
 
-  private keep(uri: vscode.Uri, text: string, version: number | undefined): SideText {
+  private save(uri: vscode.Uri, text: string, version: number | undefined): DiffText {
     const before = this.known(uri);
     const same = before?.text === text;
-    const kept = same ? { ...before, version } : { text, version, revision: ++this.revisions, renewed: 0 };
+    const kept = same ? { ...before, version } : { text, version, revision: ++this.revisions, changeMarks: 0 };
     this.texts.set(uri.toString(), kept);
     if (before && !same) this.changed.fire(uri);
     return kept;

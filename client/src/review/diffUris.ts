@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { scheme, type FileEdits } from "../protocol";
 import type { Session, Store } from "../state";
 
-export interface Side {
+export interface DiffSide {
   readonly sessionId: string;
   readonly path: string;
   /** The plan item of which alone the changes are shown. */
@@ -27,19 +27,19 @@ export function proposedUri(sessionId: string, file: FileEdits, item?: string): 
 }
 
 /** What an address of either scheme names; undefined for any other. */
-export function sideAt(uri: vscode.Uri): Side | undefined {
+export function parseDiffUri(uri: vscode.Uri): DiffSide | undefined {
   if (uri.scheme !== scheme.proposed && uri.scheme !== scheme.base) return undefined;
   return { sessionId: uri.authority, path: uri.path, item: new URLSearchParams(uri.query).get("item") ?? undefined };
 }
 
 /** The address as the server reads it: VS Code writes the `=` of a query as an escape. */
-export function wireAddress(uri: vscode.Uri): string {
-  const item = sideAt(uri)?.item;
+export function wireUri(uri: vscode.Uri): string {
+  const item = parseDiffUri(uri)?.item;
   return uri.with({ query: "" }).toString() + (item === undefined ? "" : `?item=${encodeURIComponent(item)}`);
 }
 
 /** The proposed changes of the file that a side belongs to, while there are any. */
-export function fileAt(store: Store, { sessionId, path }: Side): FileEdits | undefined {
+export function fileAt(store: Store, { sessionId, path }: DiffSide): FileEdits | undefined {
   return fileOf(store.get(sessionId), path);
 }
 
@@ -56,7 +56,7 @@ export function fileOrRenamed(session: Session | undefined, path: string): FileE
 }
 
 /** Documents of proposed texts in which the person has changed something and not saved it. */
-export function amendedDocuments(sessionId: string): vscode.TextDocument[] {
+export function unsavedProposals(sessionId: string): vscode.TextDocument[] {
   return vscode.workspace.textDocuments.filter(
     ({ uri, isDirty }) => isDirty && uri.scheme === scheme.proposed && uri.authority === sessionId,
   );

@@ -4,45 +4,45 @@
 import * as vscode from "vscode";
 import { newName } from "./editRows";
 import { relative } from "./editsView";
-import { firstLine, ofStep, type Place } from "./changeNavigation";
+import { firstLine, editsOfStep, type ChangeLocation } from "./changeNavigation";
 import type { DecideParams, FileEdits, Hunk } from "../protocol";
-import { baseUri, fileOf, fileOrRenamed, proposedUri, sideAt } from "./diffUris";
+import { baseUri, fileOf, fileOrRenamed, proposedUri, parseDiffUri } from "./diffUris";
 import type { Session, Store } from "../state";
 
 /** What a multi-file diff shows: a session's proposals, or those of one of its plan steps. */
-export interface Together {
+export interface MultiDiffContent {
   readonly sessionId: string;
   readonly item: string | undefined;
 }
 
 /** A multi-file diff as it was opened: VS Code does not change the files of one that is open. */
-interface Opened extends Together {
+interface OpenMultiDiff extends MultiDiffContent {
   readonly uris: readonly string[];
 }
 
 /** The multi-file diffs that are open, by their labels: a tab tells nothing else, also when VS Code restores it in the next window. */
-const TOGETHER = "fairlead.together";
+const MULTI_DIFFS_KEY = "fairlead.together";
 
 /** How long the editors of a multi-file diff may take to be drawn, in milliseconds. */
 const WAIT_FOR_EDITOR = 5000;
 
 export class Diffs implements vscode.Disposable {
-  private readonly together: Map<string, Opened>;
+  private readonly multiDiffs: Map<string, OpenMultiDiff>;
   /** The tab in front while a decision is made in it. */
-  private kept: vscode.Tab | undefined;
+  private heldTab: vscode.Tab | undefined;
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(
     private readonly store: Store,
     private readonly state: vscode.Memento,
   ) {
-    this.together = new Map(state.get<[string, Opened][]>(TOGETHER, []));
+    this.multiDiffs = new Map(state.get<[string, OpenMultiDiff][]>(MULTI_DIFFS_KEY, []));
     const unsubscribe = store.onChange((change, session) => {
       if (change === "edits") void this.closeSettled([session]);
     });
     const tabs = vscode.window.tabGroups;
     const tell = (): void =>
-      void vscode.commands.executeCommand("setContext", "fairlead.reviewInFront", this.inFront !== undefined);
+      void vscode.commands.executeCommand("setContext", "fairlead.reviewInFront", this.activeMultiDiff !== undefined);
     this.disposables = [{ dispose: unsubscribe }, tabs.onDidChangeTabs(tell), tabs.onDidChangeTabGroups(tell)];
   }
 
@@ -51,32 +51,32 @@ export class Diffs implements vscode.Disposable {
   }
 
   /** The multi-file diff in front, if it is one of these: its tab is known by its label alone, to which VS Code adds a count. */
-  get inFront(): Opened | undefined {
+  get activeMultiDiff(): OpenMultiDiff | undefined {
     const tab = activeTab();
-    return tab && this.shownTogether(tab);
+    return tab && this.multiDiffIn(tab);
   }
 
   /**
    * Keeps the tab in front open while `decide` runs, even if nothing is left in it, so that the focus goes from it to the next
    * change and is never lost in between. `decide` gets a function that tells whether the tab is still in front.
    */
-  async keepingFront(decide: (inFront: () => boolean) => Promise<void>): Promise<void> {
+  async keepActiveTabWhile(decide: (inFront: () => boolean) => Promise<void>): Promise<void> {
     const tab = activeTab();
-    this.kept = tab;
+    this.heldTab = tab;
     try {
       await decide(() => activeTab() === tab);
     } finally {
-      if (this.kept === tab) this.kept = undefined;
+      if (this.heldTab === tab) this.heldTab = undefined;
       await this.closeSettled(this.store.sessions);
       if (!activeTab()) await vscode.commands.executeCommand("fairlead.edits.focus");
     }
   }
 
   /** Shows the change that follows a decision, in the diff in front where it is one of several files or of one plan step. */
-  async goOn(place: Place): Promise<void> {
-    if (this.inFront && (await this.goTogether("next", place.file))) return;
+  async showNext(place: ChangeLocation): Promise<void> {
+    if (this.activeMultiDiff && (await this.goInMultiDiff("next", place.file))) return;
     const input = activeTab()?.input;
-    const side = input instanceof vscode.TabInputTextDiff ? sideAt(input.modified) : undefined;
+    const side = input instanceof vscode.TabInputTextDiff ? parseDiffUri(input.modified) : undefined;
     const item = side?.item;
     if (
       item === undefined ||
@@ -86,15 +86,15 @@ export class Diffs implements vscode.Disposable {
       await this.open(place.sessionId, place.file, place.hunk);
       return;
     }
-    await this.openOfStep(place.sessionId, place.file, item, place.hunk);
+    await this.openStepDiff(place.sessionId, place.file, item, place.hunk);
   }
 
   /**
    * Goes to the next change of the multi-file diff in front or to the one before. Where its files are not those that are left
    * it is opened again, from `file` on. False where there is no such diff, or nothing is left in it.
    */
-  async goTogether(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
-    const [tab, shown] = [activeTab(), this.inFront];
+  async goInMultiDiff(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
+    const [tab, shown] = [activeTab(), this.activeMultiDiff];
     if (!tab || !shown) return false;
     const files = this.filesOf(shown);
     if (files.length === 0) return false;
@@ -108,7 +108,7 @@ export class Diffs implements vscode.Disposable {
       0,
       files.findIndex(({ uri }) => uri === file.uri),
     );
-    await this.openTogether(labelOf(tab), [...files.slice(start), ...files.slice(0, start)], shown);
+    await this.openMultiDiff(labelOf(tab), [...files.slice(start), ...files.slice(0, start)], shown);
     return true;
   }
 
@@ -126,25 +126,29 @@ export class Diffs implements vscode.Disposable {
   async openAll(): Promise<void> {
     for (const session of this.store.reviewable) {
       const what = { sessionId: session.id, item: undefined };
-      await this.openTogether(this.label(`Proposed: ${session.title || "task"}`, what), this.filesOf(what), what);
+      await this.openMultiDiff(
+        this.uniqueLabel(`Proposed: ${session.title || "task"}`, what),
+        this.filesOf(what),
+        what,
+      );
     }
     if (this.store.reviewable.length === 0) void vscode.window.showInformationMessage("There is nothing to review.");
   }
 
   /** What one plan step changed, and nothing else. */
-  async openStep(sessionId: string, item: string, content: string): Promise<void> {
+  async openStepDiffs(sessionId: string, item: string, content: string): Promise<void> {
     const what = { sessionId, item };
     const files = this.filesOf(what);
-    if (files.length > 0) await this.openTogether(this.label(`Step: ${content}`, what), files, what);
+    if (files.length > 0) await this.openMultiDiff(this.uniqueLabel(`Step: ${content}`, what), files, what);
     else void vscode.window.showInformationMessage("Nothing of this step is left to review.");
   }
 
   /** A file that was changed: what one step did to it where that is still to be reviewed, else the file as it is. */
-  async openChanged(sessionId: string, uri: string, item: string | undefined): Promise<void> {
+  async openStepFile(sessionId: string, uri: string, item: string | undefined): Promise<void> {
     const current = vscode.Uri.parse(uri);
     const file = fileOrRenamed(this.store.get(sessionId), current.path);
     if (file && item !== undefined && file.itemIds.includes(item)) {
-      await this.openOfStep(sessionId, file, item);
+      await this.openStepDiff(sessionId, file, item);
     } else if (file) {
       await this.open(sessionId, file);
     } else if (await exists(current)) {
@@ -161,8 +165,8 @@ export class Diffs implements vscode.Disposable {
       await this.open(sessionId, file, "hunk" in target ? file.hunks.find(({ id }) => id === target.hunk) : undefined);
   }
 
-  private async openOfStep(sessionId: string, file: FileEdits, item: string, hunk?: Hunk): Promise<void> {
-    const there = ofStep(file, item).hunks.find(({ id }) => id === hunk?.id);
+  private async openStepDiff(sessionId: string, file: FileEdits, item: string, hunk?: Hunk): Promise<void> {
+    const there = editsOfStep(file, item).hunks.find(({ id }) => id === hunk?.id);
     const options: vscode.TextDocumentShowOptions = { preview: true, ...(there ? { selection: startOf(there) } : {}) };
     await vscode.commands.executeCommand(
       "vscode.diff",
@@ -173,22 +177,22 @@ export class Diffs implements vscode.Disposable {
     );
   }
 
-  private shownTogether(tab: vscode.Tab): Opened | undefined {
-    return tab.input instanceof vscode.TabInputText ? undefined : this.together.get(labelOf(tab));
+  private multiDiffIn(tab: vscode.Tab): OpenMultiDiff | undefined {
+    return tab.input instanceof vscode.TabInputText ? undefined : this.multiDiffs.get(labelOf(tab));
   }
 
   /** A label that no other multi-file diff has. */
-  private label(wanted: string, what: Together): string {
+  private uniqueLabel(wanted: string, what: MultiDiffContent): string {
     const taken = (label: string): boolean => {
-      const other = this.together.get(label);
-      return other !== undefined && !isSame(other, what);
+      const other = this.multiDiffs.get(label);
+      return other !== undefined && !isSameContent(other, what);
     };
     let label = wanted;
     for (let count = 2; taken(label); count++) label = `${wanted} · ${count}`;
     return label;
   }
 
-  private filesOf({ sessionId, item }: Together): readonly FileEdits[] {
+  private filesOf({ sessionId, item }: MultiDiffContent): readonly FileEdits[] {
     return (
       this.store.get(sessionId)?.edits?.files.filter(({ itemIds }) => item === undefined || itemIds.includes(item)) ??
       []
@@ -201,37 +205,37 @@ export class Diffs implements vscode.Disposable {
    */
   private async closeSettled(sessions: readonly Session[]): Promise<void> {
     const isSettled = (tab: vscode.Tab): boolean =>
-      !tab.isDirty && tab !== this.kept && sessions.some((session) => this.isSettled(tab, session));
+      !tab.isDirty && tab !== this.heldTab && sessions.some((session) => this.isSettled(tab, session));
     const settled = allTabs().filter(isSettled);
     if (settled.length > 0) await vscode.window.tabGroups.close(settled);
   }
 
   private isSettled(tab: vscode.Tab, session: Session): boolean {
     if (tab.input instanceof vscode.TabInputTextDiff) {
-      const side = sideAt(tab.input.modified);
+      const side = parseDiffUri(tab.input.modified);
       if (side?.sessionId !== session.id) return false;
       const file = fileOf(session, side.path);
       return !file || (side.item !== undefined && !file.itemIds.includes(side.item));
     }
-    const shown = this.shownTogether(tab);
+    const shown = this.multiDiffIn(tab);
     return shown?.sessionId === session.id && this.filesOf(shown).length === 0;
   }
 
   /** Saves what the open multi-file diffs show for the next window, and forgets the others. */
   private async remember(): Promise<void> {
     const open = new Set(allTabs().map(labelOf));
-    for (const label of this.together.keys()) if (!open.has(label)) this.together.delete(label);
-    await this.state.update(TOGETHER, [...this.together]);
+    for (const label of this.multiDiffs.keys()) if (!open.has(label)) this.multiDiffs.delete(label);
+    await this.state.update(MULTI_DIFFS_KEY, [...this.multiDiffs]);
   }
 
   /** Opens a multi-file diff in the place of an earlier one of the same changes, with the cursor in its first change. */
-  private async openTogether(label: string, files: readonly FileEdits[], what: Together): Promise<void> {
+  private async openMultiDiff(label: string, files: readonly FileEdits[], what: MultiDiffContent): Promise<void> {
     const { sessionId, item } = what;
     const earlier = allTabs().filter((tab) => {
-      const shown = this.shownTogether(tab);
-      return shown && isSame(shown, what);
+      const shown = this.multiDiffIn(tab);
+      return shown && isSameContent(shown, what);
     });
-    this.together.set(label, { sessionId, item, uris: files.map(({ uri }) => uri) });
+    this.multiDiffs.set(label, { sessionId, item, uris: files.map(({ uri }) => uri) });
     // the same path on both sides, whatever the change is: else the header tells of a rename
     const resources = files.map((file) => [
       vscode.Uri.parse(file.uri),
@@ -243,7 +247,7 @@ export class Diffs implements vscode.Disposable {
     await vscode.window.tabGroups.close(earlier, true);
     await this.remember();
     const [first] = files;
-    const [hunk] = first ? (item === undefined ? first : ofStep(first, item)).hunks : [];
+    const [hunk] = first ? (item === undefined ? first : editsOfStep(first, item)).hunks : [];
     if (first && hunk) await putCursor(proposedUri(sessionId, first, item), startOf(hunk));
   }
 }
@@ -273,7 +277,7 @@ async function putCursor(uri: vscode.Uri, place: vscode.Range): Promise<void> {
 const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;
 const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
 const labelOf = (tab: vscode.Tab): string => tab.label.replace(/ \(\d+ [^()]*\)$/, "");
-const isSame = (one: Together, other: Together): boolean =>
+const isSameContent = (one: MultiDiffContent, other: MultiDiffContent): boolean =>
   one.sessionId === other.sessionId && one.item === other.item;
 
 function startOf(hunk: Hunk): vscode.Range {

@@ -1,7 +1,7 @@
 // The proposed changes as rows: sessions where there are several, files, hunks. Pure.
 
 import { plural } from "../ui/format";
-import { whole } from "./changeNavigation";
+import { isDecidedAsWhole } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocol";
 import type { Session } from "../state";
 
@@ -33,18 +33,18 @@ export function allRows(sessions: readonly Session[], relative: (uri: string) =>
 }
 
 /** The row above, that one stands below of. */
-export function rowAbove(rows: readonly EditRow[], row: EditRow): EditRow | undefined {
-  return rows.findLast((other) => standsBelow(row, other));
+export function parentRow(rows: readonly EditRow[], row: EditRow): EditRow | undefined {
+  return rows.findLast((other) => isBelow(row, other));
 }
 
 /** Where to go on once a row is gone, with all below it: the next row, or else the one before. */
-export function rowBeside(rows: readonly EditRow[], gone: EditRow): EditRow | undefined {
+export function neighbourRow(rows: readonly EditRow[], gone: EditRow): EditRow | undefined {
   const index = rows.findIndex((other) => rowId(other) === rowId(gone));
-  const next = rows.slice(index + 1).find((other) => !standsBelow(other, gone));
-  return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !standsBelow(gone, other));
+  const next = rows.slice(index + 1).find((other) => !isBelow(other, gone));
+  return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !isBelow(gone, other));
 }
 
-const standsBelow = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);
+const isBelow = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);
 
 /** Tells a row from all others, also after the tree was drawn anew. */
 export function rowId(row: EditRow): string {
@@ -93,7 +93,7 @@ export function editRows(
     return session ? fileRows(session, relative) : [];
   }
   // what is created, deleted or renamed is taken as a whole
-  return parent.kind === "file" && !whole(parent.file) ? hunkRows(parent.sessionId, parent.file) : [];
+  return parent.kind === "file" && !isDecidedAsWhole(parent.file) ? hunkRows(parent.sessionId, parent.file) : [];
 }
 
 function fileRows(session: Session, relative: (uri: string) => string): EditRow[] {
@@ -102,18 +102,18 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const risk = file.risk && RISKS[file.risk];
     const conflict = file.state === "conflict";
     const deleted = file.hunks.some((hunk) => hunk.conflict?.current === null);
-    const what = file.risk === "deletion" ? "" : kind(file, relative);
+    const what = file.risk === "deletion" ? "" : kindLabel(file, relative);
     const size = file.binary ? "binary" : counts(file.additions, file.deletions);
     const marks = [
       risk?.mark,
       file.protected ? "protected" : "",
       conflict ? (deleted ? "you deleted it" : "conflict") : "",
       what,
-      permissions(file),
+      permissionLabel(file),
       size,
     ];
     const lines = [
-      [path, kind(file, relative)].filter(Boolean).join(", "),
+      [path, kindLabel(file, relative)].filter(Boolean).join(", "),
       file.binary ? "Not text: decided as a whole." : `${plural(file.hunks.length, "change")}, ${size}`,
       risk?.why,
       file.protected ? PROTECTED : "",
@@ -133,7 +133,7 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
   });
 }
 
-function kind(file: FileEdits, relative: (uri: string) => string): string {
+function kindLabel(file: FileEdits, relative: (uri: string) => string): string {
   switch (file.kind) {
     case "create":
       return "new";
@@ -147,7 +147,7 @@ function kind(file: FileEdits, relative: (uri: string) => string): string {
 }
 
 /** What becomes of the permissions: only whether a file can be executed is ever changed. */
-function permissions(file: FileEdits): string {
+function permissionLabel(file: FileEdits): string {
   if (file.mode === null) return "";
   return /[1357]/.test(file.mode) ? "executable" : "not executable";
 }
@@ -186,11 +186,11 @@ const counts = (added: number, removed: number): string => `+${added} −${remov
 const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
 
 /** What the view's title says of the review: how many of the files that were proposed are left. */
-export class Progress {
+export class ReviewProgress {
   private readonly seen = new Set<string>();
 
   /** A review begins with the first proposal and ends with the last decision. */
-  told(sessions: readonly Session[]): string {
+  describe(sessions: readonly Session[]): string {
     const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
     if (left.length === 0) this.seen.clear();
     for (const file of left) this.seen.add(file);

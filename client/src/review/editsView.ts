@@ -1,8 +1,18 @@
 // The Proposed Changes view: files and their hunks, with accept and reject beside each.
 
 import * as vscode from "vscode";
-import { allRows, editRows, pendingFiles, Progress, RISKS, rowAbove, rowBeside, rowId, type EditRow } from "./editRows";
-import { allInConflict, whole } from "./changeNavigation";
+import {
+  allRows,
+  editRows,
+  pendingFiles,
+  ReviewProgress,
+  RISKS,
+  parentRow,
+  neighbourRow,
+  rowId,
+  type EditRow,
+} from "./editRows";
+import { isAllInConflict, isDecidedAsWhole } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocol";
 import type { Store } from "../state";
 import { StoreTree } from "../ui/tree";
@@ -11,7 +21,7 @@ const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yel
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
 export class EditsView extends StoreTree<EditRow> {
-  private readonly progress = new Progress();
+  private readonly progress = new ReviewProgress();
 
   constructor(private readonly store: Store) {
     super("fairlead.edits", store, (change) => change === "edits" || change === "sessions");
@@ -36,7 +46,7 @@ export class EditsView extends StoreTree<EditRow> {
         item.resourceUri = vscode.Uri.parse(uri).with({ scheme: "fairlead-row" });
         item.iconPath = fileIcon(row.file);
         item.tooltip = row.tooltip;
-        item.collapsibleState = whole(row.file)
+        item.collapsibleState = isDecidedAsWhole(row.file)
           ? vscode.TreeItemCollapsibleState.None
           : vscode.TreeItemCollapsibleState.Expanded;
         item.command = openCommand(row);
@@ -57,7 +67,7 @@ export class EditsView extends StoreTree<EditRow> {
   /** Does something with the row that has the keyboard's focus; if it is gone then, the focus goes on to the next one. */
   async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
     const row = await this.focusedRow();
-    const beside = row && rowBeside(this.all, row);
+    const beside = row && neighbourRow(this.all, row);
     await decide(row);
     const left = this.all;
     const there = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
@@ -83,7 +93,7 @@ export class EditsView extends StoreTree<EditRow> {
   }
 
   getParent(row: EditRow): EditRow | undefined {
-    return rowAbove(this.all, row);
+    return parentRow(this.all, row);
   }
 
   protected rows(row: EditRow | undefined): EditRow[] {
@@ -92,7 +102,7 @@ export class EditsView extends StoreTree<EditRow> {
 
   protected updateHeader(): void {
     const files = pendingFiles(this.store.sessions);
-    this.view.description = this.progress.told(this.store.sessions);
+    this.view.description = this.progress.describe(this.store.sessions);
     this.view.badge =
       files > 0 ? { value: files, tooltip: files === 1 ? "1 file to review" : `${files} files to review` } : undefined;
     const can = (label: "undoLabel" | "redoLabel"): boolean => this.store.revisable(label).length > 0;
@@ -104,7 +114,8 @@ export class EditsView extends StoreTree<EditRow> {
 
 /** By this the menus in package.json tell rows apart: on a conflict one side is chosen. */
 function contextValue(row: EditRow): string {
-  const conflict = row.kind === "hunk" ? row.hunk.state === "conflict" : row.kind === "file" && allInConflict(row.file);
+  const conflict =
+    row.kind === "hunk" ? row.hunk.state === "conflict" : row.kind === "file" && isAllInConflict(row.file);
   return conflict ? `${row.kind} conflict` : row.kind;
 }
 

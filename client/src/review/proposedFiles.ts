@@ -11,15 +11,15 @@ import { createHash } from "node:crypto";
 import * as vscode from "vscode";
 import { method, scheme, type AmendResult, type FileEdits } from "../protocol";
 import type { AgentServer } from "../server/server";
-import { fileAt, sideAt } from "./diffUris";
-import type { SideText, SideTexts } from "./diffContents";
+import { fileAt, parseDiffUri } from "./diffUris";
+import type { DiffText, DiffContents } from "./diffContents";
 import type { Store } from "../state";
-import { plainText, uniformLineEnds } from "../ui/text";
+import { normalizedText, hasUniformLineEndings } from "../ui/text";
 
 const BOM = "\ufeff";
 
 /** The revisions that the last two attempts to save a document began with. */
-interface Attempts {
+interface SaveAttempts {
   readonly before: number | undefined;
   readonly last: number;
 }
@@ -28,16 +28,16 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changed.event;
   /** The revision that an open document was loaded with; unknown for one that VS Code brought back with unsaved text. */
-  private readonly loaded = new Map<string, number>();
-  private readonly attempts = new Map<string, Attempts>();
+  private readonly loadedRevisions = new Map<string, number>();
+  private readonly saveAttempts = new Map<string, SaveAttempts>();
   /** Times of change begin here, so that they are later than what an earlier window kept of a document. */
-  private readonly began = Date.now();
+  private readonly startedAt = Date.now();
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
-    private readonly texts: SideTexts,
+    private readonly texts: DiffContents,
   ) {
     this.disposables = [
       vscode.workspace.registerFileSystemProvider(scheme.base, this, { isCaseSensitive: true, isReadonly: true }),
@@ -46,17 +46,17 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
         this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
       }),
       vscode.workspace.onDidOpenTextDocument((document) => {
-        this.noteLoaded(document);
+        this.recordLoadedRevision(document);
       }),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
-        this.noteLoaded(document);
+        this.recordLoadedRevision(document);
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
-        this.loaded.delete(uri.toString());
-        this.attempts.delete(uri.toString());
+        this.loadedRevisions.delete(uri.toString());
+        this.saveAttempts.delete(uri.toString());
       }),
       vscode.workspace.onWillSaveTextDocument((event) => {
-        if (event.document.uri.scheme === scheme.proposed) event.waitUntil(this.noteAttempt(event.document.uri));
+        if (event.document.uri.scheme === scheme.proposed) event.waitUntil(this.recordSaveAttempt(event.document.uri));
       }),
       this.changed,
     ];
@@ -64,7 +64,12 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
     const current = await this.texts.read(uri);
-    const file = { type: vscode.FileType.File, ctime: 0, mtime: this.began + current.revision, size: digest(current) };
+    const file = {
+      type: vscode.FileType.File,
+      ctime: 0,
+      mtime: this.startedAt + current.revision,
+      size: pseudoSize(current),
+    };
     if (this.amendable(uri, current.text)) return file;
     // with unsaved text in it: nothing newer to compare with, so that a save comes to `writeFile`, which says what is the matter
     if (documentAt(uri)?.isDirty) return { ...file, mtime: 0 };
@@ -73,7 +78,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
     const { text } = await this.texts.read(uri);
-    return Buffer.from(mistakable(uri) && !text.startsWith(BOM) ? BOM + text : text);
+    return Buffer.from(needsByteOrderMark(uri) && !text.startsWith(BOM) ? BOM + text : text);
   }
 
   async writeFile(uri: vscode.Uri, content: Uint8Array): Promise<void> {
@@ -81,15 +86,15 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     const current = await this.texts.read(uri);
     const file = this.amendable(uri, current.text);
     if (!file) {
-      throw refusal(
+      throw userError(
         `${name} has no proposed change any more that could be amended. Your text is still here: copy it where you need it.`,
       );
     }
-    const loaded = this.loaded.get(uri.toString());
-    if (loaded !== undefined && loaded !== current.revision && !this.toldOf(uri, current)) {
-      const renewed = this.texts.renew(uri);
-      if (renewed) this.attempts.set(uri.toString(), { before: undefined, last: renewed.revision });
-      throw refusal(
+    const loaded = this.loadedRevisions.get(uri.toString());
+    if (loaded !== undefined && loaded !== current.revision && !this.isOverwrite(uri, current)) {
+      const renewed = this.texts.markChanged(uri);
+      if (renewed) this.saveAttempts.set(uri.toString(), { before: undefined, last: renewed.revision });
+      throw userError(
         `The agent has just changed its proposal for ${name}. Your text is still here, unsaved: save again to compare the two.`,
       );
     }
@@ -101,10 +106,10 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     if (text !== current.text) {
       const params = { sessionId: uri.authority, uri: file.uri, text, version: current.version };
       this.store.setEdits((await this.amend(params)).edits);
-      this.store.decisions.took([], uri.authority);
+      this.store.decisions.record([], uri.authority);
     }
-    this.loaded.set(uri.toString(), this.texts.put(uri, text).revision);
-    this.attempts.delete(uri.toString());
+    this.loadedRevisions.set(uri.toString(), this.texts.set(uri, text).revision);
+    this.saveAttempts.delete(uri.toString());
   }
 
   watch(): vscode.Disposable {
@@ -136,39 +141,39 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     try {
       return await this.server.request<AmendResult>(method.amend, params);
     } catch (error) {
-      throw refusal(error instanceof Error ? error.message : String(error));
+      throw userError(error instanceof Error ? error.message : String(error));
     }
   }
 
   /** The change whose proposed text the person may edit; mixed line ends would not come through VS Code as they are. */
   private amendable(uri: vscode.Uri, text: string): FileEdits | undefined {
-    const side = uri.scheme === scheme.proposed ? sideAt(uri) : undefined;
+    const side = uri.scheme === scheme.proposed ? parseDiffUri(uri) : undefined;
     const file = side && side.item === undefined ? fileAt(this.store, side) : undefined;
-    return file && file.kind !== "delete" && uniformLineEnds(text) ? file : undefined;
+    return file && file.kind !== "delete" && hasUniformLineEndings(text) ? file : undefined;
   }
 
-  private noteLoaded(document: vscode.TextDocument): void {
+  private recordLoadedRevision(document: vscode.TextDocument): void {
     if (document.uri.scheme !== scheme.proposed || document.isDirty) return;
     const known = this.texts.known(document.uri);
     // the first keystroke is told before the document counts as changed, hence the comparison
-    if (known && plainText(known.text) === plainText(document.getText()))
-      this.loaded.set(document.uri.toString(), known.revision);
+    if (known && normalizedText(known.text) === normalizedText(document.getText()))
+      this.loadedRevisions.set(document.uri.toString(), known.revision);
   }
 
-  private async noteAttempt(uri: vscode.Uri): Promise<vscode.TextEdit[]> {
+  private async recordSaveAttempt(uri: vscode.Uri): Promise<vscode.TextEdit[]> {
     const { revision } = await this.texts.read(uri);
-    this.attempts.set(uri.toString(), { before: this.attempts.get(uri.toString())?.last, last: revision });
+    this.saveAttempts.set(uri.toString(), { before: this.saveAttempts.get(uri.toString())?.last, last: revision });
     return [];
   }
 
   /** Whether an earlier attempt met this very text: VS Code refused that one, so this one is the person's "Overwrite". */
-  private toldOf(uri: vscode.Uri, current: SideText): boolean {
-    return this.attempts.get(uri.toString())?.before === current.revision;
+  private isOverwrite(uri: vscode.Uri, current: DiffText): boolean {
+    return this.saveAttempts.get(uri.toString())?.before === current.revision;
   }
 }
 
 /** Another number for another text, and for one that was renewed; small, because VS Code asks before it opens large files. */
-function digest({ text, renewed }: SideText): number {
+function pseudoSize({ text, changeMarks: renewed }: DiffText): number {
   return parseInt(createHash("sha256").update(`${renewed}\n${text}`).digest("hex").slice(0, 5), 16);
 }
 
@@ -177,12 +182,12 @@ function documentAt(uri: vscode.Uri): vscode.TextDocument | undefined {
 }
 
 /** Whether VS Code could take UTF-8 for another encoding here; a byte order mark settles it. */
-function mistakable(uri: vscode.Uri): boolean {
+function needsByteOrderMark(uri: vscode.Uri): boolean {
   const files = vscode.workspace.getConfiguration("files", uri);
   return files.get("encoding") !== "utf8" || files.get("autoGuessEncoding") === true;
 }
 
 /** An error that VS Code shows to the person, with its name before the text. */
-function refusal(text: string): Error {
+function userError(text: string): Error {
   return Object.assign(new Error(text), { name: "Fairlead" });
 }

@@ -1,7 +1,7 @@
 // Accepting, rejecting, and taking that back: what the person decided goes to the server, and what came of it to the person.
 
 import * as vscode from "vscode";
-import { stepsOf, type Taken, type Way } from "./decisions";
+import { stepCount, type DecisionSteps, type Direction } from "./decisions";
 import type { EditRow } from "./editRows";
 import { relative } from "./editsView";
 import {
@@ -14,27 +14,27 @@ import {
   type ReviewResult,
   type Target,
 } from "../protocol";
-import { nothingNew } from "./staleness";
-import { failures } from "../ui/text";
+import { allWasShown } from "./staleness";
+import { failureSummary } from "../ui/text";
 import { NotStarted, type AgentServer } from "../server/server";
-import { amendedDocuments, fileOf } from "./diffUris";
+import { unsavedProposals, fileOf } from "./diffUris";
 import type { Store } from "../state";
 
 export type Decision = "accept" | "reject";
-type How = Pick<DecideParams, "version" | "resolution" | "reason">;
+type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "reason">;
 
 /** A decision that is part of one about several sessions: the steps of all of it, and what was shown when it was made. */
 interface Part {
-  readonly taken: Taken;
+  readonly taken: DecisionSteps;
   readonly shown: Edits | undefined;
 }
 
-const MOMENT = 5000;
+const STATUS_MESSAGE_MS = 5000;
 /** The server's refusal of a decision on something that has changed since it was shown (docs/protocol.md, Errors). */
 const STALE = -32801;
 
 export class Review {
-  private revising = Promise.resolve();
+  private revisions = Promise.resolve();
   /** What is being decided, and what was decided in this window. */
   private readonly deciding = new Set<string>();
   private readonly decided = new Set<string>();
@@ -45,7 +45,7 @@ export class Review {
   ) {}
 
   /** Decides on a row of the tree: a session, a file or a hunk. */
-  async decideRow(decision: Decision, row: EditRow, how: How = {}): Promise<void> {
+  async decideRow(decision: Decision, row: EditRow, how: DecisionOptions = {}): Promise<void> {
     await this.decide(decision, { sessionId: row.sessionId, target: targetOf(row), ...how });
   }
 
@@ -62,7 +62,7 @@ export class Review {
       if (sure === undefined) return;
     }
     const parts = sessions.map(({ id, edits }) => ({ id, shown: edits }));
-    const taken: Taken = [];
+    const taken: DecisionSteps = [];
     for (const { id, shown } of parts)
       await this.decide(decision, { sessionId: id, target: { all: true } }, { taken, shown });
   }
@@ -86,7 +86,7 @@ export class Review {
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const what = JSON.stringify([params.sessionId, params.target]);
     const asked = `${decision} ${what}`;
-    if (this.deciding.has(asked) || (this.decided.has(what) && !this.isThere(params))) return undefined;
+    if (this.deciding.has(asked) || (this.decided.has(what) && !this.isStillPending(params))) return undefined;
     this.deciding.add(asked);
     try {
       const result = await this.decideOnce(decision, params, part);
@@ -100,15 +100,16 @@ export class Review {
   private async decideOnce(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const { sessionId, target } = params;
     const name = decision === "accept" ? method.accept : method.reject;
-    const amended = decision === "accept" ? await this.saveAmended(sessionId, target) : "clean";
+    const amended = decision === "accept" ? await this.saveEditedProposals(sessionId, target) : "clean";
     if (amended === "stop") return undefined;
     // what the person saw: if the target changed since, the server refuses and nothing happens
     const current = this.store.get(sessionId)?.edits;
     const shown = amended === "saved" ? current : (part?.shown ?? current);
-    const seen = amended === "saved" || this.isAsSeen(params) ? current?.version : (params.version ?? shown?.version);
+    const seen =
+      amended === "saved" || this.isUnchangedHunk(params) ? current?.version : (params.version ?? shown?.version);
     const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
     const result = await this.ask(() => this.decideAsShown(name, asked, shown));
-    if (result) this.store.decisions.took(part?.taken ?? [], sessionId, stepsOf(result, shown));
+    if (result) this.store.decisions.record(part?.taken ?? [], sessionId, stepCount(result, shown));
     return result;
   }
 
@@ -125,24 +126,24 @@ export class Review {
   async undoStep(sessionId: string, item: string, content: string): Promise<void> {
     const result = await this.ask(() => this.server.request(method.undo, { sessionId, item }));
     if (!hasOutcome(result, "applied")) return;
-    this.store.decisions.took([], sessionId);
-    vscode.window.setStatusBarMessage(`Undone: ${content}`, MOMENT);
+    this.store.decisions.record([], sessionId);
+    vscode.window.setStatusBarMessage(`Undone: ${content}`, STATUS_MESSAGE_MS);
   }
 
   /** One after the other, however fast the person asks: each has to know what the one before it left. */
-  private revise(way: Way, said: string): Promise<void> {
-    return (this.revising = this.revising.then(() => this.reviseNext(way, said)));
+  private revise(way: Direction, said: string): Promise<void> {
+    return (this.revisions = this.revisions.then(() => this.reviseNext(way, said)));
   }
 
   /** The last decision, in every session in which it did something. */
-  private async reviseNext(way: Way, said: string): Promise<void> {
+  private async reviseNext(way: Direction, said: string): Promise<void> {
     const label = `${way}Label` as const;
     const able = this.store.revisable(label);
-    const known = this.store.decisions.take(way, (id) => able.some((session) => session.id === id));
+    const known = this.store.decisions.pop(way, (id) => able.some((session) => session.id === id));
     // an earlier window knew the order of what was decided in it
     const steps = known.length > 0 ? known : able.slice(0, 1).map(({ id }) => id);
     if (steps.length === 0) void vscode.window.showInformationMessage(`There is nothing to ${way} in the review.`);
-    const [done, left, labels]: [Taken, Taken, string[]] = [[], [], []];
+    const [done, left, labels]: [DecisionSteps, DecisionSteps, string[]] = [[], [], []];
     for (const sessionId of steps) {
       const what = this.store.get(sessionId)?.edits?.[label];
       if (!what) continue;
@@ -152,8 +153,8 @@ export class Review {
       done.push(sessionId);
       labels.push(what);
     }
-    this.store.decisions.put(way, done, left);
-    if (labels.length > 0) vscode.window.setStatusBarMessage(`${said}: ${labels.join(", ")}`, MOMENT);
+    this.store.decisions.push(way, done, left);
+    if (labels.length > 0) vscode.window.setStatusBarMessage(`${said}: ${labels.join(", ")}`, STATUS_MESSAGE_MS);
   }
 
   /** Everything that was shown and is still there, where an earlier part of the same decision has done the rest. */
@@ -164,7 +165,7 @@ export class Review {
       const now = this.store.get(params.sessionId)?.edits;
       const stale =
         (error as { code?: unknown }).code === STALE && "all" in params.target && params.version === shown?.version;
-      if (!stale || !shown || !now || !nothingNew(shown, now)) throw error;
+      if (!stale || !shown || !now || !allWasShown(shown, now)) throw error;
       if (now.files.length === 0) return { outcomes: [], edits: now };
       return this.server.request<ReviewResult>(name, { ...params, version: now.version });
     }
@@ -173,7 +174,7 @@ export class Review {
   private async ask(request: () => Promise<ReviewResult>): Promise<ReviewResult | undefined> {
     try {
       const result = await request();
-      report(result);
+      showFailures(result);
       return result;
     } catch (error) {
       if (!(error instanceof NotStarted))
@@ -186,24 +187,24 @@ export class Review {
    * A hunk's id says what it changes: one that is still there is the one that was seen, whatever else was decided since. A
    * CodeLens is drawn anew only half a second after a decision, and the next one may be pressed before that.
    */
-  private isAsSeen({ sessionId, target, resolution }: DecideParams): boolean {
+  private isUnchangedHunk({ sessionId, target, resolution }: DecideParams): boolean {
     if (!("hunk" in target) || resolution !== undefined) return false;
     return hunkOf(this.store, sessionId, target)?.state === "pending";
   }
 
   /** Whether there is still something to decide. */
-  private isThere({ sessionId, target }: DecideParams): boolean {
+  private isStillPending({ sessionId, target }: DecideParams): boolean {
     if (!("uri" in target)) return true;
     if ("hunk" in target) return hunkOf(this.store, sessionId, target) !== undefined;
     return fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) !== undefined;
   }
 
   /** What the person changed in a diff and did not save yet is part of what they accept. */
-  private async saveAmended(sessionId: string, target: Target): Promise<"clean" | "saved" | "stop"> {
+  private async saveEditedProposals(sessionId: string, target: Target): Promise<"clean" | "saved" | "stop"> {
     const session = this.store.get(sessionId);
-    const documents = amendedDocuments(sessionId).filter(({ uri }) => {
+    const documents = unsavedProposals(sessionId).filter(({ uri }) => {
       const file = fileOf(session, uri.path);
-      return file && concerns(target, file);
+      return file && isFileInTarget(target, file);
     });
     for (const document of documents) {
       // where it cannot be saved VS Code says why
@@ -231,7 +232,7 @@ export function targetOf(row: EditRow): Target {
   }
 }
 
-function concerns(target: Target, file: FileEdits): boolean {
+function isFileInTarget(target: Target, file: FileEdits): boolean {
   if ("uri" in target) return vscode.Uri.parse(target.uri).path === vscode.Uri.parse(file.uri).path;
   return "all" in target || file.itemIds.includes(target.item);
 }
@@ -243,8 +244,10 @@ function hunkOf(store: Store, sessionId: string, { uri, hunk }: { uri: string; h
 const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]): boolean =>
   result?.outcomes.some(({ outcome }) => outcome === wanted) ?? false;
 
-function report(result: ReviewResult): void {
+function showFailures(result: ReviewResult): void {
   const bad = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");
   if (bad.length === 0) return;
-  void vscode.window.showWarningMessage(failures(bad.map(({ uri, message }) => ({ name: relative(uri), message }))));
+  void vscode.window.showWarningMessage(
+    failureSummary(bad.map(({ uri, message }) => ({ name: relative(uri), message }))),
+  );
 }

@@ -11,7 +11,7 @@ import { NotStarted, ServerGone, type AgentServer } from "../server/server";
 import { chosenCloud } from "../server/settings";
 import type { Session, Store } from "../state";
 import { pauseOf, readyToGo } from "../questions/waiting";
-import { firstWords } from "../ui/text";
+import { plainSummary } from "../ui/text";
 
 interface WorkDone {
   readonly kind: "begin" | "report" | "end";
@@ -235,7 +235,7 @@ export class Runs {
     const who = session === this.store.active ? "Agent" : `Agent, “${session?.title ?? ""}”`;
     const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
     const chosen = await vscode.window.showInformationMessage(
-      [`${ended}: ${firstWords(result.message) || "done."}`, result.record].filter(Boolean).join(" — "),
+      [`${ended}: ${plainSummary(result.message) || "done."}`, result.record].filter(Boolean).join(" — "),
       ...actions,
     );
     if (chosen) this.store.show(result.sessionId);

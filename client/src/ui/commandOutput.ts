@@ -2,44 +2,44 @@
 
 import { duration } from "./format";
 import type { CommandEnded, CommandStarted } from "../protocol";
-import { visible } from "./text";
+import { escapeInvisible } from "./text";
 
 /** In characters. What is older goes, once twice as much is there. */
-const KEPT = 500_000;
-const PLACE = { sandboxed: "in the sandbox", workspace: "in the workspace itself" } as const;
+const KEPT_CHARACTERS = 500_000;
+const PLACES = { sandboxed: "in the sandbox", workspace: "in the workspace itself" } as const;
 
 export class CommandOutput {
-  private readonly head: string;
+  private readonly header: string;
   private body = "";
-  private leftOut = false;
+  private isTruncated = false;
 
   constructor(readonly started: CommandStarted) {
-    const place = [PLACE[started.mode], started.network ? "with the network" : "", visible(started.cwd)]
+    const place = [PLACES[started.mode], started.network ? "with the network" : "", escapeInvisible(started.cwd)]
       .filter(Boolean)
       .join(" · ");
-    this.head = `${bold(`$ ${lines(visible(started.command))}`)}\r\n${dim(place)}\r\n`;
+    this.header = `${bold(`$ ${withCrLf(escapeInvisible(started.command))}`)}\r\n${dim(place)}\r\n`;
   }
 
   /** The name of its tab. */
   get name(): string {
     const { command, handle } = this.started;
-    const short = visible(command).replace(/\s+/g, " ").slice(0, 40);
+    const short = escapeInvisible(command).replace(/\s+/g, " ").slice(0, 40);
     return handle === null ? short : `${handle}: ${short}`;
   }
 
   /** All of it, for a terminal that is opened now. */
   get text(): string {
-    const mark = this.leftOut ? `${dim("[... what was here is left out ...]")}\r\n` : "";
-    return this.head + mark + this.body;
+    const mark = this.isTruncated ? `${dim("[... what was here is left out ...]")}\r\n` : "";
+    return this.header + mark + this.body;
   }
 
   /** Takes what was written; returns it as a terminal wants it. */
   add(text: string): string {
-    const shown = lines(text);
+    const shown = withCrLf(text);
     this.body += shown;
-    if (this.body.length > 2 * KEPT) {
-      this.body = this.body.slice(this.body.indexOf("\n", this.body.length - KEPT) + 1);
-      this.leftOut = true;
+    if (this.body.length > 2 * KEPT_CHARACTERS) {
+      this.body = this.body.slice(this.body.indexOf("\n", this.body.length - KEPT_CHARACTERS) + 1);
+      this.isTruncated = true;
     }
     return shown;
   }
@@ -53,7 +53,7 @@ export class CommandOutput {
       failed: "could not be started",
     }[ended];
     const gap = this.body === "" || this.body.endsWith("\n") ? "" : "\n";
-    return this.add(`\x1b[0m${gap}${dim(`[${words} · ${duration(seconds)} · ${PLACE[this.started.mode]}]`)}\n`);
+    return this.add(`\x1b[0m${gap}${dim(`[${words} · ${duration(seconds)} · ${PLACES[this.started.mode]}]`)}\n`);
   }
 }
 
@@ -64,6 +64,6 @@ export function failureOf({ ended, exitCode }: CommandEnded): string {
   return ended === "exited" && exitCode !== 0 ? (exitCode === null ? "killed" : `exit code ${exitCode}`) : "";
 }
 
-const lines = (text: string): string => text.replace(/\r?\n/g, "\r\n");
+const withCrLf = (text: string): string => text.replace(/\r?\n/g, "\r\n");
 const bold = (text: string): string => `\x1b[1m${text}\x1b[0m`;
 const dim = (text: string): string => `\x1b[2m${text}\x1b[0m`;

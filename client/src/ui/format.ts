@@ -12,7 +12,7 @@ export function duration(seconds: number): string {
 }
 
 /** What a step took, without what is nothing. */
-export function spent({ seconds, tokens, costUsd }: Evidence): string {
+export function costSummary({ seconds, tokens, costUsd }: Evidence): string {
   const parts = [
     seconds > 0 ? duration(seconds) : "",
     tokens > 0 ? `${tokens.toLocaleString("en")} tokens` : "",
@@ -22,20 +22,20 @@ export function spent({ seconds, tokens, costUsd }: Evidence): string {
 }
 
 /** `850`, `34k`, `1.2M`. */
-export function short(count: number): string {
+export function shortCount(count: number): string {
   if (count < 1000) return String(count);
   if (count < 999_500) return `${Math.round(count / 1000)}k`;
   return `${(count / 1_000_000).toFixed(1)}M`;
 }
 
 /** What a run took so far, as `$0.12 · 34k`; without a price the tokens alone. */
-export function paid(usage: Usage): string {
+export function usageSummary(usage: Usage): string {
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
-  return [usage.costUsd === null ? "" : `$${usage.costUsd.toFixed(2)}`, short(tokens)].filter(Boolean).join(" · ");
+  return [usage.costUsd === null ? "" : `$${usage.costUsd.toFixed(2)}`, shortCount(tokens)].filter(Boolean).join(" · ");
 }
 
 /** How full the model's window is, in a sentence. */
-export function fullness({ contextTokens, contextLimit }: UsageEvent): string {
+export function contextUsage({ contextTokens, contextLimit }: UsageEvent): string {
   const taken = `The conversation takes ${contextTokens.toLocaleString("en")} tokens`;
   if (contextLimit === null) return `${taken}; the model's window is not known.`;
   return `${taken}, ${Math.round((contextTokens / contextLimit) * 100)} % of the model's window.`;

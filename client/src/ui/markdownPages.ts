@@ -9,7 +9,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   /** Grows with each change, also over a restart of the extension, by which VS Code keeps documents. */
   private time = Date.now();
   /** Open pages that VS Code has told of a change, by address, and whether each was hidden since. */
-  private readonly told = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
+  private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(
@@ -19,7 +19,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     this.disposables = [
       vscode.workspace.registerFileSystemProvider(scheme, this, { isCaseSensitive: true, isReadonly: true }),
       vscode.window.tabGroups.onDidChangeTabs(() => {
-        this.drawShown();
+        this.refreshShownPages();
       }),
       this.changed,
     ];
@@ -41,8 +41,8 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     if (tabsOf(uri).length === 0) return;
     // VS Code closes the document of a page after three minutes, and then the page hears of no change
-    if (isDocumentOpen(uri)) this.told.set(uri.toString(), { uri, hidden: false });
-    else drawAll();
+    if (isDocumentOpen(uri)) this.announced.set(uri.toString(), { uri, hidden: false });
+    else refreshPreviews();
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
@@ -83,18 +83,18 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   }
 
   /** VS Code shows a page that was hidden as it was first drawn, without the changes since. */
-  private drawShown(): void {
-    for (const [address, page] of this.told) {
+  private refreshShownPages(): void {
+    for (const [address, page] of this.announced) {
       const tabs = tabsOf(page.uri);
       const isShown = tabs.some(({ isActive }) => isActive);
-      if (tabs.length === 0 || (isShown && page.hidden)) this.told.delete(address);
-      if (isShown && page.hidden) drawAll();
+      if (tabs.length === 0 || (isShown && page.hidden)) this.announced.delete(address);
+      if (isShown && page.hidden) refreshPreviews();
       page.hidden = !isShown;
     }
   }
 }
 
-function drawAll(): void {
+function refreshPreviews(): void {
   void vscode.commands.executeCommand("markdown.preview.refresh");
 }
 

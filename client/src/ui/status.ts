@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { planCount } from "../plan/planRows";
-import { fullness, paid } from "./format";
+import { contextUsage, usageSummary } from "./format";
 import { throttled } from "./throttle";
 import type { Session, Store } from "../state";
 import { isWorking, pauseOf, readyToGo } from "../questions/waiting";
@@ -46,15 +46,15 @@ export class Status implements vscode.Disposable {
       this.item.hide();
       return;
     }
-    const retries = isWorking(session) ? this.retries(session) : undefined;
-    const text = asking ? askingText(asking, session) : (retries ?? restText(session, paused));
+    const retryText = isWorking(session) ? this.retries(session) : undefined;
+    const text = asking ? askingText(asking, session) : (retryText ?? restText(session, paused));
     const replay = session.model.startsWith("replay") ? " (replay)" : "";
     const icon = asking ? "$(question)" : session.running ? "$(sync~spin)" : paused ? "$(debug-pause)" : "$(checklist)";
     this.item.text = `${icon} ${text}${replay}`;
     this.item.backgroundColor = asking ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
     const current = session.plan?.items.find((item) => item.status === "in_progress");
     const doing = current && session.running ? current.activeForm || current.content : "";
-    const spent = session.usage ? [`This run: ${paid(session.usage)} tokens`, fullness(session.usage)] : [];
+    const spent = session.usage ? [`This run: ${usageSummary(session.usage)} tokens`, contextUsage(session.usage)] : [];
     const tooltip = [session.title, doing, session.retry?.reason ?? "", pauseOf(session) ?? "", ...spent];
     this.item.tooltip = tooltip.filter(Boolean).join("\n");
     this.item.command = asking ? "fairlead.answer" : "fairlead.plan.focus";
@@ -85,5 +85,5 @@ function askingText(asking: Session, shown: Session): string {
 
 function restText(session: Session, paused: boolean): string {
   const what = ["Agent", paused ? "paused" : "", planCount(session.plan)];
-  return [what.filter(Boolean).join(" "), session.usage ? paid(session.usage) : ""].filter(Boolean).join(" · ");
+  return [what.filter(Boolean).join(" "), session.usage ? usageSummary(session.usage) : ""].filter(Boolean).join(" · ");
 }

@@ -8,9 +8,9 @@ import { NotStarted, type AgentServer } from "../server/server";
 import type { Store } from "../state";
 
 /** Commands of which the output is kept; of the oldest it goes. */
-const MOST = 100;
+const MAX_COMMANDS = 100;
 
-interface Kept {
+interface CommandTerminal {
   readonly output: CommandOutput;
   terminal?: vscode.Terminal;
   /** Set while its terminal is open. */
@@ -18,7 +18,7 @@ interface Kept {
 }
 
 export class Terminals implements vscode.Disposable {
-  private readonly kept = new Map<string, Kept>();
+  private readonly commands = new Map<string, CommandTerminal>();
   private readonly unsubscribe: () => void;
 
   constructor(
@@ -26,13 +26,13 @@ export class Terminals implements vscode.Disposable {
     private readonly server: AgentServer,
   ) {
     this.unsubscribe = store.onEvent((event) => {
-      this.take(event);
+      this.onEvent(event);
     });
   }
 
   /** Opens a command's output, or shows it again. */
   show({ sessionId, callId }: CommandNode | RunningNode): void {
-    const found = this.kept.get(key(sessionId, callId));
+    const found = this.commands.get(commandKey(sessionId, callId));
     if (!found) {
       void vscode.window.showInformationMessage(
         "The output of this command is no longer there. The conversation has what the agent read of it.",
@@ -55,24 +55,24 @@ export class Terminals implements vscode.Disposable {
 
   dispose(): void {
     this.unsubscribe();
-    for (const { terminal } of this.kept.values()) terminal?.dispose();
+    for (const { terminal } of this.commands.values()) terminal?.dispose();
   }
 
-  private take(event: AgentEvent): void {
+  private onEvent(event: AgentEvent): void {
     if (event.kind === "command") {
-      this.kept.set(key(event.sessionId, event.toolCallId), { output: new CommandOutput(event) });
-      for (const [oldest, { terminal }] of this.kept) {
-        if (this.kept.size <= MOST) break;
-        if (!terminal) this.kept.delete(oldest);
+      this.commands.set(commandKey(event.sessionId, event.toolCallId), { output: new CommandOutput(event) });
+      for (const [oldest, { terminal }] of this.commands) {
+        if (this.commands.size <= MAX_COMMANDS) break;
+        if (!terminal) this.commands.delete(oldest);
       }
     } else if (event.kind === "tool_output" || event.kind === "command_ended") {
-      const found = this.kept.get(key(event.sessionId, event.toolCallId));
+      const found = this.commands.get(commandKey(event.sessionId, event.toolCallId));
       const text = event.kind === "tool_output" ? found?.output.add(event.text) : found?.output.end(event);
       if (text !== undefined) found?.write?.(text);
     }
   }
 
-  private open(kept: Kept): vscode.Terminal {
+  private open(kept: CommandTerminal): vscode.Terminal {
     const written = new vscode.EventEmitter<string>();
     const pty: vscode.Pseudoterminal = {
       onDidWrite: written.event,
@@ -93,4 +93,4 @@ export class Terminals implements vscode.Disposable {
   }
 }
 
-const key = (sessionId: string, callId: string): string => `${sessionId} ${callId}`;
+const commandKey = (sessionId: string, callId: string): string => `${sessionId} ${callId}`;

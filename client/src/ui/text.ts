@@ -1,12 +1,12 @@
 // Text for people: nothing in it hides. And texts as VS Code has them.
 
 /** The text with control and direction characters written as escapes, so that what is shown is what runs. */
-export function visible(text: string): string {
+export function escapeInvisible(text: string): string {
   return text.replace(/[^\P{C}\n\t]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 /** The text without links: VS Code makes a link of `[words](address)` in a message, and shows the words alone. */
-export function unlinked(text: string): string {
+export function withoutLinks(text: string): string {
   return text.replaceAll("](", "] (");
 }
 
@@ -17,24 +17,24 @@ export function plainOutput(text: string): string {
 }
 
 /** The text without what VS Code keeps apart from it: byte order mark and kind of line ends. */
-export function plainText(text: string): string {
+export function normalizedText(text: string): string {
   return text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
 }
 
 /** Whether all lines end alike, in a way that VS Code keeps. */
-export function uniformLineEnds(text: string): boolean {
+export function hasUniformLineEndings(text: string): boolean {
   const kinds = new Set(text.match(/\r\n|\r|\n/g));
   return kinds.size <= 1 && !kinds.has("\r");
 }
 
 /** What went wrong with which files, each reason once. */
-export function failures(failed: readonly { readonly name: string; readonly message: string }[]): string {
+export function failureSummary(failed: readonly { readonly name: string; readonly message: string }[]): string {
   const byMessage = new Map<string, Set<string>>();
   for (const { name, message } of failed) byMessage.set(message, (byMessage.get(message) ?? new Set()).add(name));
-  return [...byMessage].map(([message, names]) => `${some([...names])}: ${message}`).join(" ");
+  return [...byMessage].map(([message, names]) => `${listNames([...names])}: ${message}`).join(" ");
 }
 
-function some(names: readonly string[], limit = 3): string {
+function listNames(names: readonly string[], limit = 3): string {
   const shown =
     names.length > limit ? [...names.slice(0, limit - 1), `${names.length - limit + 1} other files`] : names;
   return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1) ?? ""}`;
@@ -45,14 +45,14 @@ const MARKS =
   /(`+)(.+?)\1(?!`)|!?\[([^\]]*)\]\([^)\s]*(?:\s"[^"]*")?\)|(?<!\*)(\*{1,3}|~~)(?=[^\s*])(.+?)(?<=[^\s*])\4(?!\*)|(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\6(?!\w)|\\([!-/:-@[-`{-~])/g;
 
 /** What a Markdown text says first, as one line of plain words: a heading only where nothing else is there, and no code block. */
-export function firstWords(markdown: string, limit = 160): string {
+export function plainSummary(markdown: string, limit = 160): string {
   const text = markdown
     .replace(/^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^ {0,3}\1|$(?![\s\S]))[^\n]*$/gm, "")
     .replace(/\r\n?/g, "\n");
   const blocks = text.split(/\n\s*\n|\n(?= {0,3}#{1,6}\s)|(?<=^ {0,3}#{1,6}\s[^\n]*)\n/m).map((block) => block.trim());
   const said = blocks.filter((block) => block !== "" && !/^(?:[-*_]\s*){3,}$/.test(block));
   const first = said.find((block) => !/^#{1,6}\s/.test(block)) ?? said[0] ?? "";
-  const words = visible(
+  const words = escapeInvisible(
     withoutMarks(first.slice(0, 20 * limit).replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/gm, ""))
       .replace(/\s+/g, " ")
       .trim(),
