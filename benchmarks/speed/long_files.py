@@ -13,7 +13,7 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.match import replace_once
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.undo import FileStep, taken_back
+from fairlead.edits.undo import FileDecision, revert
 
 PATH = "/ws/long.py"
 CHANGES = 100
@@ -64,7 +64,7 @@ def figures(length: int, count: int, times: int) -> dict[str, float]:
         return cs.accepted(fresh, cs.acceptable(fresh, [some], over_mine=False))
 
     accepted = accept_one()
-    step = FileStep(old, accepted, in_file=True)
+    decision = FileDecision(old, accepted, in_file=True)
     works: dict[str, Callable[[], object]] = {
         "match the old text of an edit": lambda: replace_once(text, "changed = 2\n", "changed = 0\n"),
         "propose one more edit": lambda: cs.propose(changes, PATH, None, new, "2", "call 2"),
@@ -73,7 +73,7 @@ def figures(length: int, count: int, times: int) -> dict[str, float]:
         "accept one hunk": accept_one,
         "accept all": lambda: cs.accepted(old, cs.acceptable(old, None, over_mine=False)),
         "reject one hunk": lambda: cs.rejected(the(changes), [some]),
-        "undo an accept": lambda: taken_back(step, accepted, accepted.current, "long.py"),
+        "undo an accept": lambda: revert(decision, accepted, accepted.current, "long.py"),
     }
     return {name: timed(work, times) for name, work in works.items()}
 

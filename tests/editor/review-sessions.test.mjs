@@ -48,7 +48,7 @@ editorTest(
     await page.rows(VIEW, nothing);
     const said = (await page.toasts()).map(({ message }) => message);
     assert.deepEqual(
-      said.filter((message) => message.includes("nothing was done")),
+      said.filter((message) => message.includes("The proposal changed")),
       [],
     );
   },

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal, untouched
-from fairlead.edits.undo import FileStep, Step, Steps, taken_back
+from fairlead.edits.undo import Decision, DecisionLog, FileDecision, revert
 
 PATH = "/ws/a.py"
 
@@ -16,7 +16,7 @@ class Bench:
     def __init__(self, disk: str | None) -> None:
         self.disk = disk
         self.changes = Changeset()
-        self.steps = Steps()
+        self.decisions = DecisionLog()
 
     @property
     def proposal(self) -> Proposal:
@@ -41,7 +41,7 @@ class Bench:
         done = cs.accepted(before, regions)
         self.changes = cs.accept(self.changes, before, done)
         self.disk = done.current
-        self._remember("accept", FileStep(before, done, True))
+        self._remember("accept", FileDecision(before, done, True))
 
     def reject(self, hunk_ids: Collection[str] | None) -> None:
         before = self.proposal
@@ -49,32 +49,32 @@ class Bench:
             return
         after = cs.rejected(before, hunk_ids)
         self.changes = self.changes.with_proposal(after)
-        self._remember("reject", FileStep(before, after, False))
+        self._remember("reject", FileDecision(before, after, False))
 
     def amend(self, text: str) -> None:
         before = self.proposal
         after = cs.amended(before, text)
         self.changes = self.changes.with_proposal(after)
-        self._remember("amend", FileStep(before, after, False))
+        self._remember("amend", FileDecision(before, after, False))
 
     def undo(self) -> None:
         """Raises MovedOn where it cannot be."""
-        [step] = self.steps.done[-1].files
-        self._take_back(step)
-        self.steps = self.steps.undo([0])
+        [file] = self.decisions.done[-1].files
+        self._revert(file)
+        self.decisions = self.decisions.undo([0])
 
     def redo(self) -> None:
         """As `undo`."""
-        [step] = self.steps.undone[-1].files
-        self._take_back(step.turned)
-        self.steps = self.steps.redo([0])
+        [file] = self.decisions.undone[-1].files
+        self._revert(file.inverse)
+        self.decisions = self.decisions.redo([0])
 
-    def _take_back(self, step: FileStep) -> None:
-        back = taken_back(step, self.changes.get(PATH), self.disk, "a.py")
-        self.changes = self.changes.with_proposal(back)
-        if step.in_file:
-            self.disk = step.before.current
+    def _revert(self, file: FileDecision) -> None:
+        reverted = revert(file, self.changes.get(PATH), self.disk, "a.py")
+        self.changes = self.changes.with_proposal(reverted)
+        if file.in_file:
+            self.disk = file.before.current
 
-    def _remember(self, kind: str, step: FileStep) -> None:
+    def _remember(self, kind: str, file: FileDecision) -> None:
         assert kind in ("accept", "reject", "amend")
-        self.steps = self.steps.with_step(Step(kind, f"{kind} a.py", (step,)))
+        self.decisions = self.decisions.with_decision(Decision(kind, f"{kind} a.py", (file,)))

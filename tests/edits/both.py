@@ -79,10 +79,10 @@ class Both:
         try:
             getattr(self.model, what)()
         except Refused:
-            before = self.engine.changes, self.engine.disk, self.engine.steps
+            before = self.engine.changes, self.engine.disk, self.engine.decisions
             with pytest.raises(MovedOn):
                 getattr(self.engine, what)()
-            assert (self.engine.changes, self.engine.disk, self.engine.steps) == before
+            assert (self.engine.changes, self.engine.disk, self.engine.decisions) == before
             return
         getattr(self.engine, what)()
 
@@ -105,4 +105,7 @@ class Both:
                 assert (sides.base, sides.current, sides.proposed) == tuple(
                     "".join(side) for side in (slot.base, slot.mine, slot.proposed)
                 )
-        assert (len(self.engine.steps.done), len(self.engine.steps.undone)) == (len(model.done), len(model.undone))
+        assert (len(self.engine.decisions.done), len(self.engine.decisions.undone)) == (
+            len(model.done),
+            len(model.undone),
+        )

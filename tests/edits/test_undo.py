@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from edits.bench import PATH, Bench
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.text import split_lines
-from fairlead.edits.undo import FileStep, MovedOn, Step, Steps
+from fairlead.edits.undo import Decision, DecisionLog, FileDecision, MovedOn
 
 BASE = "x\na\ny\na\nz\n"
 
@@ -30,7 +30,7 @@ def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, st
     bench = Bench(start)
     for what, given_value in steps:
         disk, known = bench.disk, lines(bench)
-        decided = len(bench.steps.done)
+        decided = len(bench.decisions.done)
         ids = [bench.proposal.hunks[given_value % len(bench.proposal.hunks)].id] if (
             isinstance(given_value, int) and bench.proposal.hunks
         ) else None  # fmt: skip
@@ -47,13 +47,13 @@ def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, st
                 bench.accept(ids, over_mine=what == "over mine")
             case "reject" if not bench.proposal.settled:
                 bench.reject(ids)
-            case "undo" | "redo" if bench.steps.done if what == "undo" else bench.steps.undone:
-                [file] = (bench.steps.done if what == "undo" else bench.steps.undone)[-1].files
-                file = file if what == "undo" else file.turned
+            case "undo" | "redo" if bench.decisions.done if what == "undo" else bench.decisions.undone:
+                [file] = (bench.decisions.done if what == "undo" else bench.decisions.undone)[-1].files
+                file = file if what == "undo" else file.inverse
                 try:
                     getattr(bench, what)()
                 except MovedOn:
-                    assert (bench.disk, len(bench.steps.done)) == (disk, decided)
+                    assert (bench.disk, len(bench.decisions.done)) == (disk, decided)
                 else:
                     assert bench.disk == (file.before.current if file.in_file else disk)
                     known |= said(file.before)
@@ -239,28 +239,28 @@ def test_a_rejected_whole_comes_back_on_what_the_person_has_now() -> None:
     assert (bench.disk, bench.proposal.kind, bench.proposal.in_conflict) == ("b\n", "delete", True)
 
 
-def step(label: str, *paths: str) -> Step:
-    files = tuple(FileStep(Bench(None).proposal, Bench(path).proposal, False) for path in paths)
-    return Step("reject", label, files)
+def decision(label: str, *paths: str) -> Decision:
+    files = tuple(FileDecision(Bench(None).proposal, Bench(path).proposal, False) for path in paths)
+    return Decision("reject", label, files)
 
 
 def test_a_new_decision_forgets_what_was_undone() -> None:
-    """The stack is linear: what was undone cannot be done again behind something else."""
-    steps = Steps().with_step(step("one", "a")).with_step(step("two", "a"))
-    steps = steps.undo([0])
-    assert ([s.label for s in steps.done], [s.label for s in steps.undone]) == (["one"], ["two"])
-    assert steps.redo([0]).undo([0]) == steps
-    steps = steps.with_step(step("three", "a"))
-    assert ([s.label for s in steps.done], steps.undone) == (["one", "three"], ())
+    """The log is linear: after a new decision, undone ones cannot be redone."""
+    log = DecisionLog().with_decision(decision("one", "a")).with_decision(decision("two", "a"))
+    log = log.undo([0])
+    assert ([each.label for each in log.done], [each.label for each in log.undone]) == (["one"], ["two"])
+    assert log.redo([0]).undo([0]) == log
+    log = log.with_decision(decision("three", "a"))
+    assert ([each.label for each in log.done], log.undone) == (["one", "three"], ())
 
 
-def test_of_a_step_only_the_files_that_are_back_go_over() -> None:
-    """The rest can still be undone, and the other way round."""
-    whole = step("all", "a", "b", "c")
-    steps = Steps().with_step(whole).undo([0, 2])
-    assert [s.files for s in steps.done] == [(whole.files[1],)]
-    assert [s.files for s in steps.undone] == [(whole.files[0], whole.files[2])]
-    assert steps.undo([0]).done == ()
-    steps = steps.redo([1])
-    assert [s.files for s in steps.done] == [(whole.files[1],), (whole.files[2],)]
-    assert [s.files for s in steps.undone] == [(whole.files[0],)]
+def test_undo_of_some_files_moves_only_these() -> None:
+    """The others can still be undone. The same holds for redo."""
+    whole = decision("all", "a", "b", "c")
+    log = DecisionLog().with_decision(whole).undo([0, 2])
+    assert [each.files for each in log.done] == [(whole.files[1],)]
+    assert [each.files for each in log.undone] == [(whole.files[0], whole.files[2])]
+    assert log.undo([0]).done == ()
+    log = log.redo([1])
+    assert [each.files for each in log.done] == [(whole.files[1],), (whole.files[2],)]
+    assert [each.files for each in log.undone] == [(whole.files[0],)]

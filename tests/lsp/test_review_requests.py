@@ -66,7 +66,7 @@ async def test_what_cannot_be_done_now_is_refused_with_the_reason(workspace: Pat
         for path in (workspace / "b", workspace / "none", workspace.parent / "outside", Path("/dev/null")):
             params = {"sessionId": session, "uri": path.as_uri(), "text": "x"}
             error = await client.error("agent/edits/amend", params)
-            assert (error.code, "keep a copy of it" in error.message) == (-32803, True)
+            assert (error.code, "copy it if you need it" in error.message) == (-32803, True)
             target = {"sessionId": session, "target": {"uri": path.as_uri()}}
             review = await client.request("agent/edits/accept", target)
             assert [one["outcome"] for one in review["outcomes"]] == ["failed"]

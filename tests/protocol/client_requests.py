@@ -17,7 +17,7 @@ from fairlead.plan.evidence import Record
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
-from fairlead.session.review.target import Decided
+from fairlead.session.review.target import HunkOutcome
 from protocol.examples import A_USAGE, a_plan, a_record, proposals
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 
@@ -117,12 +117,14 @@ def reviews() -> Iterator[Golden]:
     changes = proposals()
     hunk = next(iter(changes)).hunks[0].id
     accepted = [
-        Decided(FOLDER / "src/問候.py", hunk, "applied"),
-        Decided(FOLDER / "setup.cfg", "02e3da028f848ad7", "conflict", "You changed these lines."),
-        Decided(FOLDER / "docs/new file.md", None, "failed", "This editor cannot create files."),
+        HunkOutcome(FOLDER / "src/問候.py", hunk, "applied"),
+        HunkOutcome(FOLDER / "setup.cfg", "02e3da028f848ad7", "conflict", "You changed these lines."),
+        HunkOutcome(FOLDER / "docs/new file.md", None, "failed", "This editor cannot create files."),
     ]
     yield _review("edits.accept.result", wire.ACCEPT, accepted, changes)
-    yield _review("edits.reject.result", wire.REJECT, [Decided(FOLDER / "src/問候.py", hunk, "rejected")], Changeset())
+    yield _review(
+        "edits.reject.result", wire.REJECT, [HunkOutcome(FOLDER / "src/問候.py", hunk, "rejected")], Changeset()
+    )
     text = {"sessionId": SESSION, "uri": TARGETS["file"]["uri"], "text": "# 問候\n", "version": 5}
     yield _asks("edits.amend.params", wire.AMEND, text)
     after = convert.edits(SESSION, ROOT, EditsChanged(6, changes, "Change 問候.py", None))
@@ -130,13 +132,13 @@ def reviews() -> Iterator[Golden]:
     for name, method in (("undo", wire.UNDO), ("redo", wire.REDO)):
         item = {"item": "2"} if name == "undo" else {}
         yield _asks(f"edits.{name}.params", method, {"sessionId": SESSION, **item})
-        yield _review(f"edits.{name}.result", method, [Decided(FOLDER / "src/問候.py", None, "applied")], changes)
+        yield _review(f"edits.{name}.result", method, [HunkOutcome(FOLDER / "src/問候.py", None, "applied")], changes)
 
 
-def _review(name: str, method: str, decided: list[Decided], changes: Changeset) -> Golden:
-    outcomes = [convert.outcome(one) for one in decided]
+def _review(name: str, method: str, outcomes: list[HunkOutcome], changes: Changeset) -> Golden:
+    converted = [convert.outcome(outcome) for outcome in outcomes]
     state = EditsChanged(6, changes, "Accept 問候.py", None)
-    result = {"outcomes": outcomes, "edits": convert.edits(SESSION, ROOT, state)}
+    result = {"outcomes": converted, "edits": convert.edits(SESSION, ROOT, state)}
     return _answers(name, method, result, wire.ReviewResult)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fairlead.agent.messages import ToolResult, text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.undo import FileStep, Step
+from fairlead.edits.undo import Decision, FileDecision
 from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
 from fairlead.plan.ops import PlanOp
@@ -47,18 +47,20 @@ def deciding(path: str) -> Change:
         if before is None:
             return state
         after = cs.rejected(before, None)
-        kind, item_id = ("undo", "1") if len(state.steps.done) % 2 else ("reject", None)
-        step = Step(kind, f"Reject {path}", (FileStep(before, after, False),), "no", item_id)
+        kind, item_id = ("undo", "1") if len(state.decisions.done) % 2 else ("reject", None)
+        decision = Decision(kind, f"Reject {path}", (FileDecision(before, after, False),), "no", item_id)
         state = replace(state, rejected=(*state.rejected, Rejected(path, b"\0\xff", "no")))
-        return with_changes(replace(state, steps=state.steps.with_step(step)), state.changes.without(path))
+        return with_changes(
+            replace(state, decisions=state.decisions.with_decision(decision)), state.changes.without(path)
+        )
 
     return decide
 
 
 def undoing(state: SessionState) -> SessionState:
-    if state.steps.done:
-        return replace(state, steps=state.steps.undo([0]))
-    return replace(state, steps=state.steps.redo([0])) if state.steps.undone else state
+    if state.decisions.done:
+        return replace(state, decisions=state.decisions.undo([0]))
+    return replace(state, decisions=state.decisions.redo([0])) if state.decisions.undone else state
 
 
 def saying(text: str) -> Change:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from edits.both import BACK, STARTS, WRITES, Both
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal, untouched
-from fairlead.edits.undo import MovedOn, Steps
+from fairlead.edits.undo import DecisionLog, MovedOn
 from fairlead.session.review import decisions
 from fairlead.session.review.target import Target
 from session.room import Room, now
@@ -38,8 +38,8 @@ class Desk:
         return self.session.files.changes
 
     @property
-    def steps(self) -> Steps:
-        return self.session.steps
+    def decisions(self) -> DecisionLog:
+        return self.session.decisions
 
     @property
     def proposal(self) -> Proposal:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from fairlead.agent.messages import text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.undo import Step, Steps
+from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import Written, fold
 from fairlead.session.store.journal import SMALL, Journals
@@ -97,7 +97,7 @@ def test_a_text_and_a_message_are_written_once() -> None:
     following = Written()
     assert len(json.dumps(following.entry(one))) > 3 * len(big)
     two = replace(one, changes=cs.propose(changes, "/ws/a.txt", None, "short\n", "1", "c2"))
-    three = saying("yes")(replace(two, steps=Steps().with_step(Step("reject", "R", ()))))
+    three = saying("yes")(replace(two, decisions=DecisionLog().with_decision(Decision("reject", "R", ()))))
     assert following.entry(replace(two, at=5.0)) is not None
     assert len(json.dumps(following.entry(three))) < 400
     assert following.entry(replace(three, at=6.0)) is None

@@ -7,7 +7,7 @@ from typing import Literal
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Origin
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.undo import Steps
+from fairlead.edits.undo import DecisionLog
 
 Outcome = Literal["accepted", "review", "undone", "rejected"]
 
@@ -29,18 +29,18 @@ class ReviewOutcome:
     outcome: Outcome
 
 
-def review_outcomes(changes: Changeset, steps: Steps) -> list[ReviewOutcome]:
+def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
     """The decisions in order, without those that were undone, then the changes that are left to review."""
     found: list[ReviewOutcome] = []
-    for step in steps.done:
-        for one in step.files:
-            if step.kind == "accept":
-                found += _decided(one.before, one.after, "accepted")
-                found = [_moved(result, one.before) for result in found]
-            elif step.kind == "reject":
-                found += _decided(one.before, one.after, "rejected")
-            elif step.kind == "undo":
-                found = _undone(found, one.before.path, step.item_id)
+    for decision in decisions.done:
+        for file in decision.files:
+            if decision.kind == "accept":
+                found += _decided(file.before, file.after, "accepted")
+                found = [_moved(result, file.before) for result in found]
+            elif decision.kind == "reject":
+                found += _decided(file.before, file.after, "rejected")
+            elif decision.kind == "undo":
+                found = _undone(found, file.before.path, decision.item_id)
     for proposal in changes:
         found += _outcomes(proposal, _authors(proposal), "review")
     return list(dict.fromkeys(found))

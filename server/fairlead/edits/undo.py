@@ -1,7 +1,7 @@
-"""Undo and redo of the user's decisions: a linear stack of steps, and the effect of each on the proposals.
+"""Undo and redo of the user's decisions: a linear log of decisions, and the effect of each on the proposals.
 
-A step leads in both directions between two states of each file. What the agent proposed and the user typed since then
-stays: proposals are merged. Only the user's file must contain exactly what it contained right after the step.
+A decision leads in both directions between two states of each file. What the agent proposed and the user typed since
+then stays: proposals are merged. Only the user's file must contain exactly what it contained right after the decision.
 """
 
 from collections.abc import Collection
@@ -13,92 +13,99 @@ from fairlead.edits.proposal import PLAIN, Proposal, Raw, untouched
 
 
 class MovedOn(Exception):
-    """A step can no longer be undone; the message tells the user why."""
+    """A decision can no longer be undone; the message tells the user why."""
 
 
 @dataclass(frozen=True)
-class FileStep:
-    """One file before and after a decision.
-
-    `in_file` says that the user's file itself was changed. `had` and `got` are its bytes and permissions before and
-    after, where they matter. `folders` were created for it, the innermost first.
-    """
+class FileDecision:
+    """One file before and after a decision."""
 
     before: Proposal
     after: Proposal
     in_file: bool
-    had: Raw = PLAIN
-    got: Raw = PLAIN
+    """Whether the user's file itself was changed."""
+    raw_before: Raw = PLAIN
+    """The file's bytes and permissions before the decision, where they matter."""
+    raw_after: Raw = PLAIN
     folders: tuple[str, ...] = ()
+    """The folders that were created for the file, the innermost first."""
 
     @property
-    def turned(self) -> "FileStep":
-        return replace(self, before=self.after, after=self.before, had=self.got, got=self.had)
+    def inverse(self) -> "FileDecision":
+        return replace(self, before=self.after, after=self.before, raw_before=self.raw_after, raw_after=self.raw_before)
 
 
 @dataclass(frozen=True)
-class Step:
-    """One decision. `label` is its name in the UI, such as "Accept a.py"; `reason` is why the user rejected.
-
-    An "undo" removed what was accepted of the plan item `item_id` from the user's files.
-    """
+class Decision:
+    """One decision of the user."""
 
     kind: Literal["accept", "reject", "amend", "undo"]
+    """An "undo" removed what was accepted of the plan item `item_id` from the user's files."""
     label: str
-    files: tuple[FileStep, ...]
+    """Its name in the UI, such as "Accept a.py"."""
+    files: tuple[FileDecision, ...]
     reason: str = ""
+    """Why the user rejected."""
     item_id: str | None = None
 
     @property
-    def turned(self) -> "Step":
-        return replace(self, files=tuple(step.turned for step in self.files))
+    def inverse(self) -> "Decision":
+        return replace(self, files=tuple(file.inverse for file in self.files))
 
 
 @dataclass(frozen=True)
-class Steps:
-    """The stack of steps; a new step discards what was undone."""
+class DecisionLog:
+    """The decisions that can be undone and redone; a new decision discards the undone ones."""
 
-    done: tuple[Step, ...] = field(default_factory=tuple)
-    undone: tuple[Step, ...] = field(default_factory=tuple)
+    done: tuple[Decision, ...] = field(default_factory=tuple)
+    undone: tuple[Decision, ...] = field(default_factory=tuple)
 
-    def with_step(self, step: Step) -> "Steps":
-        return Steps((*self.done, step), ())
+    def with_decision(self, decision: Decision) -> "DecisionLog":
+        return DecisionLog((*self.done, decision), ())
 
-    def undo(self, files: Collection[int]) -> "Steps":
-        """Moves the last step to the undone ones; if only some of its files could be undone, the others stay."""
-        stays, goes = _parted(self.done[-1], files)
-        return Steps((*self.done[:-1], *stays), (*self.undone, *goes))
+    def undo(self, files: Collection[int]) -> "DecisionLog":
+        """Moves the last decision to the undone ones; if only some of its files were undone, the others stay.
 
-    def redo(self, files: Collection[int]) -> "Steps":
+        Args:
+            files: the indexes of the files that were undone.
+        """
+        rest, moved = _split(self.done[-1], files)
+        return DecisionLog((*self.done[:-1], *rest), (*self.undone, *moved))
+
+    def redo(self, files: Collection[int]) -> "DecisionLog":
         """The reverse of `undo`."""
-        stays, goes = _parted(self.undone[-1], files)
-        return Steps((*self.done, *goes), (*self.undone[:-1], *stays))
+        rest, moved = _split(self.undone[-1], files)
+        return DecisionLog((*self.done, *moved), (*self.undone[:-1], *rest))
 
 
-def _parted(step: Step, files: Collection[int]) -> tuple[list[Step], list[Step]]:
-    parts = [[one for index, one in enumerate(step.files) if (index in files) == goes] for goes in (False, True)]
-    stays, goes = ([replace(step, files=tuple(part))] if part else [] for part in parts)
-    return stays, goes
+def _split(decision: Decision, files: Collection[int]) -> tuple[list[Decision], list[Decision]]:
+    """The decision on the other files and on these, as lists of at most one."""
+
+    def part(selected: bool) -> list[Decision]:
+        chosen = tuple(file for index, file in enumerate(decision.files) if (index in files) == selected)
+        return [replace(decision, files=chosen)] if chosen else []
+
+    return part(False), part(True)
 
 
-def taken_back(step: FileStep, now: Proposal | None, current: str | None, name: str) -> Proposal:
-    """The proposal with a step undone. (To redo a step, undo its reverse.)
+def revert(decision: FileDecision, now: Proposal | None, current: str | None, name: str) -> Proposal:
+    """The proposal with a decision undone. (To redo a decision, revert its inverse.)
 
     Args:
         now: the file's proposal now; current: the text of the user's file.
         name: the file's name in messages.
 
     Raises:
-        MovedOn: the file, or the proposal in the lines of the step, has changed since the step.
+        MovedOn: the file, or the proposal in the lines of the decision, has changed since.
     """
-    before, after = step.before, step.after
+    before, after = decision.before, decision.after
     now = now or untouched(after.path, current)
     if _state(now) == _state(after):
         return before
-    if step.in_file and now.current != after.current:
+    if decision.in_file and now.current != after.current:
         raise MovedOn(f"{name} has changed since. Undo your own changes there first (in the editor), then this.")
     if before.whole or after.whole or now.whole:
-        if step.in_file or not (now.settled and after.settled):
+        if decision.in_file or not (now.settled and after.settled):
             raise MovedOn(f"{name}: the agent has proposed something else there since.")
         return before.rebased(current)
     try:
@@ -109,7 +116,7 @@ def taken_back(step: FileStep, now: Proposal | None, current: str | None, name: 
     return replace(
         now,
         base=base,
-        current=before.current if step.in_file else now.current,
+        current=before.current if decision.in_file else now.current,
         proposed=text,
         origins=before.origins.after(before.proposed or "", text, None).filled(
             now.origins.after(now.proposed or "", text, None)

@@ -17,7 +17,7 @@ from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, verification
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line, Row
-from fairlead.session.review.target import Decided
+from fairlead.session.review.target import HunkOutcome
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
 from fairlead.workspace.paths import Root
 from fairlead.workspace.risk import risk
@@ -150,12 +150,12 @@ def _hunk(proposal: Proposal, hunk: Hunk) -> wire.HunkWire:
     }
 
 
-def outcome(decided: Decided) -> wire.OutcomeWire:
+def outcome(outcome: HunkOutcome) -> wire.OutcomeWire:
     return {
-        "uri": decided.path.as_uri(),
-        "hunk": decided.hunk_id,
-        "outcome": decided.outcome,
-        "message": decided.message,
+        "uri": outcome.path.as_uri(),
+        "hunk": outcome.hunk_id,
+        "outcome": outcome.outcome,
+        "message": outcome.message,
     }
 
 

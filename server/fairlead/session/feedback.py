@@ -79,8 +79,11 @@ class Feedback:
     def plan_edited(self, edits: Collection[str]) -> None:
         self._plan_edits += edits
 
-    def taken_back(self, label: str, again: bool) -> None:
-        self._items.append(f"- {'done again' if again else 'taken back'}: {label}")
+    def undone(self, label: str) -> None:
+        self._items.append(f"- undone: {label}")
+
+    def redone(self, label: str) -> None:
+        self._items.append(f"- redone: {label}")
 
     @property
     def unheard(self) -> Unheard:

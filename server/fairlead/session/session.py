@@ -17,7 +17,7 @@ from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
 from fairlead.agent.window import Window
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.undo import Steps
+from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.models.factory import ModelChoice, OpenModel, open_model
 from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
@@ -48,13 +48,13 @@ class _Published:
     plan: int
     record: Record
     edits: int
-    steps: Steps
+    decisions: DecisionLog
 
     def same_plan(self, other: "_Published") -> bool:
         return self.plan == other.plan and self.record is other.record
 
     def same_edits(self, other: "_Published") -> bool:
-        return self.edits == other.edits and self.steps is other.steps
+        return self.edits == other.edits and self.decisions is other.decisions
 
 
 class Session:
@@ -79,7 +79,7 @@ class Session:
         self.files = Files(root, host.buffers, host.watch)
         self.plan = TodoManager()
         self.feedback = Feedback(self.files, self.plan.render)
-        self.steps = Steps()
+        self._decisions = DecisionLog()
         self.history = History()
         self.window = Window()
         self.editor = Patience(host.editor, host.clock)
@@ -98,7 +98,7 @@ class Session:
         self.recorder = Recorder(self.plan.snapshot, host.clock, self._path_of)
         self.plan.since = self.recorder.since
         self.plan_version = 0
-        self._published = _Published(0, self.recorder.record, 0, self.steps)
+        self._published = _Published(0, self.recorder.record, 0, self.decisions)
         self.keeper = Keeper(journal, self.snapshot, host.now)
         self._system = system_prompt(root)
 
@@ -112,6 +112,21 @@ class Session:
     @property
     def running(self) -> bool:
         return self._task is not None
+
+    @property
+    def decisions(self) -> DecisionLog:
+        return self._decisions
+
+    def add_decision(self, decision: Decision) -> None:
+        self._decisions = self._decisions.with_decision(decision)
+
+    def mark_undone(self, files: Collection[int]) -> None:
+        """Records that the last decision was undone in some of its files, given by index."""
+        self._decisions = self._decisions.undo(files)
+
+    def mark_redone(self, files: Collection[int]) -> None:
+        """Records that the last undone decision was redone in some of its files, given by index."""
+        self._decisions = self._decisions.redo(files)
 
     def check_can_run(self) -> None:
         """Raises RequestRefused if a run cannot start."""
@@ -192,7 +207,7 @@ class Session:
     def clear(self) -> None:
         """Lets go of all proposals; the person's files stay as they are."""
         self.files.changes = Changeset()
-        self.steps = Steps()
+        self._decisions = DecisionLog()
         self.publish()
 
     def cancel(self) -> None:
@@ -237,7 +252,7 @@ class Session:
             self.state = "running" if isinstance(event, RunStarted) else self._rest(event.stop_reason)
             self.updated = self._host.now()
         plan, edits = self.plan.snapshot(), self.files.version
-        now = _Published(plan.version, self.recorder.record, edits, self.steps)
+        now = _Published(plan.version, self.recorder.record, edits, self.decisions)
         before, self._published = self._published, now
         if not now.same_plan(before):
             self.plan_version += 1
@@ -265,7 +280,7 @@ class Session:
             inferred=self.recorder.inferred,
             changes=self.files.changes,
             edits_version=self.files.version,
-            steps=self.steps,
+            decisions=self.decisions,
             rejected=self.files.rejections.all,
             unheard=self.feedback.unheard,
             messages=tuple(self.history.messages),
@@ -280,7 +295,7 @@ class Session:
         self.plan.restore(kept.plan, kept.versions, kept.wish)
         self.plan_version = kept.plan.version
         self.recorder.record, self.recorder.inferred = kept.record, kept.inferred
-        self.steps = kept.steps
+        self._decisions = kept.decisions
         self.files.rejections.restore(kept.rejected)
         await self.files.restore(kept.changes, kept.edits_version)
         self.keeper.restore(kept.told)
@@ -315,7 +330,7 @@ class Session:
 
     def edits(self) -> EditsChanged:
         """The proposals as they are now."""
-        done, undone = self.steps.done, self.steps.undone
+        done, undone = self.decisions.done, self.decisions.undone
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
         protected = frozenset(protections(self.root, self.files.changes))
         return EditsChanged(self.files.version, self.files.changes, *labels, protected)

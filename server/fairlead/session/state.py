@@ -17,7 +17,7 @@ from fairlead.agent.events import (
 )
 from fairlead.agent.messages import Message
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.undo import Steps
+from fairlead.edits.undo import DecisionLog
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.history import PlanVersion
@@ -66,7 +66,7 @@ class SessionState:
     inferred: tuple[Inferred, ...] = ()
     changes: Changeset = field(default_factory=Changeset)
     edits_version: int = 0
-    steps: Steps = field(default_factory=Steps)
+    decisions: DecisionLog = field(default_factory=DecisionLog)
     rejected: tuple[Rejected, ...] = ()
     unheard: Unheard = field(default_factory=Unheard)
     messages: tuple[Message, ...] = ()

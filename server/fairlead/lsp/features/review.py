@@ -10,7 +10,7 @@ from fairlead.lsp.params import Params, read_target
 from fairlead.lsp.server import AgentServer
 from fairlead.session.host import WrongRequest
 from fairlead.session.review import decisions, undo
-from fairlead.session.review.target import Decided, Target
+from fairlead.session.review.target import HunkOutcome, Target
 from fairlead.session.review.undo_item import undo_item
 from fairlead.session.session import Session
 
@@ -62,6 +62,6 @@ def _resolved(session: Session, path: Path) -> Path:
         return path
 
 
-def _result(session: Session, decided: list[Decided]) -> wire.ReviewResult:
+def _result(session: Session, outcomes: list[HunkOutcome]) -> wire.ReviewResult:
     edits = convert.edits(session.id, session.root, session.edits())
-    return {"outcomes": [convert.outcome(outcome) for outcome in decided], "edits": edits}
+    return {"outcomes": [convert.outcome(outcome) for outcome in outcomes], "edits": edits}

@@ -59,7 +59,7 @@ def short_record(session: SessionState) -> str:
     done = sum(part.state != "none" for part in steps)
     facts = [
         f"{done} of {_count(len(steps), 'step')}" if steps else "",
-        _files(review_outcomes(session.changes, session.steps)),
+        _files(review_outcomes(session.changes, session.decisions)),
         _count(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
         _money(session.record.by_place.values()),
     ]
@@ -88,7 +88,7 @@ def record_page(session: SessionState, root: Root) -> str:
 
 
 def _parts(session: SessionState) -> list[_Part]:
-    known = review_outcomes(session.changes, session.steps)
+    known = review_outcomes(session.changes, session.decisions)
     before = {run.call_id for run in session.record.of(BEFORE).commands}
     here = {item.id for item in session.plan.items}
 

@@ -1,1 +1,1 @@
-"""What the user decides about proposals: accept, reject, amend, undo, and how it reaches the files."""
+"""The user's decisions on proposals (accept, reject, amend, undo), and how they change the files."""

@@ -1,4 +1,4 @@
-"""Accepting, rejecting and amending proposals: what the person decided, carried out and reported exactly."""
+"""The user's decisions on proposals: accept, reject and amend."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,11 +8,11 @@ from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.proposal import PLAIN, Proposal, Raw
-from fairlead.edits.undo import FileStep, Step
+from fairlead.edits.undo import Decision, FileDecision
 from fairlead.session.host import RequestRefused, WrongRequest
 from fairlead.session.review.apply import EditResult, apply_edits
-from fairlead.session.review.confirm import confirmed
-from fairlead.session.review.target import Choice, Decided, Target, choose
+from fairlead.session.review.confirm import confirm_protected
+from fairlead.session.review.target import NO_HUNK, NO_PROPOSAL, HunkOutcome, Selection, Target, resolve_target
 from fairlead.session.session import Session
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import FileEdit
@@ -22,177 +22,187 @@ from fairlead.workspace.risk import protections
 APPLY_ATTEMPTS = 3
 
 CONFLICT = "You changed these lines after the edit was proposed. Keep yours, or replace them with the proposal."
-DELETED = "You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal over that."
-MOVED_AWAY = "The path leads elsewhere now, through a symbolic link."
-NEWER = "The agent changed its proposal at the same moment. Look at it again."
-GONE = "Nothing is proposed for this file (any more)."
+DELETED = "You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal anyway."
+MOVED_AWAY = "The path now leads elsewhere, through a symbolic link. Restore it, then try again."
+NEWER = "The agent changed its proposal at the same time. Review it again."
 
 
 @dataclass(frozen=True)
-class _Planned:
-    """A choice as it stands: the proposal before and behind it, and the edit that leads there."""
+class _Plan:
+    """How a selection is accepted: the proposal before and after, and the edit of the user's file."""
 
-    choice: Choice
+    selection: Selection
     before: Proposal
-    done: Proposal
+    after: Proposal
     edit: FileEdit
 
 
-async def accept(session: Session, target: Target, seen: int | None, over_mine: bool = False) -> list[Decided]:
-    """Lets the editor make the chosen changes; only what it says it applied counts.
+async def accept(
+    session: Session, target: Target, seen_version: int | None, over_mine: bool = False
+) -> list[HunkOutcome]:
+    """Applies the selected changes to the user's files; only what was verifiably applied is accepted.
 
-    Protected files come last, each after a yes of its own; the others do not wait for that.
+    Protected files come last, each after the user confirmed it. The others do not wait for that.
 
     Args:
-        over_mine: where the person changed the same lines, the proposed ones take their place.
+        over_mine: whether proposed lines replace lines that the user changed too.
 
     Raises:
-        Stale: the target changed since version `seen`; nothing was done.
+        Stale: the target changed after `seen_version`; nothing was done.
     """
     async with session.reviewing:
         await session.files.observe_all()
         session.publish()
-        choices, decided = choose(session, target, seen)
+        selections, outcomes = resolve_target(session, target, seen_version)
         why = protections(session.root, session.files.changes)
-        guarded = [choice for choice in choices if choice.seen.path in why]
-        await _accept(session, [choice for choice in choices if choice not in guarded], over_mine, decided)
+        protected = [selection for selection in selections if selection.seen.path in why]
+        await _accept(session, [each for each in selections if each not in protected], over_mine, outcomes)
     session.publish()
-    allowed, refused = await confirmed(session, guarded, why)
-    decided += refused
-    if allowed:
+    confirmed, refused = await confirm_protected(session, protected, why)
+    outcomes += refused
+    if confirmed:
         async with session.reviewing:
             await session.files.observe_all()
-            await _accept(session, allowed, over_mine, decided)
+            await _accept(session, confirmed, over_mine, outcomes)
         session.publish()
-    return decided
+    return outcomes
 
 
-async def _accept(session: Session, choices: Sequence[Choice], over_mine: bool, decided: list[Decided]) -> None:
-    steps: list[FileStep] = []
+async def _accept(
+    session: Session, selections: Sequence[Selection], over_mine: bool, outcomes: list[HunkOutcome]
+) -> None:
+    accepted: list[FileDecision] = []
     for attempt in range(APPLY_ATTEMPTS + 1):
-        planned = await _plan(session, choices, over_mine, decided)
-        # the last time each file by itself, so that one bad file does not hold up the others
-        groups = [planned] if attempt < APPLY_ATTEMPTS or len(planned) == 1 else [[one] for one in planned]
-        last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(planned) == 1)
-        choices = []
+        plans = await _plan_all(session, selections, over_mine, outcomes)
+        # the last attempt applies each file on its own, so that one failing file does not block the others
+        groups = [plans] if attempt < APPLY_ATTEMPTS or len(plans) == 1 else [[plan] for plan in plans]
+        last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(plans) == 1)
+        selections = []
         for group in groups:
-            choices += await _apply(session, group, decided, steps, last)
-        if not choices:
+            selections += await _apply(session, group, outcomes, accepted, last)
+        if not selections:
             break
         await session.files.observe_all()
-    _remember(session, Step("accept", _label("Accept", steps), tuple(steps)))
+    _record(session, Decision("accept", _label("Accept", accepted), tuple(accepted)))
     await session.files.observe_all()
 
 
-async def _plan(session: Session, choices: Sequence[Choice], over_mine: bool, decided: list[Decided]) -> list[_Planned]:
-    """What is to be done for each choice; what cannot be is decided."""
-    planned: list[_Planned] = []
+async def _plan_all(
+    session: Session, selections: Sequence[Selection], over_mine: bool, outcomes: list[HunkOutcome]
+) -> list[_Plan]:
+    """Plans what can be accepted; adds an outcome for what cannot."""
+    plans: list[_Plan] = []
     turns = Turns()
-    for choice in choices:
+    for selection in selections:
         await turns.next()
-        proposal = session.files.proposal(choice.path)
+        proposal = session.files.proposal(selection.path)
         if proposal is None:
-            decided += choice.decided("failed", GONE)
-        elif not session.files.still_there(choice.path) or not session.files.still_there(Path(proposal.target)):
-            decided += choice.decided("failed", MOVED_AWAY)
-        elif proposal.whole != (choice.hunk_ids is None) or (proposal.whole and _is_newer(proposal, choice.seen)):
-            decided += choice.decided("failed", NEWER)
+            outcomes += selection.outcomes("failed", NO_PROPOSAL)
+        elif not session.files.still_there(selection.path) or not session.files.still_there(Path(proposal.target)):
+            outcomes += selection.outcomes("failed", MOVED_AWAY)
+        elif proposal.whole != (selection.hunk_ids is None) or (proposal.whole and _is_newer(proposal, selection.seen)):
+            outcomes += selection.outcomes("failed", NEWER)
         else:
-            planned += _planned(session, choice, proposal, over_mine, decided)
-    return planned
+            plans += _plan(session, selection, proposal, over_mine, outcomes)
+    return plans
 
 
 def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
-    """Whether the agent changed a proposal since it was seen; what the user changed in the file moves both."""
-    was = seen.rebased(proposal.current)
-    return (proposal.proposed, proposal.target, proposal.raw) != (was.proposed, was.target, was.raw)
+    """Whether the agent changed a proposal after the user saw it, apart from rebasing it on the user's file."""
+    rebased = seen.rebased(proposal.current)
+    return (proposal.proposed, proposal.target, proposal.raw) != (rebased.proposed, rebased.target, rebased.raw)
 
 
-def _planned(
-    session: Session, choice: Choice, proposal: Proposal, over_mine: bool, decided: list[Decided]
-) -> list[_Planned]:
+def _plan(
+    session: Session, selection: Selection, proposal: Proposal, over_mine: bool, outcomes: list[HunkOutcome]
+) -> list[_Plan]:
     conflict = DELETED if proposal.current is None else CONFLICT
-    regions = cs.acceptable(proposal, choice.hunk_ids, over_mine)
-    if choice.hunk_ids is None:
+    regions = cs.acceptable(proposal, selection.hunk_ids, over_mine)
+    if selection.hunk_ids is None:
         if proposal.in_conflict and not over_mine:
-            decided += choice.decided("conflict", conflict)
+            outcomes += selection.outcomes("conflict", conflict)
             return []
     else:
-        taken = proposal.ids_in(regions) & choice.hunk_ids
-        conflicts = choice.hunk_ids & proposal.conflicts.keys() - taken
-        gone = choice.hunk_ids - taken - conflicts
-        decided += choice.decided("conflict", conflict, conflicts)
-        decided += choice.decided("failed", "There is no such change (any more).", gone)
-        if not taken:
+        accepted = proposal.ids_in(regions) & selection.hunk_ids
+        conflicts = selection.hunk_ids & proposal.conflicts.keys() - accepted
+        missing = selection.hunk_ids - accepted - conflicts
+        outcomes += selection.outcomes("conflict", conflict, conflicts)
+        outcomes += selection.outcomes("failed", NO_HUNK, missing)
+        if not accepted:
             return []
-        choice = replace(choice, hunk_ids=taken)
-    done = cs.accepted(proposal, regions)
-    buffer = session.files.person.buffer(choice.path)
-    new_path = Path(proposal.new_path) if proposal.new_path is not None else None
-    version = buffer.version if buffer is not None else None
-    raw = proposal.raw
-    edit = FileEdit(choice.path, proposal.current, done.current, version, new_path, raw.data, raw.mode)
-    return [_Planned(choice, proposal, done, edit)]
+        selection = replace(selection, hunk_ids=accepted)
+    after = cs.accepted(proposal, regions)
+    buffer = session.files.person.buffer(selection.path)
+    edit = FileEdit(
+        selection.path,
+        old=proposal.current,
+        new=after.current,
+        version=buffer.version if buffer is not None else None,
+        new_path=Path(proposal.new_path) if proposal.new_path is not None else None,
+        data=proposal.raw.data,
+        mode=proposal.raw.mode,
+    )
+    return [_Plan(selection, proposal, after, edit)]
 
 
 async def _apply(
-    session: Session, planned: Sequence[_Planned], decided: list[Decided], steps: list[FileStep], last: bool
-) -> list[Choice]:
-    """Asks the editor once. Returns the choices to try again."""
-    if not planned:
+    session: Session, plans: Sequence[_Plan], outcomes: list[HunkOutcome], accepted: list[FileDecision], last: bool
+) -> list[Selection]:
+    """Applies the edits once. Returns the selections to try again, none if this is the last attempt."""
+    if not plans:
         return []
     turns = Turns()
-    before: list[tuple[Raw, tuple[str, ...]]] = []
-    for one in planned:
+    overwritten: list[tuple[Raw, tuple[str, ...]]] = []
+    for plan in plans:
         await turns.next()
-        before.append((_kept(session, one), _missing_folders(Path(one.before.target))))
-    label = _label("Accept", [FileStep(one.before, one.done, True) for one in planned])
-    carried = await _carry(session, label, planned)
-    again: list[Choice] = []
-    for one, (had, made), result in zip(planned, before, carried, strict=True):
+        overwritten.append((_raw_before(session, plan), _missing_folders(Path(plan.before.target))))
+    label = _label("Accept", [FileDecision(plan.before, plan.after, True) for plan in plans])
+    results = await _apply_checked(session, label, plans)
+    retry: list[Selection] = []
+    for plan, (raw_before, folders), result in zip(plans, overwritten, results, strict=True):
         await turns.next()
         if result.done:
-            session.files.changes = cs.accept(session.files.changes, one.before, one.done)
-            after = _with_last_line_ended(one.done, result.actual_text)
-            steps.append(FileStep(one.before, after, True, had, one.before.raw, made))
-            decided += one.choice.decided("applied", result.message)
+            session.files.changes = cs.accept(session.files.changes, plan.before, plan.after)
+            after = _with_actual_text(plan.after, result.actual_text)
+            accepted.append(FileDecision(plan.before, after, True, raw_before, plan.before.raw, folders))
+            outcomes += plan.selection.outcomes("applied", result.message)
         elif last or not result.retryable:
-            decided += one.choice.decided("failed", result.message)
+            outcomes += plan.selection.outcomes("failed", result.message)
         else:
-            again.append(one.choice)
-    return again
+            retry.append(plan.selection)
+    return retry
 
 
-def _with_last_line_ended(done: Proposal, ended: str | None) -> Proposal:
-    if ended is None:
-        return done
-    everywhere = {"base": ended, "proposed": ended} if done.settled else {}
-    return replace(done, current=ended, **everywhere)
+def _with_actual_text(proposal: Proposal, text: str | None) -> Proposal:
+    if text is None:
+        return proposal
+    settled = {"base": text, "proposed": text} if proposal.settled else {}
+    return replace(proposal, current=text, **settled)
 
 
-async def _carry(session: Session, label: str, planned: Sequence[_Planned]) -> list[EditResult]:
-    """What an open document would not keep is refused, the rest is carried out."""
+async def _apply_checked(session: Session, label: str, plans: Sequence[_Plan]) -> list[EditResult]:
+    """Applies the edits, except those that the open document would not preserve."""
     refused: dict[int, EditResult] = {}
-    for index, one in enumerate(planned):
+    for index, plan in enumerate(plans):
         try:
-            edit = one.edit
-            changed = one.before.base is not None and edit.old != edit.new and edit.data is None
-            if edit.new is not None and changed:
+            edit = plan.edit
+            changes_text = plan.before.base is not None and edit.old != edit.new and edit.data is None
+            if edit.new is not None and changes_text:
                 session.files.person.check_carried(edit.path, edit.new)
         except ToolError as error:
             refused[index] = EditResult(False, str(error))
-    rest = [one.edit for index, one in enumerate(planned) if index not in refused]
-    results = iter(await apply_edits(session, label, rest))
-    return [refused[index] if index in refused else next(results) for index in range(len(planned))]
+    edits = [plan.edit for index, plan in enumerate(plans) if index not in refused]
+    results = iter(await apply_edits(session, label, edits))
+    return [refused[index] if index in refused else next(results) for index in range(len(plans))]
 
 
-def _kept(session: Session, planned: _Planned) -> Raw:
-    """The bytes and permissions of a file that is to go, or to get others, for an undo."""
-    path, raw = planned.choice.path, planned.before.raw
-    gone = planned.done.current is None
+def _raw_before(session: Session, plan: _Plan) -> Raw:
+    """The bytes and permissions that the edit removes or replaces; an undo needs them."""
+    path, raw = plan.selection.path, plan.before.raw
+    deletes = plan.after.current is None
     try:
-        mode = path.stat().st_mode & 0o7777 if gone or raw != PLAIN else None
-        return Raw(read_bytes(path, session.root.path) if gone or raw.data is not None else None, mode)
+        mode = path.stat().st_mode & 0o7777 if deletes or raw != PLAIN else None
+        return Raw(read_bytes(path, session.root.path) if deletes or raw.data is not None else None, mode)
     except (ToolError, OSError):
         return PLAIN
 
@@ -201,52 +211,52 @@ def _missing_folders(path: Path) -> tuple[str, ...]:
     return tuple(str(folder) for folder in path.parents if not folder.exists())
 
 
-async def reject(session: Session, target: Target, seen: int | None, reason: str = "") -> list[Decided]:
-    """Takes the chosen changes out of the proposals; the person's files are not touched. The agent hears the reason.
+async def reject(session: Session, target: Target, seen_version: int | None, reason: str = "") -> list[HunkOutcome]:
+    """Removes the selected changes from the proposals; the user's files do not change. The model gets the reason.
 
     Raises:
         Stale: as `accept`.
     """
     async with session.reviewing:
-        choices, decided = choose(session, target, seen)
-        steps: list[FileStep] = []
-        for choice in choices:
-            before = session.files.proposal(choice.path)
+        selections, outcomes = resolve_target(session, target, seen_version)
+        rejected: list[FileDecision] = []
+        for selection in selections:
+            before = session.files.proposal(selection.path)
             assert before is not None
-            after = cs.rejected(before, choice.hunk_ids)
+            after = cs.rejected(before, selection.hunk_ids)
             _replace(session, before, after)
-            session.files.rejections.remember(before, choice.hunk_ids, reason)
-            everything = after.settled and choice.hunk_ids is not None and len(choice.hunk_ids) > 1
-            name = session.root.relative(choice.path)
-            session.feedback.rejected(name, before, None if everything else choice.hunk_ids, reason)
-            steps.append(FileStep(before, after, False))
-            decided += choice.decided("rejected")
-        _remember(session, Step("reject", _label("Reject", steps), tuple(steps), reason))
+            session.files.rejections.remember(before, selection.hunk_ids, reason)
+            is_whole = after.settled and selection.hunk_ids is not None and len(selection.hunk_ids) > 1
+            name = session.root.relative(selection.path)
+            session.feedback.rejected(name, before, None if is_whole else selection.hunk_ids, reason)
+            rejected.append(FileDecision(before, after, False))
+            outcomes += selection.outcomes("rejected")
+        _record(session, Decision("reject", _label("Reject", rejected), tuple(rejected), reason))
         session.publish()
-        return decided
+        return outcomes
 
 
-async def amend(session: Session, path: Path, text: str, seen: int | None) -> None:
-    """The person wrote the proposed text anew. Line ends stay what they are in the proposal.
+async def amend(session: Session, path: Path, text: str, seen_version: int | None) -> None:
+    """Replaces the proposed text with the user's. Line endings stay those of the proposal.
 
     Raises:
         Stale: as `accept`.
-        RequestRefused: nothing is proposed there, or the text cannot be put into the file.
+        RequestRefused: nothing is proposed for the file, or it cannot contain the text.
     """
     async with session.reviewing:
-        choices, _ = choose(session, Target(path), seen)
-        before = session.files.proposal(choices[0].path) if choices else None
+        selections, _ = resolve_target(session, Target(path), seen_version)
+        before = session.files.proposal(selections[0].path) if selections else None
         if before is None:
-            raise RequestRefused(f"{GONE} Your text was not taken; keep a copy of it.")
+            raise RequestRefused(f"{NO_PROPOSAL} Your text was not saved; copy it if you need it.")
         if before.proposed is None:
-            raise RequestRefused("This file is to be deleted, so its text cannot be changed. Reject that first.")
+            raise RequestRefused("The agent proposes to delete this file, so it has no text to edit. Reject it first.")
         if before.raw.data is not None:
-            raise RequestRefused("What is proposed here is no text, so it cannot be edited; accept or reject it.")
+            raise RequestRefused("The proposal is not text, so it cannot be edited. Accept or reject it.")
         if "\0" in text:
-            raise WrongRequest("params.text holds a NUL character; only text files can be written")
+            raise WrongRequest("params.text contains a NUL character; only text files can be written")
         text = match_line_endings(before.proposed, text)
         try:
-            session.files.person.check_carried(choices[0].path, text)
+            session.files.person.check_carried(selections[0].path, text)
         except ToolError as error:
             raise RequestRefused(str(error)) from error
         if text == before.proposed:
@@ -254,29 +264,29 @@ async def amend(session: Session, path: Path, text: str, seen: int | None) -> No
         after = cs.amended(before, text)
         _replace(session, before, after)
         session.feedback.amended(session.root.relative(Path(before.target)), before.proposed, text)
-        steps = [FileStep(before, after, False)]
-        _remember(session, Step("amend", _label("Change", steps), tuple(steps)))
+        amended = (FileDecision(before, after, False),)
+        _record(session, Decision("amend", _label("Change", amended), amended))
         session.publish()
 
 
 def _replace(session: Session, before: Proposal, after: Proposal) -> None:
-    """Puts a proposal in the place of another. The agent is told of it by feedback, not as of a changed file."""
+    """Replaces a proposal. The model learns of it through feedback, not as a changed file."""
     files = session.files
     files.changes = files.changes.with_proposal(after)
     files.seen.retell(Path(before.target), before.proposed)
 
 
-def _remember(session: Session, step: Step) -> None:
-    if not step.files:
+def _record(session: Session, decision: Decision) -> None:
+    if not decision.files:
         return
-    session.steps = session.steps.with_step(step)
-    if step.kind == "accept":
-        for one in step.files:
-            left = session.files.proposal(Path(one.before.path))
+    session.add_decision(decision)
+    if decision.kind == "accept":
+        for file in decision.files:
+            left = session.files.proposal(Path(file.before.path))
             part = f" (of its changes {len(left.hunks)} are left)" if left is not None and left.hunks else ""
-            session.feedback.accepted(session.root.relative(Path(one.before.target)), part)
+            session.feedback.accepted(session.root.relative(Path(file.before.target)), part)
 
 
-def _label(verb: str, steps: Sequence[FileStep]) -> str:
-    names = [Path(step.before.path).name for step in steps]
+def _label(verb: str, files: Sequence[FileDecision]) -> str:
+    names = [Path(file.before.path).name for file in files]
     return f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} files"

@@ -1,4 +1,4 @@
-"""What a decision is about, found among the proposals, and what came of it."""
+"""Finds the proposals and hunks that a decision is about."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,10 +11,13 @@ from fairlead.session.session import Session
 
 Result = Literal["applied", "rejected", "conflict", "failed"]
 
+NO_PROPOSAL = "Nothing is proposed for this file anymore."
+NO_HUNK = "This change is no longer proposed."
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a decision is about: everything (all None), a file, a hunk of it, or a plan item."""
+    """What a decision is about: everything (all fields None), a file, a hunk of it, or a plan item."""
 
     path: Path | None = None
     hunk_id: str | None = None
@@ -22,52 +25,56 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """What came of one hunk, or of a file as a whole (`hunk_id` None)."""
+class HunkOutcome:
+    """The outcome of a decision for one hunk, or for a whole file."""
 
     path: Path
     hunk_id: str | None
+    """None: the file as a whole."""
     outcome: Result
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A file's chosen hunks; None where the file is decided as a whole. `seen` is the proposal that was looked at."""
+class Selection:
+    """The hunks of one file that a decision is about."""
 
     path: Path
     hunk_ids: frozenset[str] | None
+    """None: the file is decided as a whole."""
     seen: Proposal
+    """The proposal when the user decided."""
 
-    def decided(self, outcome: Result, message: str = "", ids: Collection[str] | None = None) -> list[Decided]:
-        """One entry for each hunk (`ids`: of these only), or one for the whole file."""
+    def outcomes(self, result: Result, message: str = "", ids: Collection[str] | None = None) -> list[HunkOutcome]:
+        """One outcome for each hunk (of `ids`, if given), or one for the whole file."""
         if self.hunk_ids is None:
-            return [Decided(self.path, None, outcome, message)]
-        return [Decided(self.path, one, outcome, message) for one in (self.hunk_ids if ids is None else ids)]
+            return [HunkOutcome(self.path, None, result, message)]
+        return [HunkOutcome(self.path, id, result, message) for id in (self.hunk_ids if ids is None else ids)]
 
 
-def choose(session: Session, target: Target, seen: int | None) -> tuple[list[Choice], list[Decided]]:
-    """The files and hunks that a target means, and what of it is not there.
+def resolve_target(
+    session: Session, target: Target, seen_version: int | None
+) -> tuple[list[Selection], list[HunkOutcome]]:
+    """Returns the selected hunks by file, and a failed outcome if the file or hunk is no longer proposed.
 
     Raises:
-        Stale: the target changed since version `seen`.
+        Stale: the target changed after `seen_version`, the version of the edits that the user saw.
     """
     proposals = _proposals(session, target)
-    _check_seen(session, target, proposals, seen)
+    _check_seen(session, target, proposals, seen_version)
     if target.path is not None and not proposals:
-        return [], [Decided(target.path, target.hunk_id, "failed", "Nothing is proposed for this file (any more).")]
-    choices: list[Choice] = []
+        return [], [HunkOutcome(target.path, target.hunk_id, "failed", NO_PROPOSAL)]
+    selections: list[Selection] = []
     for proposal in proposals:
         ids = frozenset(hunk.id for hunk in proposal.hunks)
         if target.item_id is not None:
             ids = proposal.hunks_of(target.item_id)
         elif target.hunk_id is not None and not proposal.whole:
             if target.hunk_id not in ids:
-                missing = "There is no such change (any more)."
-                return [], [Decided(Path(proposal.path), target.hunk_id, "failed", missing)]
+                return [], [HunkOutcome(Path(proposal.path), target.hunk_id, "failed", NO_HUNK)]
             ids = frozenset([target.hunk_id])
-        choices.append(Choice(Path(proposal.path), None if proposal.whole else ids, proposal))
-    return choices, []
+        selections.append(Selection(Path(proposal.path), None if proposal.whole else ids, proposal))
+    return selections, []
 
 
 def _proposals(session: Session, target: Target) -> list[Proposal]:
@@ -79,8 +86,8 @@ def _proposals(session: Session, target: Target) -> list[Proposal]:
     return [found] if found is not None else []
 
 
-def _same_hunk(target: Target, proposals: Collection[Proposal]) -> bool:
-    """A hunk's id says what it changes: one that is still there is the one that was seen, whatever else came about."""
+def _has_same_hunk(target: Target, proposals: Collection[Proposal]) -> bool:
+    """Whether the target is a hunk that is still proposed: its id is derived from its content, so it is unchanged."""
     if target.hunk_id is None:
         return False
     return any(
@@ -90,11 +97,11 @@ def _same_hunk(target: Target, proposals: Collection[Proposal]) -> bool:
     )
 
 
-def _check_seen(session: Session, target: Target, proposals: Collection[Proposal], seen: int | None) -> None:
-    if seen is None or _same_hunk(target, proposals):
+def _check_seen(session: Session, target: Target, proposals: Collection[Proposal], seen_version: int | None) -> None:
+    if seen_version is None or _has_same_hunk(target, proposals):
         return
     paths = None if target == Target() else [Path(proposal.path) for proposal in proposals]
     if target.path is not None:
         paths = [*(paths or []), target.path]
-    if session.files.changed_since(seen, paths):
-        raise Stale("The proposed changes are not those that were shown. Look at them again; nothing was done.")
+    if session.files.changed_since(seen_version, paths):
+        raise Stale("The proposal changed. Review it again.")

@@ -1,4 +1,4 @@
-"""Undo and redo of decisions: one at a time, the last first, all of it or nothing."""
+"""Undo and redo of decisions: one at a time, the last one first. A file that moved on blocks the whole decision."""
 
 import contextlib
 from collections.abc import Sequence
@@ -7,148 +7,151 @@ from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.undo import FileStep, MovedOn, Step, taken_back
+from fairlead.edits.undo import Decision, FileDecision, MovedOn, revert
 from fairlead.session.host import RequestRefused
 from fairlead.session.review.apply import apply_edits
-from fairlead.session.review.target import Decided
+from fairlead.session.review.target import HunkOutcome
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.pieces import Turns
 
 
 @dataclass(frozen=True)
-class _Back:
-    """One file of a step on its way back: what is proposed then, and the edit of the person's file, if any."""
+class _FileUndo:
+    """How a decision on one file is undone."""
 
-    step: FileStep
+    decision: FileDecision
     proposal: Proposal
+    """What is proposed afterwards."""
     edit: FileEdit | None
+    """The edit of the user's file, if the decision changed it."""
 
 
-async def undo(session: Session) -> list[Decided]:
-    """Takes back the last accept, reject or amend.
+async def undo(session: Session) -> list[HunkOutcome]:
+    """Undoes the last accept, reject or amend.
 
     Raises:
-        RequestRefused: there is none, or a file has moved on since; nothing was done.
+        RequestRefused: there is none, or a file has changed since; nothing was done.
     """
     async with session.reviewing:
-        if not session.steps.done:
+        if not session.decisions.done:
             raise RequestRefused("There is nothing to undo.")
-        step = session.steps.done[-1]
-        decided, done = await _take_back(session, step, f"Undo {step.label}")
-        session.steps = session.steps.undo(done)
-        session.feedback.taken_back(step.label, again=False)
-        if step.kind == "reject":
-            for one in step.files:
-                session.files.rejections.forget(one.before)
+        decision = session.decisions.done[-1]
+        outcomes, undone = await _undo(session, decision, f"Undo {decision.label}")
+        session.mark_undone(undone)
+        session.feedback.undone(decision.label)
+        if decision.kind == "reject":
+            for file in decision.files:
+                session.files.rejections.forget(file.before)
     session.publish()
-    return decided
+    return outcomes
 
 
-async def redo(session: Session) -> list[Decided]:
-    """Does again what was undone last.
+async def redo(session: Session) -> list[HunkOutcome]:
+    """Redoes the decision that was undone last.
 
     Raises:
         RequestRefused: as `undo`.
     """
     async with session.reviewing:
-        if not session.steps.undone:
+        if not session.decisions.undone:
             raise RequestRefused("There is nothing to redo.")
-        step = session.steps.undone[-1]
-        decided, done = await _take_back(session, step.turned, f"Redo {step.label}")
-        session.steps = session.steps.redo(done)
-        session.feedback.taken_back(step.label, again=True)
-        if step.kind == "reject":
-            for one in step.files:
-                rejected = one.after.decided - one.before.decided
-                session.files.rejections.remember(one.before, rejected or None, step.reason)
+        decision = session.decisions.undone[-1]
+        outcomes, redone = await _undo(session, decision.inverse, f"Redo {decision.label}")
+        session.mark_redone(redone)
+        session.feedback.redone(decision.label)
+        if decision.kind == "reject":
+            for file in decision.files:
+                rejected = file.after.decided - file.before.decided
+                session.files.rejections.remember(file.before, rejected or None, decision.reason)
     session.publish()
-    return decided
+    return outcomes
 
 
-async def _take_back(session: Session, step: Step, label: str) -> tuple[list[Decided], list[int]]:
-    """Carries a step's way back out; returns what came of it, and which of its files are back."""
+async def _undo(session: Session, decision: Decision, label: str) -> tuple[list[HunkOutcome], list[int]]:
+    """Undoes a decision; returns the outcomes and the indexes of the files that were undone."""
     await session.files.observe_all()
     try:
-        backs: list[_Back] = []
+        files: list[_FileUndo] = []
         turns = Turns()
-        for one in step.files:
+        for file_decision in decision.files:
             await turns.next()
-            backs.append(_back(session, one))
+            files.append(_file_undo(session, file_decision))
     except MovedOn as error:
         session.publish()
-        raise RequestRefused(f"Not done, because nothing may be lost. {error}") from error
-    edits = [back.edit for back in backs if back.edit is not None]
-    carried = iter(await apply_edits(session, label, edits) if edits else [])
-    results = [next(carried) if back.edit is not None else None for back in backs]
-    refused = [result for result in results if result is not None and not result.done]
-    if refused and len(refused) == len(edits):
-        raise RequestRefused(f"Not done. {refused[0].message}")
-    decided: list[Decided] = []
-    done: list[int] = []
-    for index, (back, result) in enumerate(zip(backs, results, strict=True)):
+        raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
+    edits = [file.edit for file in files if file.edit is not None]
+    edit_results = iter(await apply_edits(session, label, edits) if edits else [])
+    results = [next(edit_results) if file.edit is not None else None for file in files]
+    failed = [result for result in results if result is not None and not result.done]
+    if failed and len(failed) == len(edits):
+        raise RequestRefused(f"Nothing was changed. {failed[0].message}")
+    outcomes: list[HunkOutcome] = []
+    indexes: list[int] = []
+    for index, (file, result) in enumerate(zip(files, results, strict=True)):
         await turns.next()
-        path = Path(back.proposal.path)
+        path = Path(file.proposal.path)
         if result is not None and not result.done:
-            decided.append(Decided(path, None, "failed", result.message))
+            outcomes.append(HunkOutcome(path, None, "failed", result.message))
             continue
-        _put(session, back)
-        _remove_empty(back.step.folders)
-        done.append(index)
-        decided.append(Decided(path, None, "applied", result.message if result else ""))
+        _set_proposal(session, file)
+        _remove_empty(file.decision.folders)
+        indexes.append(index)
+        outcomes.append(HunkOutcome(path, None, "applied", result.message if result else ""))
     await session.files.observe_all()
-    return decided, done
+    return outcomes, indexes
 
 
-def _back(session: Session, step: FileStep) -> _Back:
-    path, moved = Path(step.after.path), step.before.new_path
-    at = Path(moved) if step.in_file and moved is not None else path
-    name = session.root.relative(at)
-    session.files.person.forget(at)
-    current = text_of(session, at)
-    now = session.files.proposal(path) or (session.files.proposal(at) if at != path else None)
-    proposal = taken_back(step, now, current, name)
+def _file_undo(session: Session, decision: FileDecision) -> _FileUndo:
+    path, new_path = Path(decision.after.path), decision.before.new_path
+    now_at = Path(new_path) if decision.in_file and new_path is not None else path
+    name = session.root.relative(now_at)
+    session.files.person.forget(now_at)
+    current = read_text(session, now_at)
+    now = session.files.proposal(path) or (session.files.proposal(now_at) if now_at != path else None)
+    proposal = revert(decision, now, current, name)
     other = session.files.changes.for_target(proposal.target)
-    if other is not None and other.path not in (str(path), str(at)):
-        raise MovedOn(f"{name}: the agent proposes another file there by now.")
-    return _Back(step, proposal, edit_back(session, step) if step.in_file else None)
+    if other is not None and other.path not in (str(path), str(now_at)):
+        raise MovedOn(f"{name}: the agent now proposes another file at this path. Reject that first.")
+    return _FileUndo(decision, proposal, inverse_edit(session, decision) if decision.in_file else None)
 
 
-def edit_back(session: Session, step: FileStep) -> FileEdit:
-    """The edit that makes the person's file what it was before a step, where it says what the step left.
+def inverse_edit(session: Session, decision: FileDecision) -> FileEdit:
+    """The edit that restores the user's file from before a decision.
 
     Raises:
-        MovedOn: it says something else, or its place is taken.
+        MovedOn: the file has changed since the decision, or another file is at its old path.
     """
-    path, moved = Path(step.after.path), step.before.new_path
-    at = Path(moved) if moved is not None else path
-    name = session.root.relative(at)
-    if text_of(session, at) != step.after.current:
+    path, new_path = Path(decision.after.path), decision.before.new_path
+    now_at = Path(new_path) if new_path is not None else path
+    name = session.root.relative(now_at)
+    if read_text(session, now_at) != decision.after.current:
         raise MovedOn(f"{name} has changed since. Undo your own changes there first (in the editor), then this.")
-    if not session.files.still_there(at):
-        raise MovedOn(f"{name} leads elsewhere now, through a symbolic link.")
-    buffer = session.files.person.buffer(at)
-    edit = FileEdit(at, step.after.current, step.before.current, buffer.version if buffer else None)
-    to = path if moved is not None else Path(step.after.new_path) if step.after.new_path is not None else None
-    if to is not None:
-        if text_of(session, to) is not None:
-            raise MovedOn(f"{session.root.relative(to)} exists again.")
-        edit = replace(edit, new_path=to)
-    return replace(edit, data=step.had.data, mode=step.had.mode)
+    if not session.files.still_there(now_at):
+        raise MovedOn(f"{name} now leads elsewhere, through a symbolic link. Restore it first.")
+    buffer = session.files.person.buffer(now_at)
+    edit = FileEdit(now_at, decision.after.current, decision.before.current, buffer.version if buffer else None)
+    after_path = decision.after.new_path
+    move_to = path if new_path is not None else Path(after_path) if after_path is not None else None
+    if move_to is not None:
+        if read_text(session, move_to) is not None:
+            raise MovedOn(f"{session.root.relative(move_to)} exists again. Move it away first.")
+        edit = replace(edit, new_path=move_to)
+    return replace(edit, data=decision.raw_before.data, mode=decision.raw_before.mode)
 
 
 def _remove_empty(folders: Sequence[str]) -> None:
-    """Takes away the folders that were made for a file, where nothing else came into them."""
+    """Removes the folders that were created for a file, up to the first that is not empty."""
     with contextlib.suppress(OSError):
         for folder in folders:
             Path(folder).rmdir()
 
 
-def text_of(session: Session, path: Path) -> str | None:
-    """What the person's file says; None where there is none, or a folder in its place.
+def read_text(session: Session, path: Path) -> str | None:
+    """The text of the user's file; None if there is none, or a folder.
 
     Raises:
-        MovedOn: it cannot be read.
+        MovedOn: the file cannot be read.
     """
     try:
         return session.files.person.text(path, binary=True)
@@ -158,9 +161,9 @@ def text_of(session: Session, path: Path) -> str | None:
         raise MovedOn(str(error)) from error
 
 
-def _put(session: Session, back: _Back) -> None:
+def _set_proposal(session: Session, undone: _FileUndo) -> None:
     files = session.files
-    known = files.proposal(Path(back.proposal.target))
-    before = known.proposed if known is not None else back.step.after.proposed
-    files.changes = files.changes.with_proposal(back.proposal)
-    files.seen.retell(Path(back.proposal.target), before)
+    known = files.proposal(Path(undone.proposal.target))
+    before = known.proposed if known is not None else undone.decision.after.proposed
+    files.changes = files.changes.with_proposal(undone.proposal)
+    files.seen.retell(Path(undone.proposal.target), before)

@@ -1,4 +1,4 @@
-"""Taking back what was accepted of one plan item, whatever was decided in between."""
+"""Undo of what was accepted of one plan item, regardless of later decisions."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,89 +6,89 @@ from pathlib import Path
 from fairlead.edits import changeset as cs
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import Proposal, untouched
-from fairlead.edits.undo import FileStep, MovedOn, Step
+from fairlead.edits.undo import Decision, FileDecision, MovedOn
 from fairlead.session.host import RequestRefused
 from fairlead.session.review.apply import apply_edits
-from fairlead.session.review.target import Decided
-from fairlead.session.review.undo import edit_back, text_of
+from fairlead.session.review.target import HunkOutcome
+from fairlead.session.review.undo import inverse_edit, read_text
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
 
 
-async def undo_item(session: Session, item_id: str) -> list[Decided]:
-    """Takes the accepted changes of an item out of the files again; itself a decision that can be undone.
+async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
+    """Removes an item's accepted changes from the files. This is a decision itself, and can be undone.
 
-    What came into the same lines later stays, and the file is reported as failed; the other files are done.
+    A file fails if the same lines were changed later; the other files are undone.
 
     Raises:
-        RequestRefused: nothing of this item was accepted.
+        RequestRefused: no change of this item was accepted.
     """
     async with session.reviewing:
         await session.files.observe_all()
-        by_path: dict[str, list[FileStep]] = {}
-        for step in session.steps.done:
-            for one in step.files if step.kind == "accept" else ():
-                if item_id in one.before.item_ids:
-                    by_path.setdefault(one.before.path, []).append(one)
-        if not by_path:
+        accepts: dict[str, list[FileDecision]] = {}
+        for decision in session.decisions.done:
+            for file in decision.files if decision.kind == "accept" else ():
+                if item_id in file.before.item_ids:
+                    accepts.setdefault(file.before.path, []).append(file)
+        if not accepts:
             raise RequestRefused("Nothing of this step was accepted, so there is nothing to undo.")
-        decided: list[Decided] = []
+        outcomes: list[HunkOutcome] = []
         edits: list[FileEdit] = []
-        for path, steps in by_path.items():
+        for path, files in accepts.items():
             try:
-                edits.append(_edit(session, Path(path), steps, item_id))
+                edits.append(_edit(session, Path(path), files, item_id))
             except MovedOn as error:
-                decided.append(Decided(Path(path), None, "failed", str(error)))
+                outcomes.append(HunkOutcome(Path(path), None, "failed", str(error)))
         edits = [edit for edit in edits if edit.old != edit.new or edit.new_path is not None]
         label = f"Undo step {item_id}"
-        done: list[FileStep] = []
+        undone: list[FileDecision] = []
         for edit, result in zip(edits, await apply_edits(session, label, edits) if edits else [], strict=True):
-            decided.append(Decided(edit.target, None, "applied" if result.done else "failed", result.message))
+            outcomes.append(HunkOutcome(edit.target, None, "applied" if result.done else "failed", result.message))
             if result.done:
                 before = session.files.proposal(edit.path) or untouched(str(edit.path), edit.old)
-                done.append(FileStep(before, _after(before, edit), True))
-        if done:
-            session.steps = session.steps.with_step(Step("undo", label, tuple(done), item_id=item_id))
-            session.feedback.taken_back(f"what was accepted of step #{item_id}", again=False)
+                undone.append(FileDecision(before, _proposal_after(before, edit), True))
+        if undone:
+            session.add_decision(Decision("undo", label, tuple(undone), item_id=item_id))
+            session.feedback.undone(f"what was accepted of step #{item_id}")
         await session.files.observe_all()
     session.publish()
-    return decided
+    return outcomes
 
 
-def _after(before: Proposal, edit: FileEdit) -> Proposal:
-    """The proposal behind the edit, which counts as the person's own."""
+def _proposal_after(before: Proposal, edit: FileEdit) -> Proposal:
+    """The proposal after the edit, which counts as the user's own."""
     if before.settled:
         return untouched(str(edit.path), edit.new)
     return before.rebased(edit.new)
 
 
-def _edit(session: Session, path: Path, steps: list[FileStep], item_id: str) -> FileEdit:
-    """The edit that takes an item's part of some accepts back, the last one first.
+def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: str) -> FileEdit:
+    """The edit that undoes an item's part of some accepts of a file, the last one first.
 
     Raises:
-        MovedOn: it cannot be taken back without losing something.
+        MovedOn: it would lose later changes.
     """
-    last = steps[-1]
+    last = accepts[-1]
     if last.before.whole:
-        return edit_back(session, last)
+        return inverse_edit(session, last)
     session.files.person.forget(path)
-    current = text_of(session, path)
+    current = read_text(session, path)
     text = current or ""
-    for step in reversed(steps):
-        without = _without(step.before, step.after, item_id)
+    for accepted in reversed(accepts):
+        without = _text_without_item(accepted.before, accepted.after, item_id)
         try:
-            text = merged(step.after.current or "", text, without)
+            text = merged(accepted.after.current or "", text, without)
         except MergeConflict as error:
             name = session.root.relative(path)
             raise MovedOn(
-                f"{name}: the same lines were changed again since. Undo that first, or change them by hand."
+                f"{name}: the same lines were changed again since. Undo that first, or edit the file yourself."
             ) from error
     buffer = session.files.person.buffer(path)
     return FileEdit(path, current, text, buffer.version if buffer is not None else None)
 
 
-def _without(before: Proposal, after: Proposal, item_id: str) -> str:
-    """What the person's file would say behind an accept that had left out one item's hunks."""
+def _text_without_item(before: Proposal, after: Proposal, item_id: str) -> str:
+    """The user's file as it would be if an accept had left out one item's hunks."""
     others = (after.decided - before.decided) - before.hunks_of(item_id)
     regions = [region for region in before.chosen(others) if region.side in ("theirs", "conflict")]
     return cs.accepted(replace(before, decided=frozenset()), regions).current or ""

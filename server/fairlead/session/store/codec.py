@@ -11,7 +11,7 @@ from typing import Any, get_args
 from fairlead.agent.messages import Message
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
-from fairlead.edits.undo import FileStep, Step
+from fairlead.edits.undo import Decision, FileDecision
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import CommandRun, Evidence
 from fairlead.plan.history import PlanVersion
@@ -171,34 +171,40 @@ def read_proposal(value: Json, texts: Texts) -> Proposal:
     )
 
 
-def step_json(step: Step, number: NumberOf) -> Json:
+def decision_json(decision: Decision, number: NumberOf) -> Json:
     files = [
         {
-            "before": proposal_json(one.before, number),
-            "after": proposal_json(one.after, number),
-            "inFile": one.in_file,
-            "had": _raw_json(one.had),
-            "got": _raw_json(one.got),
-            "folders": one.folders,
+            "before": proposal_json(file.before, number),
+            "after": proposal_json(file.after, number),
+            "inFile": file.in_file,
+            "had": _raw_json(file.raw_before),
+            "got": _raw_json(file.raw_after),
+            "folders": file.folders,
         }
-        for one in step.files
+        for file in decision.files
     ]
-    return {"kind": step.kind, "label": step.label, "reason": step.reason, "item": step.item_id, "files": files}
+    return {
+        "kind": decision.kind,
+        "label": decision.label,
+        "reason": decision.reason,
+        "item": decision.item_id,
+        "files": files,
+    }
 
 
-def read_step(value: Json, texts: Texts) -> Step:
+def read_decision(value: Json, texts: Texts) -> Decision:
     files = tuple(
-        FileStep(
-            read_proposal(one["before"], texts),
-            read_proposal(one["after"], texts),
-            one["inFile"],
-            _raw(one["had"]),
-            _raw(one["got"]),
-            tuple(one["folders"]),
+        FileDecision(
+            read_proposal(file["before"], texts),
+            read_proposal(file["after"], texts),
+            file["inFile"],
+            _raw(file["had"]),
+            _raw(file["got"]),
+            tuple(file["folders"]),
         )
-        for one in value["files"]
+        for file in value["files"]
     )
-    return Step(value["kind"], value["label"], files, value["reason"], value["item"])
+    return Decision(value["kind"], value["label"], files, value["reason"], value["item"])
 
 
 def _pairs(value: list[list[str]]) -> tuple[tuple[str, str], ...]:

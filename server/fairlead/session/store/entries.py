@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from fairlead.agent.messages import Block, Message
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.undo import Step, Steps
+from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.session.recorder import Inferred
@@ -33,7 +33,7 @@ class Folded:
 
     state: SessionState = field(default_factory=SessionState)
     texts: Mapping[int, str] = field(default_factory=dict[int, str])
-    steps: Mapping[int, Step] = field(default_factory=dict[int, Step])
+    decisions: Mapping[int, Decision] = field(default_factory=dict[int, Decision])
 
 
 class Written:
@@ -43,8 +43,8 @@ class Written:
         folded = folded or Folded()
         self._state = folded.state
         self._texts = {text: number for number, text in folded.texts.items()}
-        self._steps = {id(step): (number, step) for number, step in folded.steps.items()}
-        self._numbers = count(max([*folded.texts, *folded.steps], default=0) + 1)
+        self._decisions = {id(decision): (number, decision) for number, decision in folded.decisions.items()}
+        self._numbers = count(max([*folded.texts, *folded.decisions], default=0) + 1)
 
     def entry(self, new: SessionState) -> Json | None:
         """The entry that leads to a state, None where nothing but the time has changed."""
@@ -76,7 +76,7 @@ class Written:
     def _edits(self, entry: Json, old: SessionState, new: SessionState) -> None:
         if new.edits_version != old.edits_version:
             entry["edits_version"] = new.edits_version
-        if new.changes is old.changes and new.steps is old.steps:
+        if new.changes is old.changes and new.decisions is old.decisions:
             return
         known = self._texts
         self._texts = {}  # those that are still spoken of stay
@@ -95,29 +95,29 @@ class Written:
 
         for proposal in new.changes:
             _name_texts(proposal, number)
-        for step in (*new.steps.done, *new.steps.undone):
-            for one in step.files:
-                _name_texts(one.before, number)
-                _name_texts(one.after, number)
+        for decision in (*new.decisions.done, *new.decisions.undone):
+            for file in decision.files:
+                _name_texts(file.before, number)
+                _name_texts(file.after, number)
         files = old.changes.files, new.changes.files
         _mapping(entry, "proposals", *files, lambda _, one: codec.proposal_json(one, number))
         if new.changes.order != old.changes.order:
             entry["order"] = new.changes.order
-        if new.steps is not old.steps:
-            entry["steps"] = self._review(new.steps, number)
+        if new.decisions is not old.decisions:
+            entry["steps"] = self._review(new.decisions, number)
         if fresh:
             entry["texts"] = fresh
 
-    def _review(self, steps: Steps, number: codec.NumberOf) -> Json:
-        known, self._steps = self._steps, {}
+    def _review(self, log: DecisionLog, number: codec.NumberOf) -> Json:
+        known, self._decisions = self._decisions, {}
         made: dict[int, Json] = {}
-        for step in (*steps.done, *steps.undone):
-            found = known.get(id(step))
+        for decision in (*log.done, *log.undone):
+            found = known.get(id(decision))
             if found is None:
-                found = next(self._numbers), step
-                made[found[0]] = codec.step_json(step, number)
-            self._steps[id(step)] = found
-        done, undone = ([self._steps[id(step)][0] for step in stack] for stack in (steps.done, steps.undone))
+                found = next(self._numbers), decision
+                made[found[0]] = codec.decision_json(decision, number)
+            self._decisions[id(decision)] = found
+        done, undone = ([self._decisions[id(decision)][0] for decision in part] for part in (log.done, log.undone))
         return {"made": made, "done": done, "undone": undone}
 
 
@@ -201,7 +201,7 @@ def fold(entries: Iterable[Json]) -> Folded:
 def _folded(folded: Folded, entry: Json) -> Folded:
     old = folded.state
     texts = {**folded.texts, **{int(number): text for number, text in entry.get("texts", {}).items()}}
-    steps = folded.steps
+    decisions = folded.decisions
     changed: Json = {name: read(entry[name]) for name, read in _READ.items() if name in entry}
     changed |= _read_plan(old, entry)
     if "phase" in entry:
@@ -216,16 +216,17 @@ def _folded(folded: Folded, entry: Json) -> Folded:
         changed["changes"] = Changeset(MappingProxyType(files), entry.get("order", old.changes.order))
     if "steps" in entry:
         review = entry["steps"]
-        made = {int(number): codec.read_step(step, texts) for number, step in review["made"].items()}
-        steps = {number: made.get(number) or steps[number] for number in (*review["done"], *review["undone"])}
-        changed["steps"] = Steps(*(tuple(steps[number] for number in review[name]) for name in ("done", "undone")))
+        made = {int(number): codec.read_decision(value, texts) for number, value in review["made"].items()}
+        decisions = {number: made.get(number) or decisions[number] for number in (*review["done"], *review["undone"])}
+        done, undone = (tuple(decisions[number] for number in review[name]) for name in ("done", "undone"))
+        changed["decisions"] = DecisionLog(done, undone)
     if "messages" in entry:
         kept, further = entry["messages"]
         fresh = (_with_results(codec.read_message(message), _whole, old.calls) for message in further)
         changed["messages"] = (*old.messages[:kept], *fresh)
     if "calls" in entry:
         changed["calls"] = MappingProxyType(_merged(old.calls, entry["calls"], lambda _, call: OpenCall(**call)))
-    return Folded(replace(old, **changed), texts, steps)
+    return Folded(replace(old, **changed), texts, decisions)
 
 
 def _same(value: Any) -> Any:
