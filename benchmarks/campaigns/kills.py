@@ -183,7 +183,7 @@ async def campaign(folder: Path, kills: int, seed: int, window: int = 0) -> list
         wrong += api.refusals
         if window:
             raw = [request.raw for request in api.requests]
-            marks = (b"<summarise>", b"[Cleared to make room")
+            marks = (b"<summarise>", b"[Cleared to save space")
             summaries, notes = (sum(mark in body for body in raw) for mark in marks)
             print(f"{len(raw)} requests, {summaries} for a summary, {notes} with cleared results")
     print(f"{killed} kills in {number} runs; an undisturbed one takes {seconds:.1f} s; {len(wrong)} wrong", flush=True)

@@ -1,21 +1,21 @@
-"""Room in the model's window (docs/plan.md L15): whatever gives way, the API accepts what stays."""
+"""Compaction (docs/plan.md L15): whatever is cleared or summarized, the API accepts the rest."""
 
 import hypothesis.strategies as st
 from hypothesis import given
 
 from fairlead.agent.context import (
-    CLEARED,
-    cleared,
-    cleared_first,
-    gained,
-    shortened,
-    summarised,
+    clear_oldest,
+    clear_results,
+    results_to_keep,
+    shorten_results,
+    summary_gain,
     summary_request,
-    to_keep,
+    with_summary,
 )
 from fairlead.agent.errors import Overflow
 from fairlead.agent.messages import History, Message, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Usage
+from fairlead.agent.prompts import CLEARED_RESULT
 from fairlead.agent.window import Window, size
 from support.fake_api_ask import Ask, Handed
 from support.fake_api_rules import refusal, rules
@@ -25,16 +25,16 @@ NAMES = ("read_file", "bash", "todo", "ask_user")
 TASK = "Read all of it."
 
 
-def lasting(tool: str) -> bool:
+def keeps_results(tool: str) -> bool:
     return tool in ("todo", "ask_user")
 
 
 @st.composite
 def conversations(draw: st.DrawFn) -> History:
-    """Prompts, and rounds with several calls, results of all lengths, errors and notes; ready for the next request."""
+    """Prompts and rounds with several calls, results of all lengths, errors and feedback, up to the next prompt."""
     history, number = History(), 0
     for prompt in range(draw(st.integers(1, 3))):
-        history.add_prompt([text_block(f"{TASK} ({prompt})")])
+        history.add_user_message([text_block(f"{TASK} ({prompt})")])
         for _ in range(draw(st.integers(0, 5))):
             calls: list[ToolCall] = []
             for _ in range(draw(st.integers(1, 3))):
@@ -50,57 +50,57 @@ def conversations(draw: st.DrawFn) -> History:
                 results, draw(st.sampled_from(([], ["<reminder>Do.</reminder>"], ["<review>No.</review>"])))
             )
         history.close("(The run ended here.)")
-    history.add_prompt([text_block("And now?")])
+    history.add_user_message([text_block("And now?")])
     return history
 
 
-def accepted(messages: list[Message]) -> bool:
+def is_accepted(messages: list[Message]) -> bool:
     return refusal(Ask(HEADERS, talk(*messages), Handed()), rules(plain=False, alternate=True)) is None
 
 
 @given(conversations(), st.integers(0, 60_000), st.sampled_from((0, 2)))
 def test_fault_24_whatever_is_cleared_the_history_stays_valid(history: History, free: int, last_round: int) -> None:
-    """docs/faults.md 24: pairs stay whole, what lasts and the last round stay, and as much is free as could be."""
+    """docs/faults.md 24: pairs stay whole, kept results and the last round stay, and enough is freed if possible."""
     before = history.messages
-    after = cleared(before, free, lasting, last_round)
-    assert accepted(after)
+    after = clear_results(before, free, keeps_results, last_round)
+    assert is_accepted(after)
     assert size(after) <= size(before)
-    kept = len(before) - last_round
-    assert after[kept:] == list(before[kept:])
+    old_part = len(before) - last_round
+    assert after[old_part:] == list(before[old_part:])
     names = {b["id"]: b["name"] for m in before for b in m["content"] if b["type"] == "tool_use"}
-    left = 0
+    clearable = 0
     for old, new in zip(before, after, strict=True):
         for block, now in zip(old["content"], new["content"], strict=True):
             if now != block:
-                assert not lasting(names[block["tool_use_id"]])
-                assert now["content"].startswith(CLEARED[:20])
+                assert not keeps_results(names[block["tool_use_id"]])
+                assert now["content"].startswith(CLEARED_RESULT[:20])
                 assert now.get("is_error") == block.get("is_error")
-            elif block["type"] == "tool_result" and not lasting(names[block["tool_use_id"]]) and old in before[:kept]:
-                left += len(block["content"]) > 400
-    assert size(before) - size(after) >= free or left == 0
+            elif block["type"] == "tool_result" and not keeps_results(names[block["tool_use_id"]]):
+                clearable += old in before[:old_part] and len(block["content"]) > 400
+    assert size(before) - size(after) >= free or clearable == 0
 
 
 @given(conversations(), st.integers(0, 60_000))
-def test_fault_24_what_the_provider_may_clear_is_what_would_be_cleared_here(history: History, free: int) -> None:
-    """docs/faults.md 24, docs/plan.md L15: the number of uses that it may keep leads to the same conversation."""
+def test_fault_24_the_provider_clears_the_same_results_as_we_would(history: History, free: int) -> None:
+    """docs/faults.md 24, docs/plan.md L15: the number of results to keep leads to the same conversation."""
     messages = history.messages
     names = [b["name"] for m in messages for b in m["content"] if b["type"] == "tool_use"]
-    uses = sum(not lasting(name) for name in names)
-    after = cleared_first(messages, uses - to_keep(messages, free, lasting), lasting)
-    assert after == cleared(messages, free, lasting)
+    uses = sum(not keeps_results(name) for name in names)
+    after = clear_oldest(messages, uses - results_to_keep(messages, free, keeps_results), keeps_results)
+    assert after == clear_results(messages, free, keeps_results)
 
 
 @given(conversations(), st.booleans())
-def test_fault_24_a_summary_leaves_a_valid_history_with_the_persons_words(history: History, twice: bool) -> None:
-    """docs/faults.md 24: task, decisions and answers verbatim, plan and proposals beside them; also the second time."""
+def test_fault_24_a_summary_leaves_a_valid_history_with_the_user_s_words(history: History, twice: bool) -> None:
+    """docs/faults.md 24: prompts, decisions and answers stay verbatim, beside plan and proposals; also if repeated."""
     messages = list(history.messages)
-    assert accepted(summary_request(messages))
-    if not gained(messages, lasting):
+    assert is_accepted(summary_request(messages))
+    if not summary_gain(messages, keeps_results):
         return
-    after = summarised(messages, "It went well.", "[ ] #1: Go", "- a.py: modify", lasting)
+    after = with_summary(messages, "It went well.", "[ ] #1: Go", "- a.py: modify", keeps_results)
     if twice:
-        after = summarised([*after[:1], *messages[-3:]], "Again.", "[ ] #1: Go", "- a.py: modify", lasting)
-    assert accepted(after)
+        after = with_summary([*after[:1], *messages[-3:]], "Again.", "[ ] #1: Go", "- a.py: modify", keeps_results)
+    assert is_accepted(after)
     assert after[-2:] == messages[-2:]
     texts = [block["text"] for message in after for block in message["content"] if block["type"] == "text"]
     prompts = [b["text"] for m in messages for b in m["content"] if b["type"] == "text" and TASK in b["text"]]
@@ -111,8 +111,8 @@ def test_fault_24_a_summary_leaves_a_valid_history_with_the_persons_words(histor
 
 @given(st.lists(st.text("ab\n", max_size=400), max_size=5), st.integers(0, 1500))
 def test_fault_80_long_results_lose_their_middle_and_short_ones_nothing(texts: list[str], total: int) -> None:
-    """docs/faults.md 80: together they are as long as they may be, and each omission is told."""
-    after = shortened(texts, total)
+    """docs/faults.md 80: together they use the allowed length, and each omission is marked."""
+    after = shorten_results(texts, total)
     cut = [(old, new) for old, new in zip(texts, after, strict=True) if new != old]
     assert sum(map(len, after)) <= total + 120 * len(cut)
     assert bool(cut) == (sum(map(len, texts)) > total)
@@ -127,41 +127,40 @@ SIZES = st.none() | st.sampled_from((0, 1, 10**9)) | st.integers(0, 10**6)
 @given(
     conversations(), st.integers(0, 50_000), SIZES, st.lists(st.tuples(SIZES, SIZES, st.integers(0, 10**6)), max_size=4)
 )
-def test_fault_80_whatever_numbers_a_server_tells_the_estimates_are_sane(
-    history: History, fixed: int, known: int | None, told: list[tuple[int | None, int | None, int]]
+def test_fault_80_whatever_numbers_a_server_sends_the_estimates_are_sane(
+    history: History, prefix: int, configured: int | None, numbers: list[tuple[int | None, int | None, int]]
 ) -> None:
-    """docs/faults.md 80: nonsense in refusals and counts gives no error, no negative size and no endless try."""
-    window = Window(fixed=fixed)
-    window.begin_run(known)
-    for named, request, counted in told:
-        left = window.left(history.messages)
-        fits = window.was_refused(history.messages, Overflow(named, request), left)
+    """docs/faults.md 80: nonsense in refusals and counts causes no error, no negative size and no endless retry."""
+    window = Window(prefix_chars=prefix)
+    window.begin_run(configured)
+    for named, request, counted in numbers:
+        overflow = Overflow(named, request)
+        fits = window.record_refusal(history.messages, overflow, window.answer_limit(history.messages))
         assert window.limit is not None or named is None
-        assert not (
-            fits and window.was_refused(history.messages, Overflow(named, request), window.left(history.messages))
-        )
-        assert window.per_char > 0
-        window.answered(history.messages, Usage(1, counted))
-        assert window.mark(0) <= window.mark(0.5) <= window.mark(0.8)
-        assert (window.left(history.messages) or 256) >= 256 and (window.results() or 1000) >= 1000
+        again = window.answer_limit(history.messages)
+        assert not (fits and window.record_refusal(history.messages, overflow, again))
+        assert window.tokens_per_char > 0
+        window.record_answer(history.messages, Usage(1, counted))
+        assert window.tokens_at(0) <= window.tokens_at(0.5) <= window.tokens_at(0.8)
+        assert (window.answer_limit(history.messages) or 256) >= 256 and (window.results_limit_chars() or 1000) >= 1000
 
 
-def test_fault_80_the_lines_that_are_left_out_are_named() -> None:
-    """docs/faults.md 80: those are the ones that are not there."""
-    (text,) = shortened(["".join(f"line {number}\n" for number in range(1, 101))], 300)
+def test_fault_80_the_omitted_lines_are_named() -> None:
+    """docs/faults.md 80: the note names exactly the lines that are missing."""
+    (text,) = shorten_results(["".join(f"line {number}\n" for number in range(1, 101))], 300)
     head, _, tail = text.partition("[Lines 27 to 88 of this result are left out here")
     assert (head.endswith("line 26\n"), "Ask for a part if you need it.]\nline 89\n" in tail) == (True, True), text
 
 
-def test_a_result_is_told_as_long_as_it_can_be_read() -> None:
-    """What was cleared, or told otherwise since, is not."""
+def test_a_result_counts_as_shown_while_the_model_can_read_it() -> None:
+    """A result that was cleared, or followed by a different one, no longer counts."""
     history, given_input, text = History(), {"path": "a"}, "x" * 1000
     for number in (1, 2):
-        history.add_prompt([text_block("Go on.")])
+        history.add_user_message([text_block("Go on.")])
         call = ToolCall(f"t{number}", "read_file", given_input)
         history.add_reply([{"type": "tool_use", "id": call.id, "name": call.name, "input": given_input}], [call])
         history.add_results([ToolResult(call.id, text)])
-        assert history.tells("read_file", given_input, text)
-        assert not history.tells("read_file", {"path": "b"}, text)
-    history.restore(cleared(history.messages, 10_000, lasting, last_round=0))
-    assert not history.tells("read_file", given_input, text)
+        assert history.already_shown("read_file", given_input, text)
+        assert not history.already_shown("read_file", {"path": "b"}, text)
+    history.replace(clear_results(history.messages, 10_000, keeps_results, last_round=0))
+    assert not history.already_shown("read_file", given_input, text)

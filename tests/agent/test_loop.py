@@ -1,6 +1,6 @@
-"""The loop's rules of rounds, tools and their calls (docs/plan.md L1 to L4, L9, L11, L12).
+"""Rules about rounds, tools and calls (docs/plan.md L1 to L4, L9, L11, L12).
 
-They run in the real server process, against the strict fake Messages API, as do those in the files beside this one.
+Like its neighbours, this file tests the real server process against the strict fake Messages API.
 """
 
 import json
@@ -42,8 +42,8 @@ async def test_l2_the_published_tools_are_those_of_the_table(connect: Connect) -
         assert len(json.dumps([body["system"], body["tools"]])) < 8192
 
 
-async def test_l3_l4_fault_21_a_bad_call_is_an_error_result_and_the_loop_goes_on(connect: Connect) -> None:
-    """docs/plan.md L3 and L4, docs/faults.md 21: unknown tool, missing field, wrong type, input that is no object."""
+async def test_l3_l4_fault_21_a_bad_call_is_an_error_result_and_the_loop_continues(connect: Connect) -> None:
+    """docs/plan.md L3 and L4, docs/faults.md 21: unknown tool, missing field, wrong type, an array as input."""
     bad = say(
         Call("fly", {}),
         Call("read_file", {}),
@@ -68,7 +68,7 @@ async def test_l3_l4_fault_21_a_bad_call_is_an_error_result_and_the_loop_goes_on
 
 
 async def test_l9_the_system_prompt_says_who_where_and_how(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L9."""
+    """docs/plan.md L9: its identity, the workspace, and how to plan and work."""
     with FakeApi(turns=[DONE]) as api:
         async with connect(api) as client:
             await client.run()
@@ -84,7 +84,7 @@ async def test_l9_the_system_prompt_says_who_where_and_how(connect: Connect, wor
 
 
 async def test_l11_fault_32_a_path_outside_is_refused(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L11, docs/faults.md 32: `../x`, an absolute path, a sibling with its prefix; nothing is made."""
+    """docs/plan.md L11, docs/faults.md 32: `../x`, an absolute path, a sibling with its prefix; nothing is created."""
     evil = workspace.with_name("ws-evil")
     evil.mkdir()
     (evil / "f").write_text("secret")
@@ -106,7 +106,7 @@ async def test_l11_fault_32_a_path_outside_is_refused(connect: Connect, workspac
 async def test_l12_an_edit_that_does_not_match_once_helps_and_changes_nothing(
     connect: Connect, workspace: Path
 ) -> None:
-    """docs/plan.md L12: not found shows the nearest lines, found twice says where; never a silent first match."""
+    """docs/plan.md L12: without a match the nearest lines are shown, with two matches their lines are named."""
     (workspace / "a.py").write_text("x = 1\ny = 2\nx = 1\n")
     edits = [{"old_text": "x = 1", "new_text": "x = 3"}, {"old_text": "y = 22", "new_text": "y = 3"}]
     with FakeApi(turns=[say(*[Call("edit_file", {"path": "a.py", **edit}) for edit in edits]), DONE]) as api:

@@ -7,8 +7,8 @@ from agent.turns import DONE, PLAN, Connect, notes, say
 from support.fake_api import Call, FakeApi
 
 
-async def test_l5_l6_l8_the_reminder_comes_behind_the_results_and_repeats(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L5, L6, L8: after three rounds without a rewrite, in each round, once, after the tool results."""
+async def test_l5_l6_l8_the_reminder_follows_the_results_and_repeats(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L5, L6, L8: after three rounds without a rewrite, once in each round, after the tool results."""
     turns = [say(Call("todo", {"items": PLAN}))]
     turns += [say(Call("search", {"pattern": f"x{n}"})) for n in range(4)]
     turns += [say(Call("todo", {"items": [{"content": " "}]})), say(Call("todo", {"items": PLAN})), DONE]
@@ -17,21 +17,21 @@ async def test_l5_l6_l8_the_reminder_comes_behind_the_results_and_repeats(connec
             await client.run()
             counters = [count for count, _ in groupby(p["roundsSinceUpdate"] for p in client.all("agent/plan"))]
         said = [notes(api, number) for number in range(1, len(turns))]
-        # after the plan: rounds 1 and 2 silent, the third and fourth remind, the failed rewrite keeps the count
+        # the third round after the plan is the first with a reminder; the failed rewrite does not reset the counter
         assert [len(texts) for texts in said] == [0, 0, 0, 1, 1, 1, 0]
         assert all(texts[0].startswith("<reminder>Update your todos.") for texts in said if texts)
         assert all(texts[0].endswith("</reminder>") for texts in said if texts)
         last = api.requests[4].body["messages"][-1]["content"]
         assert [block["type"] for block in last] == ["tool_result", "text"]
         assert counters == [0, 1, 2, 3, 4, 0]
-        # what was sent stays where it is, so that the cached prefix stays valid
+        # reminders stay in the conversation, so the cached prefix stays valid
         earlier, later = api.requests[4].body["messages"], api.requests[6].body["messages"]
         assert later[: len(earlier)] == earlier
         assert api.refusals == []
 
 
 async def test_l5_the_counter_starts_at_zero_in_each_run_and_p11_the_plan_stays(connect: Connect) -> None:
-    """docs/plan.md L5 and P11: the next task in the session has the old plan, and a fresh counter."""
+    """docs/plan.md L5 and P11: the next run of the session has the old plan and a new counter."""
     turns = [say(Call("todo", {"items": PLAN})), say(Call("search", {"pattern": "a"})), DONE]
     with FakeApi(turns=[*turns, say(Call("search", {"pattern": "b"})), DONE]) as api:
         async with connect(api) as client:

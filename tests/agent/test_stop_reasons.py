@@ -1,4 +1,4 @@
-"""What the end of an answer means for the run: cut, paused, refused, broken off (docs/plan.md L13)."""
+"""What an answer's stop reason means for the run: cut off, paused, refused, interrupted (docs/plan.md L13)."""
 
 import asyncio
 import threading
@@ -7,13 +7,13 @@ from pathlib import Path
 from agent.turns import DONE, Connect, notes, results, say
 from support.fake_api import Call, Cut, FakeApi, MaxTokensCut, Text, Wait
 
-# as some local servers end their answers: to have tools run, without a call
+# some local servers end answers with `tool_use` although they contain no call
 NO_CALL = say(Text("All is done."), stop_reason="tool_use")
 NOTHING = say(stop_reason="tool_use")
 
 
 async def test_l13_fault_15_a_call_cut_by_max_tokens_is_not_run(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L13, docs/faults.md 15: a whole first call is not run either; the model is told and goes on."""
+    """docs/plan.md L13, docs/faults.md 15: nor is the complete first call; the model is told, and the run continues."""
     cut = say(
         Text("I write."),
         Call("write_file", {"path": "whole.txt", "content": "x"}),
@@ -30,8 +30,8 @@ async def test_l13_fault_15_a_call_cut_by_max_tokens_is_not_run(connect: Connect
         assert api.refusals == []
 
 
-async def test_l13_an_answer_that_is_cut_again_and_again_ends_the_run(connect: Connect) -> None:
-    """docs/plan.md L13: bounded; the stop reason says that it was not finished."""
+async def test_l13_the_third_cut_off_answer_in_a_row_ends_the_run(connect: Connect) -> None:
+    """docs/plan.md L13: the stop reason says that the work is not finished."""
     cut = MaxTokensCut(say(Call("write_file", {"path": "a", "content": "x" * 50})), json_chars=20)
     with FakeApi(turns=[cut] * 5) as api:
         async with connect(api) as client:
@@ -41,8 +41,8 @@ async def test_l13_an_answer_that_is_cut_again_and_again_ends_the_run(connect: C
         assert api.refusals == []
 
 
-async def test_l13_text_cut_by_max_tokens_goes_on_once(connect: Connect) -> None:
-    """docs/plan.md L13: it is asked to go on where it stopped, and the run's message is the whole of it."""
+async def test_l13_text_cut_by_max_tokens_is_continued_once(connect: Connect) -> None:
+    """docs/plan.md L13: the model is asked to continue, and the run's message contains the whole text."""
     cut = say(Text("It goes on and"), stop_reason="max_tokens")
     with FakeApi(turns=[cut, say(Text(" comes to its end."))]) as api:
         async with connect(api) as client:
@@ -53,7 +53,7 @@ async def test_l13_text_cut_by_max_tokens_goes_on_once(connect: Connect) -> None
 
 
 async def test_l13_text_cut_by_max_tokens_is_not_finished_work(connect: Connect) -> None:
-    """docs/plan.md L13: cut a second time, the run ends and says why."""
+    """docs/plan.md L13: if it is cut off a second time, the run ends and says why."""
     with FakeApi(turns=[say(Text("It goes on and"), stop_reason="max_tokens")] * 2) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -62,28 +62,28 @@ async def test_l13_text_cut_by_max_tokens_is_not_finished_work(connect: Connect)
         assert api.refusals == []
 
 
-async def test_l13_a_turn_that_pauses_goes_on(connect: Connect) -> None:
-    """docs/plan.md L13: `pause_turn` is no end."""
+async def test_l13_a_paused_turn_continues(connect: Connect) -> None:
+    """docs/plan.md L13: `pause_turn` does not end the run."""
     with FakeApi(turns=[say(Text("A moment."), stop_reason="pause_turn"), DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
         assert (result["stopReason"], len(api.requests), api.refusals) == ("end_turn", 2, [])
 
 
-async def test_l13_a_turn_that_pauses_again_and_again_pauses_the_run(connect: Connect) -> None:
-    """docs/plan.md L13: what was said stands in the message, and a further prompt goes on."""
+async def test_l13_a_turn_that_is_paused_twice_pauses_the_run(connect: Connect) -> None:
+    """docs/plan.md L13: the message contains the text so far, and the next prompt continues."""
     paused = say(Text("A moment."), stop_reason="pause_turn")
     with FakeApi(turns=[paused, paused, DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
             assert (result["stopReason"], result["error"]) == ("max_turn_requests", None)
-            assert result["message"].startswith("A moment.A moment.\n\nPaused: the API itself paused")
+            assert result["message"].startswith("A moment.A moment.\n\nPaused: the API paused")
             assert (await client.run("continue", sessionId=result["sessionId"]))["stopReason"] == "end_turn"
         assert api.refusals == []
 
 
-async def test_l13_a_stop_reason_of_the_future_is_an_error_that_names_it(connect: Connect) -> None:
-    """docs/plan.md L13: its calls are not run, its text is no finished work, and the session goes on."""
+async def test_l13_an_unknown_stop_reason_is_an_error_that_names_it(connect: Connect) -> None:
+    """docs/plan.md L13: its calls are not run, its text does not count as finished, and the session continues."""
     odd = say(Text("Hm."), stop_reason="became_bored")
     calling = say(Call("write_file", {"path": "a", "content": "x"}), stop_reason="became_bored")
     with FakeApi(turns=[calling, odd, DONE]) as api:
@@ -96,17 +96,17 @@ async def test_l13_a_stop_reason_of_the_future_is_an_error_that_names_it(connect
 
 
 async def test_l13_a_refusal_says_what_to_do(connect: Connect) -> None:
-    """docs/plan.md L13: the model's words and what helps; the session goes on."""
+    """docs/plan.md L13: the message contains the model's words and advice; the session continues."""
     with FakeApi(turns=[say(Text("I cannot."), stop_reason="refusal"), DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
             assert result["stopReason"] == "refusal"
-            assert result["message"].startswith("I cannot.") and "other words" in result["message"]
+            assert result["message"].startswith("I cannot.") and "Rephrase the task" in result["message"]
             assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
         assert api.refusals == []
 
 
-async def test_l13_fault_16_a_stream_that_ends_early_is_asked_for_again(connect: Connect, workspace: Path) -> None:
+async def test_l13_fault_16_a_stream_that_ends_early_is_requested_again(connect: Connect, workspace: Path) -> None:
     """docs/plan.md L13, docs/faults.md 16: a clean end before message_stop runs nothing; the retry recovers."""
     write = say(Text("Now."), Call("write_file", {"path": "a.txt", "content": "x"}))
     events = len(["message_start", "ping", "start", "delta", "stop", "start", "delta", "delta", "stop"])
@@ -120,7 +120,7 @@ async def test_l13_fault_16_a_stream_that_ends_early_is_asked_for_again(connect:
         assert api.refusals == []
 
 
-async def test_l13_text_that_ends_to_have_no_tool_run_ends_the_turn(connect: Connect) -> None:
+async def test_l13_text_with_stop_reason_tool_use_and_no_call_ends_the_turn(connect: Connect) -> None:
     """docs/plan.md L13: the text is the run's message, and the next prompt works."""
     with FakeApi(turns=[NO_CALL, DONE]) as api:
         async with connect(api) as client:
@@ -130,8 +130,8 @@ async def test_l13_text_that_ends_to_have_no_tool_run_ends_the_turn(connect: Con
         assert (len(api.requests), api.refusals) == (2, [])
 
 
-async def test_l13_the_persons_word_is_heard_before_such_an_end(connect: Connect) -> None:
-    """docs/plan.md L6, L13: as before any other end of a turn."""
+async def test_l13_a_user_message_is_delivered_before_such_an_end(connect: Connect) -> None:
+    """docs/plan.md L6, L13: as for any other end of a turn."""
     gate = threading.Event()
     with FakeApi(turns=[Wait(NO_CALL, gate, before=2), DONE]) as api:
         async with connect(api) as client:
@@ -145,15 +145,15 @@ async def test_l13_the_persons_word_is_heard_before_such_an_end(connect: Connect
         assert api.refusals == []
 
 
-async def test_l13_an_answer_of_nothing_is_asked_for_again(connect: Connect) -> None:
-    """docs/plan.md L13: once; twice in a row is an error that says what came, and the session goes on."""
+async def test_l13_an_empty_answer_is_requested_again(connect: Connect) -> None:
+    """docs/plan.md L13: two in a row end the run with an error that says so, and the session continues."""
     with FakeApi(turns=[NOTHING, DONE, NOTHING, NOTHING, DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
             assert (result["stopReason"], result["message"]) == ("end_turn", "Done.")
-            assert "no call in it" in notes(api, 1)[-1]
+            assert "it contains no call" in notes(api, 1)[-1]
             result = await client.run(sessionId=result["sessionId"])
             assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")
-            assert result["error"]["retryable"] and "held no call and no text" in result["message"]
+            assert result["error"]["retryable"] and "contained no call and no text" in result["message"]
             assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
         assert api.refusals == []

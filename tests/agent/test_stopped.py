@@ -1,4 +1,4 @@
-"""docs/plan.md L16: what a stopped call still has to do keeps neither the stop nor the next task waiting."""
+"""docs/plan.md L16: neither a stop nor the next run waits for a stopped call to end."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ from fairlead.agent.tool import Location, RunningCall, ToolKind
 
 @dataclass
 class Slow:
-    """A tool that does not end when it is cancelled, but once the test says so: as the processes of a command."""
+    """A tool that, like a command's processes, does not end when it is cancelled but when the test allows it."""
 
     kind: ToolKind
     fails: bool = False
     read_only = False
-    began: asyncio.Event = field(default_factory=asyncio.Event)
+    has_begun: asyncio.Event = field(default_factory=asyncio.Event)
     may_end: asyncio.Event = field(default_factory=asyncio.Event)
     ended: int = 0
 
@@ -36,13 +36,13 @@ class Slow:
         return self.kind, ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        said = "begun"
-        call.progress = lambda: f"Cancelled: {said}."
-        self.began.set()
+        state = "begun"
+        call.progress = lambda: f"Cancelled: {state}."
+        self.has_begun.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            said = "ending"
+            state = "ending"
             await self.may_end.wait()
             self.ended += 1
             if self.fails:
@@ -65,7 +65,7 @@ def dispatcher(stopped: StoppedCalls, events: list[Event], *tools: Slow) -> Disp
         max_repeats=5,
         emit=events.append,
         current_item=lambda: None,
-        told=lambda *_: False,
+        already_shown=lambda *_: False,
         stopped=stopped,
     )
 
@@ -73,13 +73,15 @@ def dispatcher(stopped: StoppedCalls, events: list[Event], *tools: Slow) -> Disp
 @pytest.mark.parametrize("kind", ["execute", "edit", "search", "read", "other"])
 @pytest.mark.parametrize("fails", [False, True])
 async def test_l16_a_stop_does_not_wait_for_the_end_of_a_call(kind: ToolKind, fails: bool) -> None:
-    """L16: each call has its result, which says how far it came, while the stopped one is still ending; then a call
-    that only looks runs at once, and one that may change files when the stopped one has ended."""
+    """L16: each call has a result that says how far it came, although the stopped call is still ending.
+
+    Then a call that only reads runs at once, and one that may change files waits until the stopped call has ended.
+    """
     stopped, events, slow = StoppedCalls(), list[Event](), Slow(kind, fails)
     results: list[ToolResult] = []
     calls = [ToolCall("1", kind, {}), ToolCall("2", kind, {})]
     running = asyncio.ensure_future(dispatcher(stopped, events, slow).run_all(calls, results))
-    await slow.began.wait()
+    await slow.has_begun.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -91,24 +93,24 @@ async def test_l16_a_stop_does_not_wait_for_the_end_of_a_call(kind: ToolKind, fa
     assert slow.ended == 0
 
     after = dispatcher(stopped, events, Quick("read"), Quick("move"))
-    looked: list[ToolResult] = []
-    await after.run_all([ToolCall("3", "read", {})], looked)
-    assert [result.text for result in looked] == ["Done."]
-    moved: list[ToolResult] = []
-    moving = asyncio.ensure_future(after.run_all([ToolCall("4", "move", {})], moved))
+    reads: list[ToolResult] = []
+    await after.run_all([ToolCall("3", "read", {})], reads)
+    assert [result.text for result in reads] == ["Done."]
+    moves: list[ToolResult] = []
+    moving = asyncio.ensure_future(after.run_all([ToolCall("4", "move", {})], moves))
     await asyncio.sleep(0)
     assert isinstance(events[-1], ToolStarted)
-    assert (slow.ended, moved) == (0, [])
+    assert (slow.ended, moves) == (0, [])
     slow.may_end.set()
     await moving
-    assert (slow.ended, [result.text for result in moved]) == (1, ["Done."])
+    assert (slow.ended, [result.text for result in moves]) == (1, ["Done."])
 
 
 async def test_l16_a_call_that_waits_for_stopped_ones_can_be_stopped_too() -> None:
-    """L16: it did nothing, and says so."""
+    """L16: its result says that it did nothing."""
     stopped, slow = StoppedCalls(), Slow("execute")
     first = asyncio.ensure_future(dispatcher(stopped, [], slow).run_all([ToolCall("1", "execute", {})], []))
-    await slow.began.wait()
+    await slow.has_begun.wait()
     first.cancel()
     await asyncio.wait({first})
     events, results = list[Event](), list[ToolResult]()
@@ -119,7 +121,7 @@ async def test_l16_a_call_that_waits_for_stopped_ones_can_be_stopped_too() -> No
     assert [type(event) for event in events] == [ToolStarted]
     second.cancel()
     await asyncio.wait({second})
-    assert [result.text for result in results] == ["Cancelled before it had done anything."]
+    assert [result.text for result in results] == ["Cancelled before it did anything."]
     slow.may_end.set()
-    await stopped.over()
+    await stopped.wait()
     assert slow.ended == 1

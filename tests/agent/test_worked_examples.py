@@ -7,7 +7,7 @@ from support.fake_api import Call, FakeApi, Text
 
 
 async def test_the_worked_example_of_a_refactoring(connect: Connect, workspace: Path) -> None:
-    """The plan's worked example: five items, a reminder after three silent rounds, all completed at the end."""
+    """The plan's worked example: five items, a reminder after three rounds, all completed at the end."""
     (workspace / "hello.py").write_text('def greet(name):\n    return "Hello, " + name\n\nprint(greet("world"))\n')
     steps = ["Read hello.py", "Add type hints", "Add docstrings", "Add a main guard", "Check the result"]
 
@@ -79,7 +79,7 @@ async def test_chinese_prompts_paths_plans_and_texts_are_ordinary(connect: Conne
 
 
 async def test_the_worked_example_of_a_review_of_style(connect: Connect, workspace: Path) -> None:
-    """Review all Python files and fix any style issues: looks around, reads each, edits those that need it."""
+    """Review all Python files and fix any style issues: lists and reads them all, edits only where needed."""
     sources = {"a.py": "import os, sys\nprint( os.name,sys.path )\n", "lib/b.py": "def f():\n    return 1\n"}
     for name, text in sources.items():
         (workspace / name).parent.mkdir(exist_ok=True)

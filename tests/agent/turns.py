@@ -1,6 +1,6 @@
-"""What the tests of the loop's rules share: turns of the model, and what a request to it said.
+"""Shared by the tests of the loop's rules: turns of the model, and the content of requests.
 
-These tests end with `api.refusals == []`: no rule may be kept with a history that the real API would refuse.
+These tests end with `api.refusals == []`: every history must be one that the real API accepts.
 """
 
 from collections.abc import Callable

@@ -50,12 +50,12 @@ async def test_fault_24_old_results_give_way_before_the_limit(connect: Connect, 
             result = await client.run("Read them all, please.")
             assert result["stopReason"] == "end_turn"
             made = {event["text"].partition(" cleared")[0] for event in client.events("room_made")}
-            assert made == {"Old results were" if plain else "The model's service"}
+            assert made == {"Old tool results were" if plain else "The model's service"}
             assert max(event["contextTokens"] for event in client.events("usage")) <= 20_000
             assert {event["contextLimit"] for event in client.events("usage")} == {20_000}
         last = told(api)
         assert plain or api.refusals == []
-        assert "[Cleared to make room: read_file 0.txt, 2 lines." in last and "11: word" in last
+        assert "[Cleared to save space: read_file 0.txt, 2 lines." in last and "11: word" in last
         assert "Read them all, please." in last and "[>] #1: Read them all" in last
         firsts = [
             json.dumps(request.body["messages"][4]) for request in api.requests if len(request.body["messages"]) > 4
@@ -108,7 +108,7 @@ async def test_fault_24_a_refused_length_makes_room_once_and_asks_again(connect:
             assert (result["stopReason"], len(client.events("room_made"))) == ("end_turn", 1)
             limits = [event["contextLimit"] for event in client.events("usage")]
             assert (limits[0], limits[-1] is None) == (None, False)
-        assert "[Cleared to make room" in told(api)
+        assert "[Cleared to save space" in told(api)
         assert api.refusals == []
 
 

@@ -54,7 +54,7 @@ async def test_continue(workspace: Path, tmp_path: Path, replay: Callable[..., d
         command = ("run", "--continue", "Read pears.txt", "--workspace", workspace, "--base-url", llama.url)
         ended = await asyncio.to_thread(run_plain, *command, **env)
     assert ended.code == 0, ended.out + ended.err
-    assert "Old results were cleared to make room" in ended.out
+    assert "Old tool results were cleared" in ended.out
 
 
 async def test_growing_conversation(workspace: Path) -> None:

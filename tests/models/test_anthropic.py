@@ -68,7 +68,7 @@ async def test_thinking_goes_back_as_it_came() -> None:
         HELLO,
     ]
     history = History()
-    history.add_prompt([text_block("hi")])
+    history.add_user_message([text_block("hi")])
     with FakeApi(turns) as api:
         async with opened(api, model="claude-sonnet-5-5") as model:
             for _ in turns:
@@ -86,7 +86,7 @@ async def test_a_call_with_a_problem_can_be_sent_back() -> None:
     """docs/faults.md 15, 21: whatever was wrong with it, the next request is one that the API accepts."""
     bad = ['{"command": "rm', '{"n": 1e999}', '{"s": "\\ud800"}', '["x"]', "[" * 5000, '{"n": NaN}']
     history = History()
-    history.add_prompt([text_block("hi")])
+    history.add_user_message([text_block("hi")])
     with FakeApi([BadJson("bash", text) for text in bad] + [HELLO]) as api:
         async with opened(api) as model:
             for _ in bad:
@@ -103,7 +103,7 @@ async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_onc
     rounds = 20
     turns = [Turn((Thinking(f"{n}?"), Text(f"Round {n} 日本"), Call("bash", {"é": "🚀"}))) for n in range(rounds)]
     history = History()
-    history.add_prompt([text_block("Do it. " * 100)])
+    history.add_user_message([text_block("Do it. " * 100)])
     total = Usage()
     sent_before = 0
     with FakeApi([*turns, HELLO], caching=True) as api:

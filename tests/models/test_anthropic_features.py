@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairlead.agent.messages import History, ToolCall, ToolResult, text_block
-from fairlead.agent.model import Clearing, Retrying, Usage
+from fairlead.agent.model import Retrying, ServerClearing, Usage
 from models.asking import ANSWER, HELLO, asked, events, failure, opened, reply, shown
 from support.fake_api import FakeApi, HttpError
 
@@ -12,7 +12,7 @@ from support.fake_api import FakeApi, HttpError
 def long_talk(count: int) -> list[dict[str, Any]]:
     """A conversation with so many commands, each with 4,000 characters of output."""
     history = History()
-    history.add_prompt([text_block("hi")])
+    history.add_user_message([text_block("hi")])
     for number in range(count):
         call = {"type": "tool_use", "id": f"t{number}", "name": "bash", "input": {"command": "ls"}}
         history.add_reply([call], [ToolCall(call["id"], "bash", call["input"])])
@@ -22,11 +22,12 @@ def long_talk(count: int) -> list[dict[str, Any]]:
 
 async def test_fault_24_what_the_api_may_clear_by_itself() -> None:
     """docs/faults.md 24, docs/plan.md L15: asked for with its beta, and how much it cleared comes with the reply."""
-    request = replace(asked(*long_talk(8)), clearing=Clearing(at=5000, at_least=1000, keep=3, lasting=("todo",)))
+    clearing = ServerClearing(trigger=5000, min_cleared=1000, keep=3, excluded_tools=("todo",))
+    request = replace(asked(*long_talk(8)), clearing=clearing)
     with FakeApi([HELLO, HELLO]) as api:
         async with opened(api) as model:
-            assert (await reply(model, request)).cleared == 5
-            assert (await reply(model, replace(request, clearing=None))).cleared == 0
+            assert (await reply(model, request)).cleared_results == 5
+            assert (await reply(model, replace(request, clearing=None))).cleared_results == 0
         first, second = api.requests
         assert first.body["context_management"] == {
             "edits": [
@@ -46,10 +47,11 @@ async def test_fault_24_what_the_api_may_clear_by_itself() -> None:
 
 async def test_fault_24_a_server_without_context_editing_is_not_asked_for_it_again() -> None:
     """docs/faults.md 24: room is made here then."""
-    request = replace(asked(*long_talk(8)), clearing=Clearing(at=5000, at_least=1000, keep=3, lasting=()))
+    clearing = ServerClearing(trigger=5000, min_cleared=1000, keep=3, excluded_tools=())
+    request = replace(asked(*long_talk(8)), clearing=clearing)
     with FakeApi([HELLO, HELLO], plain=True) as api:
         async with opened(api) as model:
-            assert [(await reply(model, request)).cleared for _ in range(2)] == [0, 0]
+            assert [(await reply(model, request)).cleared_results for _ in range(2)] == [0, 0]
         assert ["context_management" in request.body for request in api.requests][-2:] == [False, False]
 
 

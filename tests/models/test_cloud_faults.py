@@ -52,7 +52,7 @@ BEDROCK: dict[str, Case] = {
         "Input is too long for requested model.",
         "context_overflow",
         False,
-        "Nothing more can be left out",
+        "The conversation cannot be shortened",
     ),
     "expired": (
         403,
@@ -114,7 +114,7 @@ VERTEX: dict[str, Case] = {
         "Prompt is too long: 200001 tokens",
         "context_overflow",
         False,
-        "Nothing more can be left out",
+        "The conversation cannot be shortened",
     ),
     "quota": (429, "RESOURCE_EXHAUSTED", "Quota exceeded for aiplatform", "rate_limit", True, "rate limit"),
     "down": (503, "UNAVAILABLE", "Later", "overloaded", True, "overloaded"),

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.loop import Outcome
 from fairlead.agent.model import Usage
+from fairlead.agent.outcome import Outcome
 from fairlead.edits.changeset import Changeset
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire

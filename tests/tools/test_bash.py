@@ -205,7 +205,7 @@ async def test_fault_20_a_cancelled_command_tells_how_far_it_came(at: Made) -> N
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    line, cancelled, output = desk.last.told_when_stopped().split("\n")
+    line, cancelled, output = desk.last.result_when_stopped().split("\n")
     assert line == "Runs on the files on disk; 1 proposed edits are not visible to it."
     assert cancelled.startswith("Cancelled: started, ran ")
     assert output == "started"

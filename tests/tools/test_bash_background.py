@@ -73,9 +73,9 @@ async def test_a_look_waits_no_longer_than_it_may(desk: Desk) -> None:
     """And a look that waited, or found something, may be made again: it is no repetition (docs/plan.md L10)."""
     await desk.call("bash", command=f"echo one; {nap()}", background=True)
     await until_it_says(desk, "one")
-    for wait, fresh in ((0, True), (0, False), (1, True)):
+    for wait, polls in ((0, True), (0, False), (1, True)):
         await desk.call("bash_output", id="cmd-1", wait_seconds=wait)
-        assert desk.last.fresh is fresh
+        assert desk.last.polls is polls
 
 
 async def test_it_is_ended_by_its_handle(desk: Desk) -> None:

@@ -158,7 +158,7 @@ async def test_changes_of_a_cancelled_command_are_dropped_and_that_is_said(works
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert room.desk.last.told_when_stopped().startswith("What it changed was dropped.\nCancelled: started, ran ")
+    assert room.desk.last.result_when_stopped().startswith("What it changed was dropped.\nCancelled: started, ran ")
     assert (room.boxes.closed, room.captured) == (1, [])
     assert [event.ended for event in room.events if isinstance(event, CommandEnded)] == ["stopped"]
 

@@ -1,4 +1,4 @@
-"""The core: the loop, its messages, events and ports. Knows no editor and no provider.
+"""The agent: its loop, messages, events, and the ports `Model` and `Tool`. It knows no editor and no provider.
 
-Rules are numbered in docs/plan.md (L1 to L16).
+The rules have numbers in docs/plan.md (L1 to L16).
 """

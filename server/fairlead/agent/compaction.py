@@ -1,121 +1,150 @@
-"""Makes room in a conversation that outgrows the model's window (docs/plan.md L15). What gives way: `context.py`."""
+"""Decides when and how a conversation is shortened to fit into the model's window (docs/plan.md L15)."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from fairlead.agent.context import cleared, cleared_first, gained, shortened, summarised, to_keep
+from fairlead.agent.context import (
+    LAST_ROUND,
+    clear_oldest,
+    clear_results,
+    results_to_keep,
+    shorten_results,
+    summary_gain,
+    with_summary,
+)
 from fairlead.agent.errors import ModelError
-from fairlead.agent.events import Event, RoomMade
+from fairlead.agent.events import Compacted, Event
 from fairlead.agent.messages import History, Message
-from fairlead.agent.model import Clearing
-from fairlead.agent.window import ENOUGH, FULL, NEAR, ROOM, WORTH, Window, size
+from fairlead.agent.model import ServerClearing
+from fairlead.agent.window import CLEAR_AT, COMPACT_AT, MIN_GAIN, SUMMARIZE_ABOVE, TARGET, Window, size
 
-LARGE = 65_536  # tokens: nobody needs advice on a larger window than this
+LARGE_WINDOW = 65_536
+"""Tokens. From this size on, advice to enlarge the window does not help."""
 TOO_LONG = (
-    "{said} Nothing more can be left out of the conversation: the instructions and the tools take about {fixed:,} "
+    "{reason} The conversation cannot be shortened any further: the instructions and the tools take about {prefix:,} "
     "tokens and the rest {rest:,}{window}.{advice}"
 )
-SHORTER = " Start a new task, or make this one shorter."
-LARGER_WINDOW = (
-    " If the model is your own, give it a larger window, such as 16,384 tokens: `-c 16384` for llama.cpp, "
+SHORTEN_TASK = " Start a new task, or make this one shorter."
+ENLARGE_WINDOW = (
+    " If you run the model yourself, give it a larger window, such as 16,384 tokens: `-c 16384` for llama.cpp, "
     "OLLAMA_CONTEXT_LENGTH=16384 for Ollama, Context Length in LM Studio, `--max-model-len 16384` for vLLM."
 )
 
 
 @dataclass
-class Room:
-    """What is needed to make room.
-
-    `tools` names all of them, and `lasting` tells of one whether its results stay; `summarise` asks the model for a
-    summary of messages; `plan` and `proposals` say how these stand.
-    """
+class Compactor:
+    """Shortens the history of a run when the window is nearly full."""
 
     history: History
     window: Window
     tools: Sequence[str]
-    lasting: Callable[[str], bool]
-    summarise: Callable[[Sequence[Message]], Awaitable[str]]
+    """The names of all tools."""
+    keeps_results: Callable[[str], bool]
+    """Whether the results of a tool are never cleared."""
+    summarize: Callable[[Sequence[Message]], Awaitable[str]]
+    """Asks the model for a summary of the messages."""
     plan: Callable[[], str]
+    """Renders the plan."""
     proposals: Callable[[], str]
+    """Renders the proposals."""
     emit: Callable[[Event], None]
 
-    def offer(self) -> Clearing | None:
-        """What the provider may clear from the next request by itself; None while there is no need.
+    def server_clearing(self) -> ServerClearing | None:
+        """What the provider may clear from the next request, None while that is not needed.
 
-        It would clear as much as `make` does at FULL, only a little earlier.
+        It clears as much as `compact` does, only a little earlier.
         """
         messages, window = self.history.messages, self.window
-        if window.limit is None or window.expected(messages) < window.mark(ENOUGH):
+        if window.limit is None or window.estimate(messages) < window.tokens_at(SUMMARIZE_ABOVE):
             return None
-        keep = to_keep(messages, self._excess(ROOM), self.lasting)
-        lasting = tuple(name for name in self.tools if self.lasting(name))
-        return Clearing(window.mark(NEAR), window.mark(WORTH) - window.mark(0), keep, lasting)
+        return ServerClearing(
+            trigger=window.tokens_at(CLEAR_AT),
+            min_cleared=window.tokens_at(MIN_GAIN) - window.tokens_at(0),
+            keep=results_to_keep(messages, self._excess_chars(TARGET), self.keeps_results),
+            excluded_tools=tuple(name for name in self.tools if self.keeps_results(name)),
+        )
 
-    def took(self, count: int) -> None:
-        """The provider has cleared the results of the oldest so many uses: the conversation is the one that it read."""
-        self._put(cleared_first(self.history.messages, count, self.lasting))
-        self.emit(RoomMade(f"The model's service cleared {count} old results to make room."))
+    def apply_server_clearing(self, count: int) -> None:
+        """Clear the oldest `count` results here too, because the provider has cleared them."""
+        self._replace(clear_oldest(self.history.messages, count, self.keeps_results))
+        self.emit(Compacted(f"The model's service cleared {count} old tool results from the conversation."))
 
-    async def make(self) -> bool:
-        """Makes the conversation shorter; False where nothing can give way.
+    async def compact(self) -> bool:
+        """Shorten the conversation.
+
+        Clears old results first, then asks for a summary, and shortens or clears the newest results only if nothing
+        else is left.
+
+        Returns:
+            Whether the conversation is shorter now.
 
         Raises:
-            ModelError: the summary was not to be had, for another reason than that it does not fit either.
+            ModelError: the model did not return a summary, for another reason than the conversation's length.
         """
         window, before = self.window, size(self.history.messages)
-        self._put(cleared(self.history.messages, self._excess(ROOM), self.lasting))
-        freed = before - size(self.history.messages)
-        if freed:
-            self.emit(RoomMade(f"Old results were cleared to make room, about {freed * window.per_char:,.0f} tokens."))
-        worth = (window.mark(WORTH) - window.mark(0)) / window.per_char
-        if self._excess(ENOUGH) > 0 and gained(self.history.messages, self.lasting) > worth:
-            await self._summarise()
-        if self._excess(FULL) > 0:  # what came last is too long by itself
-            self._put(self._with_shorter_results())
-        if self._excess(FULL) > 0:
-            self._put(cleared(self.history.messages, self._excess(ROOM), self.lasting, last_round=0))
+        self._clear_results()
+        cleared = before - size(self.history.messages)
+        if cleared:
+            tokens = cleared * window.tokens_per_char
+            self.emit(Compacted(f"Old tool results were cleared from the conversation (about {tokens:,.0f} tokens)."))
+        min_gain = (window.tokens_at(MIN_GAIN) - window.tokens_at(0)) / window.tokens_per_char
+        gain = summary_gain(self.history.messages, self.keeps_results)
+        if self._excess_chars(SUMMARIZE_ABOVE) > 0 and gain > min_gain:
+            await self._summarize()
+        if self._excess_chars(COMPACT_AT) > 0:  # the last round alone is too long
+            self._shorten_last_results()
+        if self._excess_chars(COMPACT_AT) > 0:
+            self._clear_results(last_round=0)
         return size(self.history.messages) < before
 
-    def too_long(self, said: str) -> ModelError:
-        """The error where nothing more can give way, and what helps."""
+    def overflow_error(self, reason: str) -> ModelError:
+        """The error for a conversation that cannot be shortened any further, with advice."""
         window, messages = self.window, self.history.messages
-        told, fixed = window.named or window.known, round(window.fixed * window.per_char)
-        advice = LARGER_WINDOW if (told or 0) < LARGE else ""
-        if told is None or fixed < FULL * told:  # else no task would fit
-            advice = SHORTER + advice
+        limit, prefix = window.reported or window.configured, round(window.prefix_chars * window.tokens_per_char)
+        advice = ENLARGE_WINDOW if not window.is_hosted and (limit or 0) < LARGE_WINDOW else ""
+        if limit is None or prefix < COMPACT_AT * limit:  # otherwise no task would fit
+            advice = SHORTEN_TASK + advice
         text = TOO_LONG.format(
-            said=said,
-            fixed=fixed,
-            rest=round(size(messages) * window.per_char),
-            window=f", and the window has {told:,}" if told else "",
+            reason=reason,
+            prefix=prefix,
+            rest=round(size(messages) * window.tokens_per_char),
+            window=f", and the window has {limit:,}" if limit else "",
             advice=advice,
         )
         return ModelError("context_overflow", text)
 
-    def _excess(self, share: float) -> int:
-        """Characters of the conversation beyond a share of the window."""
-        return round((self.window.expected(self.history.messages) - self.window.mark(share)) / self.window.per_char)
+    def _excess_chars(self, share: float) -> int:
+        """By how many characters the conversation exceeds a share of the window; negative if it does not."""
+        window = self.window
+        excess = window.estimate(self.history.messages) - window.tokens_at(share)
+        return round(excess / window.tokens_per_char)
 
-    def _with_shorter_results(self) -> list[Message]:
-        """The conversation with the results of its last round as they would have been told in this window."""
+    def _clear_results(self, last_round: int = LAST_ROUND) -> None:
+        excess = self._excess_chars(TARGET)
+        self._replace(clear_results(self.history.messages, excess, self.keeps_results, last_round))
+
+    def _shorten_last_results(self) -> None:
+        """Shorten the results of the last round to what one round may take in this window."""
         *before, last = self.history.messages
         texts = [block["content"] for block in last["content"] if block["type"] == "tool_result"]
-        fitted = iter(shortened(texts, self.window.results() or 0))
+        shortened = iter(shorten_results(texts, self.window.results_limit_chars() or 0))
         blocks = [
-            {**block, "content": next(fitted)} if block["type"] == "tool_result" else block for block in last["content"]
+            {**block, "content": next(shortened)} if block["type"] == "tool_result" else block
+            for block in last["content"]
         ]
-        return [*before, {**last, "content": blocks}]
+        self._replace([*before, {**last, "content": blocks}])
 
-    async def _summarise(self) -> None:
+    async def _summarize(self) -> None:
         try:
-            summary = await self.summarise(self.history.messages)
+            summary = await self.summarize(self.history.messages)
         except ModelError as error:
             if error.kind != "context_overflow":
                 raise
-            summary = ""  # even that was too long: what stays are the person's words, the plan and the proposals
-        self._put(summarised(self.history.messages, summary, self.plan(), self.proposals(), self.lasting))
-        self.emit(RoomMade("A summary stands for the older part of the conversation now, which was too long."))
+            summary = ""  # the request for a summary was too long: only what stays verbatim is left
+        messages = self.history.messages
+        self._replace(with_summary(messages, summary, self.plan(), self.proposals(), self.keeps_results))
+        self.emit(Compacted("The older part of the conversation was too long and was replaced by a summary."))
 
-    def _put(self, messages: Sequence[Message]) -> None:
+    def _replace(self, messages: Sequence[Message]) -> None:
         if list(messages) != list(self.history.messages):
-            self.history.restore(messages)
+            self.history.replace(messages)

@@ -1,63 +1,38 @@
-"""How room is made in the model's window (docs/plan.md L15). Pure: values in, values out.
+"""Shortening a conversation (docs/plan.md L15). Pure functions from messages to messages.
 
-Old results of tools give way to a note, many at once, so that the provider's cache of the conversation's beginning is
-lost once and not in each round. Where that is not enough, a summary stands for all but the last answer and its
-results. Both keep the pairs of calls and results whole.
+Each keeps the pairs of calls and results whole. `keeps_results` says of a tool that its results are never shortened.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
 from fairlead.agent.messages import Block, Message, text_block
+from fairlead.agent.prompts import CLEARED_RESULT, NO_SUMMARY, SHORTENED_RESULT, SUMMARIZE, SUMMARY, is_generated
 from fairlead.agent.window import size
 
-LAST_ROUND = 2  # messages: an answer and what came of it
-SHORT = 400  # characters: a result of this length is not worth a note
+LAST_ROUND = 2
+"""Messages of a round: an answer and its results."""
+MIN_CLEARED_CHARS = 400
+"""A shorter result is not worth a note in its place."""
 
-CLEARED = "[Cleared to make room: {what}, {lines}. Make the call again if you need it, for a part if it is long.]"
-CUT = "[{what} left out here, as the model's window is small. Ask for a part if you need it.]"
-SUMMARISE = (
-    "<summarise>This conversation no longer fits. Write the summary that you go on from: what is not in it is lost. "
-    "The user's words, the plan and the proposals are kept beside it. Say what was found out (files, names, lines that "
-    "matter), what was done and why, what failed, what is under way, and what comes next. Answer with text only, call "
-    "no tool.</summarise>"
-)
-SUMMARY = """<summary>
-What went before was too long and gave way to this summary.
-
-{summary}
-
-The plan now:
-{plan}
-
-The proposals now:
-{proposals}
-</summary>"""
-NO_SUMMARY = "(No summary could be made of it. Look around again before you go on.)"
-_OURS = re.compile(r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode)>")
+KeepsResults = Callable[[str], bool]
 
 
-def is_ours(text: str) -> bool:
-    """Whether a text of a user message is Fairlead's own, neither the person's words nor what they decided."""
-    return _OURS.match(text) is not None
-
-
-def shortened(texts: Sequence[str], total: int) -> list[str]:
-    """The texts with the middle of the longest ones left out, until they have about `total` characters together."""
+def shorten_results(texts: Sequence[str], total: int) -> list[str]:
+    """Remove the middle of the longest texts so that all together have about `total` characters."""
     share, longer = total, len(texts)
-    for length in sorted(map(len, texts)):  # short texts leave more to the long ones
+    for length in sorted(map(len, texts)):  # short texts leave their share to the long ones
         if length * longer > share:
             break
         share, longer = share - length, longer - 1
-    most = share // longer if longer else total
-    return [text if len(text) <= most else _without_middle(text, most) for text in texts]
+    limit = share // longer if longer else total
+    return [text if len(text) <= limit else _without_middle(text, limit) for text in texts]
 
 
 def _without_middle(text: str, length: int) -> str:
-    """The beginning and the end of a text, whole lines where it has lines of a moderate length."""
+    """The beginning and the end of a text, cut between lines unless the lines are very long."""
     head, tail = text[: length * 2 // 3], text[-(length // 3) :] if length >= 3 else ""
     if "\n" in head and "\n" in tail:
         head, tail = head[: head.rindex("\n") + 1], tail[tail.index("\n") + 1 :]
@@ -65,64 +40,65 @@ def _without_middle(text: str, length: int) -> str:
         what = f"Lines {first} to {last} of this result are"
     else:
         what = f"{len(text) - len(head) - len(tail):,} characters of this result are"
-    return f"{head.rstrip()}\n{CUT.format(what=what)}\n{tail}"
+    return f"{head.rstrip()}\n{SHORTENED_RESULT.format(what=what)}\n{tail}"
 
 
-def cleared(
-    messages: Sequence[Message], free: int, lasting: Callable[[str], bool], last_round: int = LAST_ROUND
+def clear_results(
+    messages: Sequence[Message], chars: int, keeps_results: KeepsResults, last_round: int = LAST_ROUND
 ) -> list[Message]:
-    """The messages with results replaced by notes, the oldest first, until about `free` characters are free.
+    """Replace results by notes, the oldest first, until about `chars` characters are free.
 
-    The last round (so many messages) stays whole, and so do results of tools that are `lasting`. Messages without a
-    change are the same objects.
+    The last `last_round` messages stay as they are. Unchanged messages are the same objects.
     """
-    return _noted(messages, _chosen(messages, free, lasting, last_round))
+    return _with_notes(messages, _clearable(messages, chars, keeps_results, last_round))
 
 
-def cleared_first(messages: Sequence[Message], count: int, lasting: Callable[[str], bool]) -> list[Message]:
-    """The messages as the provider read them, which cleared the oldest so many uses of tools that are not `lasting`."""
-    oldest = islice(_results(messages, lasting), count)
-    return _noted(messages, {block["tool_use_id"] for _, block in oldest if len(block["content"]) > SHORT})
+def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsResults) -> list[Message]:
+    """Replace the oldest `count` results by notes, as the provider did when it read the messages."""
+    oldest = islice(_results(messages, keeps_results), count)
+    long = {block["tool_use_id"] for _, block in oldest if len(block["content"]) > MIN_CLEARED_CHARS}
+    return _with_notes(messages, long)
 
 
-def to_keep(messages: Sequence[Message], free: int, lasting: Callable[[str], bool]) -> int:
-    """How many of the newest uses of tools stay where `cleared` frees so much."""
-    chosen = _chosen(messages, free, lasting, LAST_ROUND)
-    uses = [block["tool_use_id"] in chosen for _, block in _results(messages, lasting)]
-    return next((behind for behind, gone in enumerate(reversed(uses)) if gone), len(uses))
+def results_to_keep(messages: Sequence[Message], chars: int, keeps_results: KeepsResults) -> int:
+    """The number of newest results that `clear_results` leaves as they are."""
+    cleared = _clearable(messages, chars, keeps_results, LAST_ROUND)
+    is_cleared = [block["tool_use_id"] in cleared for _, block in _results(messages, keeps_results)]
+    return next((index for index, found in enumerate(reversed(is_cleared)) if found), len(is_cleared))
 
 
-def _chosen(messages: Sequence[Message], free: int, lasting: Callable[[str], bool], last_round: int) -> set[str]:
-    chosen = set[str]()
-    for call, block in _results(messages[: len(messages) - last_round], lasting):
-        if free <= 0:
+def _clearable(messages: Sequence[Message], chars: int, keeps_results: KeepsResults, last_round: int) -> set[str]:
+    """The ids of the calls whose results must be cleared to free `chars` characters."""
+    ids = set[str]()
+    for call, block in _results(messages[: len(messages) - last_round], keeps_results):
+        if chars <= 0:
             break
-        if len(block["content"]) > SHORT:
-            chosen.add(block["tool_use_id"])
-            free -= len(block["content"]) - len(_note(call, block["content"]))
-    return chosen
+        if len(block["content"]) > MIN_CLEARED_CHARS:
+            ids.add(block["tool_use_id"])
+            chars -= len(block["content"]) - len(_note(call, block["content"]))
+    return ids
 
 
-def _noted(messages: Sequence[Message], chosen: Set[str]) -> list[Message]:
+def _with_notes(messages: Sequence[Message], call_ids: Set[str]) -> list[Message]:
     calls = _calls(messages)
-    new = list(messages)
-    for index, message in enumerate(messages):
+    changed = list(messages)
+    for position, message in enumerate(messages):
         content = list[Block](message["content"])
-        for place, block in enumerate(content):
-            if block.get("tool_use_id") in chosen:
-                content[place] = {**block, "content": _note(calls[block["tool_use_id"]], block["content"])}
+        for index, block in enumerate(content):
+            if block.get("tool_use_id") in call_ids:
+                content[index] = {**block, "content": _note(calls[block["tool_use_id"]], block["content"])}
         if content != message["content"]:
-            new[index] = {**message, "content": content}
-    return new
+            changed[position] = {**message, "content": content}
+    return changed
 
 
-def _results(messages: Sequence[Message], lasting: Callable[[str], bool]) -> Iterator[tuple[Block, Block]]:
-    """Calls of tools that are not `lasting`, and their results, in their order."""
+def _results(messages: Sequence[Message], keeps_results: KeepsResults) -> Iterator[tuple[Block, Block]]:
+    """Calls whose results may be cleared, each with its result, in order."""
     calls = _calls(messages)
     for message in messages:
         for block in message["content"]:
             call = calls.get(block.get("tool_use_id", ""))
-            if call is not None and not lasting(call["name"]):
+            if call is not None and not keeps_results(call["name"]):
                 yield call, block
 
 
@@ -133,45 +109,43 @@ def _calls(messages: Sequence[Message]) -> Mapping[str, Block]:
 
 def _note(call: Block, text: str) -> str:
     given: dict[str, Any] = call["input"]
-    about = next((value for value in given.values() if isinstance(value, str)), "")
-    what = f"{call['name']} {' '.join(about.split())[:80]}".strip()
+    subject = next((value for value in given.values() if isinstance(value, str)), "")
+    what = f"{call['name']} {' '.join(subject.split())[:80]}".strip()
     count = text.count("\n") + 1
-    return CLEARED.format(what=what, lines=f"{count} line{'' if count == 1 else 's'}")
+    return CLEARED_RESULT.format(what=what, lines=f"{count} line{'' if count == 1 else 's'}")
 
 
 def summary_request(messages: Sequence[Message]) -> list[Message]:
-    """The messages of the request that asks for a summary: the conversation, with the question at its end."""
+    """The conversation with a request for a summary at its end."""
     last = messages[-1]
-    return [*messages[:-1], {**last, "content": [*last["content"], text_block(SUMMARISE)]}]
+    return [*messages[:-1], {**last, "content": [*last["content"], text_block(SUMMARIZE)]}]
 
 
-def gained(messages: Sequence[Message], lasting: Callable[[str], bool]) -> int:
-    """For how many characters a summary would stand: all before the last round but the person's words."""
+def summary_gain(messages: Sequence[Message], keeps_results: KeepsResults) -> int:
+    """How many characters a summary would replace."""
     old = messages[:-LAST_ROUND]
-    return size(old) - sum(map(len, _words(old, lasting)))
+    return size(old) - sum(map(len, _verbatim_texts(old, keeps_results)))
 
 
-def summarised(
-    messages: Sequence[Message], summary: str, plan: str, proposals: str, lasting: Callable[[str], bool]
+def with_summary(
+    messages: Sequence[Message], summary: str, plan: str, proposals: str, keeps_results: KeepsResults
 ) -> list[Message]:
-    """The conversation with a summary for all but its last round.
-
-    The person's words stay verbatim, answers to questions that they were asked too.
-    """
+    """Replace everything before the last round by a summary, except for the user's words and decisions."""
     old, rest = messages[:-LAST_ROUND], messages[-LAST_ROUND:]
     text = SUMMARY.format(summary=summary or NO_SUMMARY, plan=plan, proposals=proposals or "None.")
-    blocks = [text_block(words) for words in _words(old, lasting)]
+    blocks = [text_block(verbatim) for verbatim in _verbatim_texts(old, keeps_results)]
     return [{"role": "user", "content": [*blocks, text_block(text)]}, *rest]
 
 
-def _words(messages: Sequence[Message], lasting: Callable[[str], bool]) -> Iterator[str]:
+def _verbatim_texts(messages: Sequence[Message], keeps_results: KeepsResults) -> Iterator[str]:
+    """What a summary never replaces: the user's words and decisions, and their answers to questions."""
     calls = _calls(messages)
     for message in messages:
         if message["role"] != "user":
             continue
         for block in message["content"]:
             call = calls.get(block.get("tool_use_id", ""))
-            if block["type"] == "text" and not is_ours(block["text"]):
+            if block["type"] == "text" and not is_generated(block["text"]):
                 yield block["text"]
-            elif call is not None and call["name"] != "todo" and lasting(call["name"]):
+            elif call is not None and call["name"] != "todo" and keeps_results(call["name"]):
                 yield f"{json.dumps(call['input'], ensure_ascii=False)}: {block['content']}"

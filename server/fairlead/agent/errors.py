@@ -1,11 +1,11 @@
-"""What can go wrong inside a run.
+"""The errors of a run.
 
     FairleadError
-    ├── ModelError      the model could not answer; ends the run with stop reason `error`
-    └── ToolError       a tool could not do its work; becomes an error result that the model reads
-        └── PlainToolError     ... whose text stands without "Error: " before it
+    ├── ModelError                the model did not answer; ends the run with stop reason `error`
+    └── ToolError                 a tool failed; becomes an error result that the model reads
+        └── VerbatimToolError     the same, without "Error: " before the text
 
-Messages are written for people (ModelError) or for the model (ToolError): what happened, and what to do next.
+A message says what happened and what to do next. It is written for the user (ModelError) or for the model (ToolError).
 """
 
 from dataclasses import dataclass
@@ -25,26 +25,21 @@ ErrorKind = Literal[
 
 
 class FairleadError(Exception):
-    """The root of the errors that Fairlead raises on purpose."""
+    """The base class of the errors that Fairlead raises on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """What a refusal for a request's length names, in tokens; None where it names nothing."""
+    """The sizes in a refusal for a request's length, in tokens; None if it does not name them."""
 
     window: int | None = None
-    """All that the model takes at once."""
+    """The model's window."""
     request: int | None = None
     """The refused request, without its answer."""
 
 
 class ModelError(FairleadError):
-    """The model did not answer.
-
-    `kind` is the wire's `Error.kind`; `retryable` says that the same request may work later; `retry_after` is
-    what the server asked to wait, in seconds; `loading` that it said that its model is not loaded yet; `overflow`
-    belongs to the kind `context_overflow`.
-    """
+    """The model did not answer."""
 
     def __init__(
         self,
@@ -56,6 +51,15 @@ class ModelError(FairleadError):
         loading: bool = False,
         overflow: Overflow = Overflow(),
     ) -> None:
+        """
+        Args:
+            kind: the wire's `Error.kind`.
+            message: for the user.
+            retryable: whether the same request may work later.
+            retry_after: the pause that the server asked for, in seconds.
+            loading: whether the server is still loading its model.
+            overflow: the sizes in a refusal of the kind `context_overflow`.
+        """
         super().__init__(message)
         self.kind: ErrorKind = kind
         self.message = message
@@ -69,5 +73,5 @@ class ToolError(FairleadError):
     """A tool's failure that the model can act on (L3)."""
 
 
-class PlainToolError(ToolError):
-    """A failure whose text is the whole result: an unknown tool (L4), a command's output up to its time limit."""
+class VerbatimToolError(ToolError):
+    """A failure whose text is the whole result: an unknown tool (L4), or a command's output up to its time limit."""

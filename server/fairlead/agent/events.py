@@ -1,4 +1,4 @@
-"""All that a run tells the outside: one union of events. Front ends subscribe; the core knows none of them."""
+"""The events that a run emits, as one union. Front ends subscribe to them."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -42,29 +42,30 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class CommandStarted:
-    """A command really runs: what, in which folder, where. `handle` names one that goes on in the background."""
+    """A command was allowed and starts."""
 
     call_id: str
     item_id: str | None
+    """The plan item in progress."""
     command: str
     cwd: str
     where: Literal["sandboxed", "workspace"]
     network: bool
     handle: str | None = None
+    """The name of a background command, None for any other."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnded:
-    """`stopped`: the agent, the person or the session's end ended it; `failed`: it could not be started."""
-
     handle: str | None
     run: CommandRun
     ended: Literal["exited", "timeout", "stopped", "failed"]
+    """`stopped`: by the agent, the user or the end of the session. `failed`: it could not be started."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """Output of a command, as it comes; it may hold colours (SGR sequences) and lone carriage returns."""
+    """A piece of a command's output. It may contain colours (SGR sequences) and lone carriage returns."""
 
     call_id: str
     text: str
@@ -72,8 +73,6 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """The end of a call."""
-
     call_id: str
     is_error: bool
     text: str
@@ -85,15 +84,15 @@ class ReminderSent:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the model was told of the person's review and of files that changed."""
+class FeedbackSent:
+    """The model was told about the user's messages, decisions or edits (docs/plan.md L6)."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """The person said something to the run; the model hears it at the next boundary, as `Told`."""
+    """The user sent a message to the run. It reaches the model with the next `FeedbackSent`."""
 
     text: str
 
@@ -107,23 +106,23 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """The usage of the run so far; `cost` in US dollars, None where the model's price is not known.
-
-    `context` is how many tokens of the model's window the conversation takes now, `limit` the window's size, None where
-    that is not known.
-    """
+    """What the run has used so far."""
 
     usage: Usage
     cost: float | None
+    """US dollars, None if the model's price is unknown."""
     context: int
+    """The tokens that the conversation takes in the model's window now."""
     limit: int | None
+    """The size of the window in tokens, None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class RoomMade:
-    """The conversation was about to outgrow the model's window; `text` says what gave way."""
+class Compacted:
+    """The conversation was shortened to fit into the model's window."""
 
     text: str
+    """What was cleared or replaced, for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +141,10 @@ Event = (
     | CommandEnded
     | ToolFinished
     | ReminderSent
-    | Told
+    | FeedbackSent
     | Steered
     | Retry
     | UsageReported
-    | RoomMade
+    | Compacted
     | RunFinished
 )

@@ -1,4 +1,7 @@
-"""The guards against a model that repeats itself (docs/plan.md L10) or gets nowhere (L14)."""
+"""Guards against a model that repeats itself (docs/plan.md L10) or makes no progress (L14).
+
+A change token is any value that differs after each change of a file, the plan or the user's input.
+"""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal
@@ -9,72 +12,76 @@ Verdict = Literal["run", "refuse", "stop"]
 
 
 class RepeatGuard:
-    """Remembers the last call and what the world looked like after it.
+    """Refuses a call that directly follows an identical one, unless something has changed in between."""
 
-    `stamp` changes whenever a file, the plan or the person's input changes; a change clears the memory.
-    """
-
-    def __init__(self, stamp: Callable[[], Hashable], max_repeats: int) -> None:
-        self._stamp = stamp
+    def __init__(self, change_token: Callable[[], Hashable], max_repeats: int) -> None:
+        self._change_token = change_token
         self._max_repeats = max_repeats
         self._last: tuple[str, Hashable] | None = None
         self._count = 0
 
-    def check(self, call: ToolCall, read_only: bool) -> Verdict:
-        """What to do with the next call."""
-        key = call_key(call.name, call.input)
-        self._count = self._count + 1 if self._last == (key, self._stamp()) else 1
-        self._last = (key, self._stamp())
+    def check(self, call: ToolCall, is_exempt: bool) -> Verdict:
+        """Decide about the next call. Repeats of exempt calls run, up to the maximum."""
+        current = (call_key(call.name, call.input), self._change_token())
+        self._count = self._count + 1 if self._last == current else 1
+        self._last = current
         if self._count >= self._max_repeats:
             return "stop"
-        return "run" if self._count == 1 or read_only else "refuse"
+        return "run" if self._count == 1 or is_exempt else "refuse"
 
-    def ran(self) -> None:
-        """The call has run: what it changed itself is not a change in between."""
+    def ignore_changes_so_far(self) -> None:
+        """Changes that the call itself made do not count as changes in between."""
         if self._last is not None:
-            self._last = (self._last[0], self._stamp())
+            self._last = (self._last[0], self._change_token())
 
     def forget(self) -> None:
-        """The call told something new, and may do so again."""
+        """Allow the same call again."""
         self._last = None
 
 
 class IdleGuard:
-    """Notices rounds that lead nowhere (docs/plan.md L14).
+    """Counts rounds without progress.
 
-    A round is idle if the files, the plan and the person's input are as they were (`stamp`), and each of its calls
-    failed or is one that had been made since the last change of these.
+    A round is idle if the change token is the same as before, and each call failed or was already made since the last
+    change.
     """
 
-    def __init__(self, stamp: Callable[[], Hashable], max_errors: int, max_idle: int) -> None:
-        self._stamp = stamp
+    def __init__(self, change_token: Callable[[], Hashable], max_errors: int, max_idle: int) -> None:
+        self._change_token = change_token
         self._max_errors = max_errors
         self._max_idle = max_idle
-        self._last = stamp()
-        self._made: set[str] = set()
+        self._last_token = change_token()
+        self._calls_since_change: set[str] = set()
         self._error = ""
-        self._errors = self._idle = 0
+        self._error_rounds = self._idle_rounds = 0
 
-    def round(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], fresh: bool) -> str | None:
-        """Takes a round's calls and results; says why the run should stop, None as long as it may go on.
+    def check_round(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], polled: bool) -> str | None:
+        """Count a round.
 
-        `fresh`: a call of the round waited for what goes on by itself, and so told something new.
+        Args:
+            calls: the calls of the round.
+            results: their results, in the same order.
+            polled: whether a call waited for background work, which counts as progress.
+
+        Returns:
+            Why the run should pause, None if it may continue.
         """
-        stamp = self._stamp()
-        if stamp != self._last:
-            self._last, self._made = stamp, set()
-            fresh = True
-        worked = {
+        token = self._change_token()
+        has_progress = polled
+        if token != self._last_token:
+            self._last_token, self._calls_since_change = token, set()
+            has_progress = True
+        succeeded = {
             call_key(call.name, call.input) for call, result in zip(calls, results, strict=True) if not result.is_error
         }
-        self._idle = 0 if fresh or worked - self._made else self._idle + 1
-        self._made |= worked
-        errors = {result.text for result in results}
-        error = errors.pop() if not worked and len(errors) == 1 else ""
-        self._errors = self._errors + 1 if error and error == self._error else 1
+        self._idle_rounds = 0 if has_progress or succeeded - self._calls_since_change else self._idle_rounds + 1
+        self._calls_since_change |= succeeded
+        texts = {result.text for result in results}
+        error = texts.pop() if not succeeded and len(texts) == 1 else ""
+        self._error_rounds = self._error_rounds + 1 if error and error == self._error else 1
         self._error = error
-        if error and self._errors >= self._max_errors:
-            return f"the same error came {self._errors} rounds in a row: {error[:300]}"
-        if self._idle >= self._max_idle:
-            return f"for {self._idle} rounds nothing was proposed or found out, and the plan did not change"
+        if error and self._error_rounds >= self._max_errors:
+            return f"the same error occurred in {self._error_rounds} rounds in a row: {error[:300]}"
+        if self._idle_rounds >= self._max_idle:
+            return f"for {self._idle_rounds} rounds nothing was proposed or learned, and the plan did not change"
         return None

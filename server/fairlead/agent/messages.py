@@ -1,17 +1,17 @@
-"""The conversation as the Messages API wants it: plain dicts, appended and never changed but to make room.
+"""The conversation in the form of the Messages API: plain dicts, appended, and changed only by compaction.
 
-Two invariants hold whatever happens in a run, so that the next request is always valid:
-every tool_use has exactly one tool_result in the next message, and between runs the last message is the assistant's.
+Two invariants keep the next request valid, whatever happens in a run: every tool_use has exactly one tool_result in the
+next message, and between runs the last message is the assistant's.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-_UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 
 Block = dict[str, Any]
 Message = dict[str, Any]
@@ -19,20 +19,22 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the model made. `problem` says why it cannot be run (its JSON was cut off or invalid)."""
+    """A call that the model made."""
 
     id: str
     name: str
     input: dict[str, Any]
     problem: str | None = None
+    """Why it cannot be run: its JSON is incomplete or invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call came to; `text` is what the model reads."""
+    """The result of a call."""
 
     call_id: str
     text: str
+    """What the model reads."""
     is_error: bool = False
 
     def block(self) -> Block:
@@ -51,7 +53,7 @@ def text_block(text: str) -> Block:
 
 
 def clean_text(text: str) -> str:
-    """The text without lone surrogates, which no request may carry; pairs that were cut apart are joined again."""
+    """The text without lone surrogates, which no request may contain. Separated pairs are joined again."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -60,79 +62,78 @@ def clean_text(text: str) -> str:
 class History:
     """The messages of a session.
 
-    A sent prefix stays as it is, so the provider's cache keeps it; only `restore` puts other messages in its place.
+    Messages that were sent never change, because the provider caches them. Only `replace` exchanges them.
     """
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
-        self._call_ids: set[str] = set()
-        self._asked: dict[str, str] = {}  # name and input of the calls, by id
-        self._told: dict[str, str] = {}  # the last result of a name and input, as long as it is to be read here
+        self._call_keys: dict[str, str] = {}  # by call id
+        self._last_results: dict[str, str] = {}  # by call key
 
     @property
     def messages(self) -> Sequence[Message]:
         return self._messages
 
-    def restore(self, messages: Iterable[Message]) -> None:
-        """Goes on with other messages: those that another process left, or the own ones with room made in them."""
+    def replace(self, messages: Iterable[Message]) -> None:
+        """Continue with these messages, which were restored from a journal or compacted."""
         self._messages = list(messages)
-        self._call_ids, self._asked, self._told = set(), {}, {}
+        self._call_keys, self._last_results = {}, {}
         for message in self._messages:
-            self._note(message["content"])
+            self._index(message["content"])
 
-    def tells(self, name: str, given: Mapping[str, Any], text: str) -> bool:
-        """Whether the last result of such a call said this, and can still be read in the conversation."""
-        return self._told.get(call_key(name, given)) == text
+    def already_shown(self, name: str, given: Mapping[str, Any], text: str) -> bool:
+        """Whether the last result of such a call is this text, and is still in the conversation."""
+        return self._last_results.get(call_key(name, given)) == text
 
-    def _note(self, blocks: Iterable[Block]) -> None:
+    def _index(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
             if block["type"] == "tool_use":
-                self._call_ids.add(block["id"])
-                self._asked[block["id"]] = call_key(block["name"], block["input"])
-            elif block["type"] == "tool_result" and block["tool_use_id"] in self._asked:
-                self._told[self._asked[block["tool_use_id"]]] = block["content"]
+                self._call_keys[block["id"]] = call_key(block["name"], block["input"])
+            elif block["type"] == "tool_result" and block["tool_use_id"] in self._call_keys:
+                self._last_results[self._call_keys[block["tool_use_id"]]] = block["content"]
 
-    def add_prompt(self, blocks: Iterable[Block]) -> None:
+    def add_user_message(self, blocks: Iterable[Block]) -> None:
         self._messages.append({"role": "user", "content": list(blocks)})
 
     def add_reply(self, content: Iterable[Block], calls: Sequence[ToolCall] = ()) -> list[ToolCall]:
-        """Appends an answer and returns its calls, under the ids that their results must carry.
+        """Append an answer and return its calls with valid, unique ids, which their results must use.
 
-        A call's id or name that no request may hold is replaced: some servers give ids twice or write them oddly,
-        and a model may call what is no name.
+        Some servers repeat ids or use characters that no request may contain, and a model may invent a tool name.
         """
-        blocks, fitted, remaining = list[Block](), list[ToolCall](), list(calls)
+        blocks, renamed, remaining = list[Block](), list[ToolCall](), list(calls)
+        ids = set(self._call_keys)
         for block in content:
             if block["type"] == "tool_use" and remaining:
                 call = remaining.pop(0)
-                fit = replace(call, id=self._fit_id(call.id))
-                fitted.append(fit)
-                block = {**block, "id": fit.id, "name": _UNFIT.sub("_", call.name)[:128] or "_"}
+                call = replace(call, id=_valid_id(call.id, ids))
+                ids.add(call.id)
+                renamed.append(call)
+                block = {**block, "id": call.id, "name": _NOT_IN_ID.sub("_", call.name)[:128] or "_"}
             blocks.append(block)
         if not any(block["type"] in ("text", "tool_use") for block in blocks):
             blocks.append(text_block("(The answer was empty.)"))
-        self._note(blocks)
+        self._index(blocks)
         self._messages.append({"role": "assistant", "content": blocks})
-        return fitted
+        return renamed
 
-    def _fit_id(self, call_id: str) -> str:
-        if not call_id or _UNFIT.search(call_id) or call_id in self._call_ids:
-            call_id = f"toolu_{uuid4().hex}"
-        self._call_ids.add(call_id)
-        return call_id
-
-    def add_results(self, results: Iterable[ToolResult], notes: Iterable[str] = ()) -> None:
-        """One user message: all results first, then notes such as a reminder (L6)."""
+    def add_results(self, results: Iterable[ToolResult], texts: Iterable[str] = ()) -> None:
+        """Append one user message: all results first, then texts such as a reminder (docs/plan.md L6)."""
         blocks = [result.block() for result in results]
-        self._note(blocks)
-        self._messages.append({"role": "user", "content": blocks + [text_block(note) for note in notes]})
+        self._index(blocks)
+        self._messages.append({"role": "user", "content": blocks + [text_block(text) for text in texts]})
 
     def close(self, note: str) -> None:
-        """Ends a run that stopped half-way: the note stands where the assistant's answer would be."""
+        """If a run stopped half-way, append the note in place of the assistant's answer."""
         if self._messages and self._messages[-1]["role"] == "user":
             self._messages.append({"role": "assistant", "content": [text_block(note)]})
 
 
+def _valid_id(call_id: str, used: Container[str]) -> str:
+    if not call_id or _NOT_IN_ID.search(call_id) or call_id in used:
+        return f"toolu_{uuid4().hex}"
+    return call_id
+
+
 def call_key(name: str, given: Mapping[str, Any]) -> str:
-    """The same for calls that are the same."""
+    """Equal for calls with the same name and input."""
     return name + json.dumps(given, sort_keys=True)

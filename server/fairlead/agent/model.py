@@ -1,4 +1,4 @@
-"""The model port: what the loop asks of a model, and what it gets back."""
+"""The model port: requests to a model, and the events and the reply that come back."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -9,54 +9,54 @@ from fairlead.agent.messages import Block, Message, ToolCall
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model sees it; `input_schema` is a JSON Schema object."""
+    """A tool as the model sees it."""
 
     name: str
     description: str
     input_schema: dict[str, Any]
+    """A JSON Schema object."""
 
 
 @dataclass(frozen=True, slots=True)
-class Clearing:
-    """What the provider may clear by itself from a request longer than `at`: results of tools, the oldest first.
+class ServerClearing:
+    """Allows the provider to clear old tool results from a long request, the oldest first (docs/plan.md L15)."""
 
-    `at` and `at_least` (less is not worth it) are tokens; so many of the newest uses stay as `keep` says, and all of
-    the tools in `lasting`.
-    """
-
-    at: int
-    at_least: int
+    trigger: int
+    """Tokens. Nothing is cleared from a shorter request."""
+    min_cleared: int
+    """Tokens. Nothing is cleared if it would free fewer."""
     keep: int
-    lasting: tuple[str, ...]
+    """How many of the newest results stay."""
+    excluded_tools: tuple[str, ...]
+    """Tools whose results stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to the model. `system` and `tools` are the same objects through a session.
-
-    `answer` is the most tokens that the answer may have, None where only the model's own limit counts.
-    """
+    """One request to the model. `system` and `tools` stay the same throughout a session."""
 
     system: str
     tools: Sequence[ToolSpec]
     messages: Sequence[Message]
-    clearing: Clearing | None = None
-    answer: int | None = None
+    clearing: ServerClearing | None = None
+    answer_limit: int | None = None
+    """The most tokens that the answer may have, None if only the model's own limit applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, summed over requests; `input_tokens` without the cached ones."""
+    """The tokens of one or more requests."""
 
     requests: int = 0
     input_tokens: int = 0
+    """Without the cached ones."""
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
 
     @property
     def tokens(self) -> int:
-        """All of them: of one request, how much of the model's window it and its answer took."""
+        """All tokens. For one request, this is what it and its answer took of the model's window."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -81,26 +81,27 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """The attempt failed and another follows after `delay` seconds; `attempt` counts the failed ones from 1."""
+    """An attempt failed, and another one follows."""
 
     attempt: int
+    """The number of failed attempts, from 1."""
     delay: float
+    """Seconds until the next attempt."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer, from a stream that ended as it should.
-
-    `content` is what goes into the history, thinking blocks as they came; `calls` are its tool_use blocks, in order.
-    `cleared` is from how many of the oldest tool uses the provider cleared the results (`Clearing`).
-    """
+    """A complete answer, from a stream that ended properly."""
 
     content: Sequence[Block]
+    """The blocks for the history, with thinking blocks unchanged."""
     calls: Sequence[ToolCall]
+    """The calls of its tool_use blocks, in order."""
     stop_reason: str
     usage: Usage
-    cleared: int = 0
+    cleared_results: int = 0
+    """How many of the oldest results the provider cleared from the request (`ServerClearing`)."""
 
     @property
     def text(self) -> str:
@@ -111,17 +112,19 @@ ModelEvent = TextDelta | ThinkingDelta | Retrying | Reply
 
 
 class Model(Protocol):
-    """Something that answers. `name` is shown to people."""
+    """Something that answers requests."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that is shown to the user."""
+        ...
 
     def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
-        """Yields deltas as they come, then exactly one Reply as the last event.
+        """Yield deltas as they arrive, then exactly one Reply as the last event.
 
-        Must be safe to close or cancel at any moment. Text that was yielded is never yielded again after a retry.
+        It must be safe to close or cancel at any moment. Text that was yielded is not yielded again after a retry.
 
         Raises:
-            ModelError: no answer was to be had, retries included.
+            ModelError: no attempt produced an answer.
         """
         ...

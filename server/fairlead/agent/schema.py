@@ -1,4 +1,4 @@
-"""Checks a call's input against its tool's schema: the part of JSON Schema that tools use, with errors for models."""
+"""Checks a call's input against its tool's schema: the part of JSON Schema that the tools use."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -15,7 +15,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def check_input(schema: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Raises ToolError with everything that is wrong; fields that the schema does not name are let pass."""
+    """Check an input. Fields that the schema does not name are ignored.
+
+    Raises:
+        ToolError: with everything that is wrong.
+    """
     properties = cast("Mapping[str, Mapping[str, Any]]", schema.get("properties", {}))
     required = cast("Sequence[str]", schema.get("required", ()))
     problems = [f"'{name}' is missing" for name in required if given.get(name) is None]
@@ -23,26 +27,26 @@ def check_input(schema: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         rule = properties.get(name)
         if rule is None or value is None:
             continue
-        wanted = str(rule.get("type", ""))
-        if wanted in _TYPES and not _fits(wanted, value):
-            problems.append(f"'{name}' must be {_article(wanted)}, not {_article(_name_of(value))}")
-        elif wanted == "integer" and "minimum" in rule and value < rule["minimum"]:
+        expected = str(rule.get("type", ""))
+        if expected in _TYPES and not _has_type(expected, value):
+            problems.append(f"'{name}' must be {_with_article(expected)}, not {_with_article(_type_name(value))}")
+        elif expected == "integer" and "minimum" in rule and value < rule["minimum"]:
             problems.append(f"'{name}' must be at least {rule['minimum']}")
     if problems:
         raise ToolError(f"Wrong input: {'; '.join(problems)}.")
 
 
-def _fits(wanted: str, value: Any) -> bool:
+def _has_type(expected: str, value: Any) -> bool:
     if isinstance(value, bool):
-        return wanted == "boolean"
-    return isinstance(value, _TYPES[wanted])
+        return expected == "boolean"
+    return isinstance(value, _TYPES[expected])
 
 
-def _name_of(value: Any) -> str:
+def _type_name(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
     return next((name for name, types in _TYPES.items() if isinstance(value, types)), "number")
 
 
-def _article(name: str) -> str:
+def _with_article(name: str) -> str:
     return f"an {name}" if name[0] in "aio" else f"a {name}"

@@ -1,4 +1,4 @@
-"""Tool calls that were stopped and are still ending, so that the answer to a stop waits for none of them."""
+"""Tool calls that were stopped and are still ending. A stop does not wait for them (docs/plan.md L16)."""
 
 import asyncio
 import logging
@@ -11,28 +11,28 @@ T = TypeVar("T")
 
 
 class StoppedCalls:
-    """The owner of the calls that a session's runs left while they were ending: killing processes, closing a box."""
+    """Owns the stopped calls of a session until they have killed their processes and closed their boxes."""
 
     def __init__(self) -> None:
         self._ending: set[asyncio.Task[Any]] = set()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of a call's work. A cancelled caller goes on at once; the work is cancelled and ends here."""
+        """Await a call. A cancelled caller returns at once; the call is cancelled too and ends in the background."""
         task = asyncio.ensure_future(work)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             task.cancel()
             self._ending.add(task)
-            task.add_done_callback(self._over)
+            task.add_done_callback(self._on_end)
             raise
 
-    async def over(self) -> None:
-        """Returns when all of them have ended."""
+    async def wait(self) -> None:
+        """Wait until all stopped calls have ended."""
         while self._ending:
             await asyncio.wait(set(self._ending))
 
-    def _over(self, task: asyncio.Task[Any]) -> None:
+    def _on_end(self, task: asyncio.Task[Any]) -> None:
         self._ending.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.info("a stopped call ended with an error", exc_info=task.exception())

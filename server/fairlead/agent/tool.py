@@ -1,4 +1,4 @@
-"""The tool port: an entry of the dispatch table, and what a running call may do."""
+"""The tool port: an entry of the dispatch table, and the context of a running call."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -13,31 +13,34 @@ CHANGES_FILES: Collection[ToolKind] = ("edit", "delete", "move", "execute")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place that a call touches: a path as the model wrote it, and a line counted from 1."""
+    """A place that a call reads or changes."""
 
     path: str
+    """As the model wrote it."""
     line: int | None = None
+    """Counted from 1."""
 
 
 @dataclass
 class RunningCall:
-    """What a handler knows of its call.
-
-    `output` streams text to the person while the tool runs; `progress` is what the model reads if the call is
-    cancelled, so a handler that takes long keeps it true; a function where it changes all the time. The handler is
-    cancelled too, but nobody waits for its end (docs/plan.md L16). `fresh` says that the same call may tell something
-    else the next time, whatever else changes: it waited for what goes on by itself (L10). `told` says whether the same
-    call had this very text as its result, and it can still be read in the conversation.
-    """
+    """What a handler knows about its call."""
 
     id: str
     item_id: str | None
+    """The plan item in progress."""
     output: Callable[[str], None] = field(repr=False)
-    progress: str | Callable[[], str] = "Cancelled before it had done anything."
-    fresh: bool = False
-    told: Callable[[str], bool] = field(default=lambda _: False, repr=False)
+    """Streams text to the user while the tool runs."""
+    progress: str | Callable[[], str] = "Cancelled before it did anything."
+    """The result if the call is cancelled. A slow handler updates it, or sets a function that returns it.
 
-    def told_when_stopped(self) -> str:
+    The cancelled handler ends in the background; its own result is discarded (docs/plan.md L16).
+    """
+    polls: bool = False
+    """Set by a handler that waited for background work: the same call may return something else the next time (L10)."""
+    already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)
+    """Whether the same call already returned this text, and the model can still read it."""
+
+    def result_when_stopped(self) -> str:
         return self.progress if isinstance(self.progress, str) else self.progress()
 
 
@@ -52,17 +55,17 @@ class Tool(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Exempt from the guard against repeated calls (L10)."""
+        """Whether it changes nothing. Then it is exempt from the guard against repeats (L10)."""
         ...
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        """A short title for people and the places touched; `input` fits the schema."""
+        """Return a short title for the user and the places concerned. `input` matches the schema."""
         ...
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        """Does the work; `input` fits the schema.
+        """Do the work and return the result. `input` matches the schema.
 
         Raises:
-            Exception: any; it becomes an error result (L3). ToolError for what the model should read as it is.
+            Exception: becomes an error result (L3). Raise ToolError with a message for the model.
         """
         ...

@@ -1,6 +1,6 @@
-"""The model's window: how large it is, how much of it a request takes, and what it leaves for the answer.
+"""The model's context window: its size, how much a request takes, and how much is left for the answer.
 
-Sizes are in tokens where nothing else is said. Pure: values in, values out.
+Sizes are in tokens unless a name says `chars`. No I/O.
 """
 
 import json
@@ -11,21 +11,32 @@ from fairlead.agent.errors import Overflow
 from fairlead.agent.messages import Block, Message
 from fairlead.agent.model import ToolSpec, Usage
 
-FULL = 0.8  # of the window: a longer request is shortened first; the rest is for the answer
-NEAR = 0.7  # where the provider, which counts better, may clear results
-ENOUGH = 0.65  # where clearing leaves more than this, only a summary helps
-ROOM = 0.5  # as full as a shortened conversation may be
-RESULTS = 0.5  # the most that the results of one round may take
-WORTH = 0.1  # a summary that would free less is not asked for
-CHARS_PER_TOKEN = 4  # a rough guess, until an answer or a refusal tells a request's size
-MOST_CHARS = 10  # per token: a server that counts less has left out what it had cached
-SLACK = 1.05  # estimates may be wrong by this much
-LEAST_ANSWER = 256  # an answer with less room than this is of no use
-LEAST_RESULTS = 1000  # characters
+# shares of the window (docs/plan.md L15)
+COMPACT_AT = 0.8
+"""A request that takes more is compacted first. The rest is for the answer."""
+CLEAR_AT = 0.7
+"""From here on the provider may clear results. It counts exactly, so it can start earlier than we do."""
+SUMMARIZE_ABOVE = 0.65
+"""If clearing leaves more than this, a summary is needed."""
+TARGET = 0.5
+"""What a compacted conversation may take."""
+MAX_RESULTS = 0.5
+"""What the results of one round may take."""
+MIN_GAIN = 0.1
+"""A summary that frees less is not requested."""
+
+CHARS_PER_TOKEN = 4
+"""A guess until the first answer or refusal gives a request's size."""
+MAX_CHARS_PER_TOKEN = 10
+"""A server that counts fewer tokens than this implies has left out the cached ones."""
+ESTIMATE_MARGIN = 1.05
+MIN_ANSWER = 256
+"""A shorter answer would be useless."""
+MIN_RESULTS_CHARS = 1000
 
 
 def size(messages: Sequence[Message]) -> int:
-    """Characters, near enough."""
+    """The approximate length of the messages in characters."""
     return sum(_length(block) for message in messages for block in message["content"])
 
 
@@ -39,8 +50,8 @@ def _length(block: Block) -> int:
             return sum(len(value) for value in block.values() if isinstance(value, str))
 
 
-def fixed_size(system: str, tools: Sequence[ToolSpec]) -> int:
-    """Characters of what every request begins with."""
+def prefix_size(system: str, tools: Sequence[ToolSpec]) -> int:
+    """The length of the system prompt and the tools, which begin every request, in characters."""
     return len(system) + sum(
         len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema)) for tool in tools
     )
@@ -48,86 +59,94 @@ def fixed_size(system: str, tools: Sequence[ToolSpec]) -> int:
 
 @dataclass
 class Window:
-    """The window of one model, and what is known of the tokens of a conversation in it."""
+    """The window of one model, and the estimate of how many tokens a conversation takes in it."""
 
-    known: int | None = None
-    """As the settings or the list of models have it."""
-    named: int | None = None
-    """As a refusal in this run named it."""
-    refused: int | None = None
-    """Characters of the shortest request in this run that was refused although it should have fitted."""
-    fixed: int = 0
-    """Characters of the system prompt and the tools, which are in every request."""
-    per_char: float = 1 / CHARS_PER_TOKEN
-    """Tokens per character, as the last request was counted."""
+    is_hosted: bool = False
+    """Whether the provider runs the model, so that the user cannot enlarge the window."""
+    configured: int | None = None
+    """The size from the settings or the list of models."""
+    reported: int | None = None
+    """The size that a refusal in this run named."""
+    refused_chars: int | None = None
+    """The shortest request in this run that was refused although it should have fitted."""
+    prefix_chars: int = 0
+    """The length of the system prompt and the tools."""
+    tokens_per_char: float = 1 / CHARS_PER_TOKEN
+    """Measured on the last request that was counted."""
     used: int = 0
-    """What the last request and its answer took; 0 before the first."""
+    """What the last request and its answer took; 0 before the first request."""
 
-    def begin_run(self, known: int | None) -> None:
-        """What refusals taught is forgotten: the server may have a larger window now."""
-        self.known, self.named, self.refused = known, None, None
+    def begin_run(self, configured: int | None) -> None:
+        """Forget what refusals of the last run said: the server may have been restarted with a larger window."""
+        self.configured, self.reported, self.refused_chars = configured, None, None
 
     @property
     def limit(self) -> int | None:
-        """The window's size, None while nothing is known of it."""
-        guess = round(self.refused * self.per_char) if self.refused is not None else None
-        return min((limit for limit in (self.known, self.named, guess) if limit), default=None)
+        """The size of the window, None if it is unknown."""
+        guess = round(self.refused_chars * self.tokens_per_char) if self.refused_chars is not None else None
+        return min((limit for limit in (self.configured, self.reported, guess) if limit), default=None)
 
-    def chars(self, messages: Sequence[Message]) -> int:
-        """Characters of a whole request with these messages, at least one."""
-        return max(1, self.fixed + size(messages))
+    def request_chars(self, messages: Sequence[Message]) -> int:
+        """The length of a request with these messages, at least 1."""
+        return max(1, self.prefix_chars + size(messages))
 
-    def expected(self, messages: Sequence[Message]) -> int:
-        """About how many tokens a request with these messages takes."""
-        return round(self.chars(messages) * self.per_char)
+    def estimate(self, messages: Sequence[Message]) -> int:
+        """The approximate size of a request with these messages."""
+        return round(self.request_chars(messages) * self.tokens_per_char)
 
-    def mark(self, share: float) -> int:
-        """Where a share of the window is taken; what is in every request counts as taken, up to FULL."""
-        beginning = self.fixed * self.per_char
-        return round(beginning + share * max(0, (self.limit or 0) - beginning / FULL))
+    def tokens_at(self, share: float) -> int:
+        """The size of a request that takes this share of the window, counted from the end of the prefix."""
+        prefix = self.prefix_chars * self.tokens_per_char
+        return round(prefix + share * max(0, (self.limit or 0) - prefix / COMPACT_AT))
 
-    def is_full(self, messages: Sequence[Message]) -> bool:
-        return self.limit is not None and self.expected(messages) >= FULL * self.limit
+    def needs_compaction(self, messages: Sequence[Message]) -> bool:
+        return self.limit is not None and self.estimate(messages) >= COMPACT_AT * self.limit
 
-    def left(self, messages: Sequence[Message]) -> int | None:
-        """The most that the answer to these messages may take, None while the window is not known."""
+    def answer_limit(self, messages: Sequence[Message]) -> int | None:
+        """What the window leaves for the answer to these messages, None if its size is unknown."""
         if self.limit is None:
             return None
-        return max(LEAST_ANSWER, self.limit - round(self.expected(messages) * SLACK))
+        return max(MIN_ANSWER, self.limit - round(self.estimate(messages) * ESTIMATE_MARGIN))
 
-    def results(self) -> int | None:
-        """Characters that the results of one round may have, None while the window is not known."""
+    def results_limit_chars(self) -> int | None:
+        """How long the results of one round may be together, None if the window's size is unknown."""
         if self.limit is None:
             return None
-        return max(LEAST_RESULTS, round((self.mark(RESULTS) - self.mark(0)) / self.per_char))
+        share = self.tokens_at(MAX_RESULTS) - self.tokens_at(0)
+        return max(MIN_RESULTS_CHARS, round(share / self.tokens_per_char))
 
-    def answered(self, messages: Sequence[Message], usage: Usage) -> None:
-        """A request with these messages was answered: it was counted, and the window is no smaller."""
-        chars, asked = self.chars(messages), usage.tokens - usage.output_tokens
+    def record_answer(self, messages: Sequence[Message], usage: Usage) -> None:
+        """Learn from an answered request: its exact size, and that the window holds at least as much."""
+        chars, asked = self.request_chars(messages), usage.tokens - usage.output_tokens
         self.used = usage.tokens
-        if asked > 0 and asked * MOST_CHARS >= chars:
-            self.per_char = asked / chars
-        if self.named is not None:
-            self.named = max(self.named, self.used)
-        if self.refused is not None and chars > self.refused:
-            self.refused = None
+        if asked > 0 and asked * MAX_CHARS_PER_TOKEN >= chars:
+            self.tokens_per_char = asked / chars
+        if self.reported is not None:
+            self.reported = max(self.reported, self.used)
+        if self.refused_chars is not None and chars > self.refused_chars:
+            self.refused_chars = None
 
-    def filled(self, messages: Sequence[Message]) -> None:
-        """The answer, which is the last message, was ended because it filled the window."""
-        self.named = max(self.used, self.expected(messages))
+    def record_full(self, messages: Sequence[Message]) -> None:
+        """Learn from an answer that ended because it filled the window. It is the last of the messages."""
+        self.reported = max(self.used, self.estimate(messages))
 
-    def was_refused(self, messages: Sequence[Message], overflow: Overflow, left: int | None) -> bool:
-        """Learns from a refusal for length; `left` is the answer's limit that the request had.
+    def record_refusal(self, messages: Sequence[Message], overflow: Overflow, answer_limit: int | None) -> bool:
+        """Learn from a refusal of a request for its length.
+
+        Args:
+            messages: the messages of the refused request.
+            overflow: the sizes that the refusal named.
+            answer_limit: the answer's limit in that request.
 
         Returns:
-            Whether the messages fit as they are, with the lower limit for the answer that there is now.
+            Whether the same messages fit with the lower limit for the answer that now results.
         """
-        self.named = overflow.window or self.named
+        self.reported = overflow.window or self.reported
         if overflow.request:
-            self.per_char = overflow.request / self.chars(messages)
-        now = self.left(messages)
-        if now is not None and (left is None or now < left) and not self.is_full(messages):
+            self.tokens_per_char = overflow.request / self.request_chars(messages)
+        now = self.answer_limit(messages)
+        if now is not None and (answer_limit is None or now < answer_limit) and not self.needs_compaction(messages):
             return True
-        if not self.is_full(messages):
-            self.refused = self.chars(messages)
+        if not self.needs_compaction(messages):
+            self.refused_chars = self.request_chars(messages)
         return False

@@ -7,8 +7,8 @@ from typing import Any, Literal, cast
 
 from fairlead.agent import events
 from fairlead.agent.errors import ModelError
-from fairlead.agent.loop import Outcome
 from fairlead.agent.model import Usage
+from fairlead.agent.outcome import Outcome
 from fairlead.edits.changeset import Proposal
 from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.text import split_lines
@@ -237,12 +237,12 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
 
 
 _SPOKEN: dict[type[events.Event], str] = {
-    events.RoomMade: "room_made",
+    events.Compacted: "room_made",
     events.Text: "text",
     events.Thinking: "thinking",
     events.ReminderSent: "reminder",
     events.Steered: "steered",
-    events.Told: "feedback",
+    events.FeedbackSent: "feedback",
 }
 
 

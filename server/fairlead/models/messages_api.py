@@ -17,7 +17,7 @@ from typing import Any
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import Message
-from fairlead.agent.model import Clearing, ModelEvent, Request, ToolSpec
+from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import Endpoint
@@ -200,7 +200,7 @@ class AnthropicModel:
         """The body but for the messages."""
         return {
             "model": self._endpoint.model,
-            "max_tokens": min(self._most_answer, request.answer or self._most_answer),
+            "max_tokens": min(self._most_answer, request.answer_limit or self._most_answer),
             "stream": True,
             **features,
             "system": request.system,
@@ -245,14 +245,14 @@ def _encode(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _edit(clearing: Clearing) -> dict[str, Any]:
+def _edit(clearing: ServerClearing) -> dict[str, Any]:
     """The API's own clearing of old results, as this module's CLEARING_BETA has it."""
     return {
         "type": "clear_tool_uses_20250919",
-        "trigger": {"type": "input_tokens", "value": clearing.at},
+        "trigger": {"type": "input_tokens", "value": clearing.trigger},
         "keep": {"type": "tool_uses", "value": clearing.keep},
-        "clear_at_least": {"type": "input_tokens", "value": clearing.at_least},
-        "exclude_tools": list(clearing.lasting),
+        "clear_at_least": {"type": "input_tokens", "value": clearing.min_cleared},
+        "exclude_tools": list(clearing.excluded_tools),
     }
 
 

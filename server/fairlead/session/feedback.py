@@ -55,7 +55,7 @@ class Feedback:
         return len(self._said)
 
     @property
-    def spoken_to(self) -> bool:
+    def has_user_message(self) -> bool:
         """Whether words of the person's wait: they are not left for the next task."""
         return bool(self._said)
 

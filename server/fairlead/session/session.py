@@ -10,9 +10,10 @@ from fairlead.agent import loop
 from fairlead.agent.budget import Budget
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import Event, RunFinished, RunStarted, Steered, StopReason
-from fairlead.agent.loop import Agent, Limits, Outcome
+from fairlead.agent.loop import Agent, Limits
 from fairlead.agent.messages import Block, History
 from fairlead.agent.model import Usage
+from fairlead.agent.outcome import Outcome
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
 from fairlead.agent.window import Window
@@ -227,7 +228,7 @@ class Session:
         self.leave()
         self.cancel()
         await _end_of(self._task)
-        await self._stopped.over()
+        await self._stopped.wait()
         await self.commands.aclose()
         if self._model is not None:
             await self._model.aclose()
@@ -290,7 +291,7 @@ class Session:
         """Goes on where another process was; nothing runs by itself."""
         self.state = "idle" if kept.phase == "idle" else "paused"
         self.updated = kept.updated
-        self.history.restore(repaired(kept.messages, kept.calls, kept.at))
+        self.history.replace(repaired(kept.messages, kept.calls, kept.at))
         self.feedback.restore(kept.unheard)
         self.plan.restore(kept.plan, kept.versions, kept.wish)
         self.plan_version = kept.plan.version
@@ -342,7 +343,7 @@ class Session:
             await self.files.observe(paths, lambda: not self.reviewing.locked())
             self.publish()
 
-    async def _news(self) -> list[str]:
+    async def _take_feedback(self) -> list[str]:
         """What the model should hear at this boundary. Its own command may have changed a file that it has edited."""
         await self.observe([Path(proposal.path) for proposal in self.files.changes])
         return await self.feedback.take()
@@ -372,10 +373,10 @@ class Session:
             plan=self.plan,
             history=self.history,
             emit=self.publish,
-            stamp=lambda: (self.files.stamp, self.plan.snapshot().revision, self._prompts),
-            notes=self._news,
-            spoken_to=lambda: self.feedback.spoken_to,
-            cost=self._cost,
+            change_token=lambda: (self.files.stamp, self.plan.snapshot().revision, self._prompts),
+            take_feedback=self._take_feedback,
+            has_user_message=lambda: self.feedback.has_user_message,
+            cost_of=self._cost,
             proposals=lambda: proposals_note(self.files.changes, self.root),
             window=self.window,
             stopped=self._stopped,

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import PurePath
 from typing import Any
 
-from fairlead.agent.errors import PlainToolError, ToolError
+from fairlead.agent.errors import ToolError, VerbatimToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.shell.background import BackgroundCommand
@@ -129,7 +129,7 @@ class Bash:
             raise ToolError(_lines(*told, str(error), result.output)) from error
         if result.ended == "timeout":
             limit = f"Ended after the time limit of {running.timeout:g} s. Output so far:"
-            raise PlainToolError(_lines(*told, changed, limit, result.output))
+            raise VerbatimToolError(_lines(*told, changed, limit, result.output))
         hidden = _hidden_files(job.hidden, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
         code = f"(exit code {result.exit_code}, {result.seconds:.1f} s)"

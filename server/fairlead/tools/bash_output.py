@@ -44,7 +44,7 @@ class BashOutput:
             await asyncio.wait([waiting := asyncio.ensure_future(command.over.wait())], timeout=wait)
             waiting.cancel()
         output = command.running.take()
-        call.fresh = bool(output) or asyncio.get_running_loop().time() - began >= WAITED
+        call.polls = bool(output) or asyncio.get_running_loop().time() - began >= WAITED
         return told(command, output)
 
 

@@ -53,7 +53,9 @@ class ReadFile:
             hint = self._files.gone(path) or self._similar(input["path"])
             raise ToolError(f"No such file: {input['path']}{hint and f'. {hint}'}")
         shown = await worked_out(excerpt, text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
-        return UNCHANGED.format(path=input["path"]) if len(shown) > WORTH_A_NOTE and call.told(shown) else shown
+        if len(shown) > WORTH_A_NOTE and call.already_shown(shown):
+            return UNCHANGED.format(path=input["path"])
+        return shown
 
     def _similar(self, given: str) -> str:
         folder = self._files.root.resolve(given).parent

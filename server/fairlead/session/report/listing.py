@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fairlead.agent.context import is_ours
 from fairlead.agent.messages import Block, Message
+from fairlead.agent.prompts import is_generated
 from fairlead.plan.evidence import Record
 from fairlead.session.feedback import SAID
 from fairlead.session.session import Session
@@ -89,7 +89,7 @@ def _lines(message: Message, failed: Collection[str]) -> Iterator[Line]:
         elif block["type"] == "text":
             said = _SAID.fullmatch(block["text"])
             # behind a prompt and behind results stand the host's notes; before a summary all that the person said
-            if said or (not is_ours(block["text"]) and (index == 0 or summed)):
+            if said or (not is_generated(block["text"]) and (index == 0 or summed)):
                 yield Line("user", said[1] if said else block["text"])
 
 

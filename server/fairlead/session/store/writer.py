@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from fairlead.agent.events import Event, ReminderSent, Retry, Text, Thinking, Told, ToolOutput
+from fairlead.agent.events import Event, FeedbackSent, ReminderSent, Retry, Text, Thinking, ToolOutput
 from fairlead.session.state import Calls, SessionState, with_event
 from fairlead.session.store.journal import Journal
 
@@ -12,7 +12,7 @@ OUTPUT_DELAY = 0.5  # seconds; what a command writes in between is one entry
 RESERVED = 10_000
 
 # these change nothing that is kept; behind what is told comes the message that holds it, in the same breath
-_PASSING = (Text, Thinking, Told, ReminderSent, Retry)
+_PASSING = (Text, Thinking, FeedbackSent, ReminderSent, Retry)
 
 
 class Keeper:

@@ -1,0 +1,76 @@
+"""How a run ended, and the texts that tell the user."""
+
+from dataclasses import dataclass
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.events import StopReason
+from fairlead.agent.model import Reply, Usage
+
+DONE = ("end_turn", "stop_sequence")
+"""Stop reasons with which the model ends its turn."""
+
+NEW_BUDGET = "You can continue with a new budget."
+REDIRECT = "Tell the agent what to do instead, or let it continue."
+PAUSED_BY_API = f"Paused: the API paused the model's turn several times in a row. {NEW_BUDGET}"
+REFUSED = "The model refused to continue. Rephrase the task, or start a new one."
+NO_ANSWER = (
+    "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, twice in a "
+    "row. Send a follow-up to try again. A local model may need another template for tools."
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    stop_reason: StopReason
+    message: str
+    """The model's last text, or what the user should know."""
+    usage: Usage
+    error: ModelError | None = None
+    cost: float | None = None
+    """US dollars, None if the model's price is unknown."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a run ends: an outcome without the run's usage and cost."""
+
+    stop_reason: StopReason
+    message: str
+    error: ModelError | None = None
+
+
+def failure(error: ModelError) -> Ending:
+    return Ending("error", error.message, error)
+
+
+def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
+    """Why an answer ends the run. An answer that was cut off is never a normal end (docs/plan.md L13).
+
+    Args:
+        reply: the last answer. Its stop reason is not `model_context_window_exceeded`.
+        text: the answer's text, including earlier parts that were cut off.
+        answer_limit: the tokens that the window left for the answer, None if unknown.
+    """
+    match reply.stop_reason:
+        case reason if reason in DONE and not reply.calls:
+            return Ending("end_turn", text)
+        case "max_tokens":
+            limit = "the output limit (setting maxTokens)"
+            if answer_limit is not None and answer_limit <= reply.usage.output_tokens:
+                limit = f"the model's window, which left {answer_limit:,} tokens for it"
+            hint = f"The answer was cut off by {limit}. Send a follow-up to continue it."
+            return Ending("max_tokens", _with_hint(text, hint))
+        case "pause_turn":
+            return Ending("max_turn_requests", _with_hint(text, PAUSED_BY_API))
+        case "refusal":
+            return Ending("refusal", _with_hint(text, REFUSED))
+        case "tool_use":
+            return failure(ModelError("network", NO_ANSWER, retryable=True))
+        case reason:
+            return failure(ModelError("internal", f"The model stopped for a reason unknown to Fairlead: {reason}."))
+
+
+def _with_hint(text: str, hint: str) -> str:
+    return f"{text}\n\n{hint}".strip()

@@ -1,0 +1,60 @@
+"""What Fairlead itself says to the model during a run: continuations, refused calls and compaction."""
+
+import re
+
+from fairlead.agent.tool import Mode
+
+CONTINUE = (
+    "<cut_off>Your answer was cut off by the output limit (max_tokens). Continue exactly where it stopped, without "
+    "repeating anything.</cut_off>"
+)
+CONTINUE_PAUSED_TURN = "<cut_off>Continue.</cut_off>"
+MISSING_CALL = "<cut_off>Your answer ended to run tools, but it contains no call. Send it again.</cut_off>"
+
+CUT_OFF_CALL = (
+    "Not run: the answer was cut off by the output limit (max_tokens) before it was complete. "
+    "Send the call again, in smaller pieces."
+)
+UNREQUESTED_CALL = (
+    "Not run: the answer ended with stop reason '{reason}' instead of asking for its tools. Send it again."
+)
+REPEATED_CALL = (
+    "Not run: the same call was made just before, and nothing has changed since. "
+    "Use the result you have, try another way, or finish."
+)
+LOOPING_CALL = "Not run: the same call was made {count} times in a row. The run ends here."
+NOT_REACHED = "Not run: {reason}."
+NOT_IN_MODE: dict[Mode, str] = {
+    "plan": "Not run: for now the user wants only the plan. Write it with the todo tool and end your turn.",
+    "ask": "Not run: the user wants only an answer. Read what you need, answer, and end your turn.",
+}
+
+CLEARED_RESULT = (
+    "[Cleared to save space: {what}, {lines}. If you need it, make the call again; if it is long, for a part of it.]"
+)
+SHORTENED_RESULT = "[{what} left out here, because the model's window is small. Ask for a part if you need it.]"
+SUMMARIZE = (
+    "<summarise>This conversation no longer fits into your window. Write a summary to continue from: what it omits is "
+    "lost. The user's words, the plan and the proposals are preserved separately. Say what you found out (files, "
+    "names, lines that matter), what was done and why, what failed, what is in progress, and what comes next. Answer "
+    "with text only and call no tool.</summarise>"
+)
+SUMMARY = """<summary>
+The earlier conversation was too long. This summary replaces it.
+
+{summary}
+
+The plan now:
+{plan}
+
+The proposals now:
+{proposals}
+</summary>"""
+NO_SUMMARY = "(It could not be summarized. Read what you need again before you continue.)"
+
+_GENERATED = re.compile(r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode)>")
+
+
+def is_generated(text: str) -> bool:
+    """Whether a text of a user message is Fairlead's own, and neither the user's words nor their decisions."""
+    return _GENERATED.match(text) is not None
