@@ -233,5 +233,5 @@ async def test_both_sides_of_the_diff_can_be_read(workspace: Path, replay: Repla
 
         assert await content(f"fairlead-base://{session}{path}") == "1\n"
         assert await content(f"fairlead-proposed://{session}{path}") == "2\n"
-        assert "no longer there" in await content(f"fairlead-proposed://unknown{path}")
+        assert "no longer exists" in await content(f"fairlead-proposed://unknown{path}")
         assert "does not know" in await content("fairlead-proposed:nonsense")

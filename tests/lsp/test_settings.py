@@ -30,7 +30,7 @@ def test_a_bad_rule_is_named_and_left_out() -> None:
     assert problems == [
         "bash.allow: 'a; b' was left out. "
         "A rule is one plain command, without ;, |, &&, $ or the like; write one rule for each.",
-        "bash.allow: 3 is no rule, which is a text",
+        "bash.allow: 3 must be text",
         "bash.deny must be a list of rules",
     ]
 

@@ -72,13 +72,13 @@ def _published(name: str, event: SessionEvent, shape: type | None = None) -> Gol
 
 def progress() -> Iterator[Golden]:
     line = Line()
-    shown = Progress(line.protocol)
-    shown.use(SESSION, "run-1", can_create=False)
+    run_progress = Progress(line.protocol)
+    run_progress.begin_run(SESSION, "run-1", can_create=False)
     for event in (
         events.RunStarted("replay (greet.replay.yaml)"),
         PlanChanged(7, a_plan().snapshot(), a_record()),
         events.RunFinished("cancelled"),
     ):
-        shown.on_event(SESSION, event)
+        run_progress.on_event(SESSION, event)
     for method, params in line.sent:
         yield Golden(f"progress.{params['value']['kind']}", method, "server-to-client", "params", params)

@@ -132,7 +132,7 @@ class AgentClient:
         """Asks the server.
 
         Raises:
-            wire.RequestError: it answered with an error.
+            RequestError: it answered with an error.
             ServerGone: the process ended.
         """
         number = next(self._numbers)

@@ -1,1 +1,1 @@
-"""The wire: the only place that imports pygls or lsprotocol."""
+"""The language server. Only this package imports pygls and lsprotocol."""

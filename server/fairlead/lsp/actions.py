@@ -1,4 +1,4 @@
-"""Accept and reject at the cursor, as code actions: for editors that show no code lenses, or only when asked to."""
+"""Accept and reject at the cursor as code actions, for editors that show no code lenses by default."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -18,27 +18,27 @@ Action = dict[str, Any]
 
 
 def code_actions(sessions: Iterable[Session], params: Params) -> list[Action]:
-    """The answer to `textDocument/codeAction`: none where nothing is proposed in the lines of the range."""
+    """The actions for the proposed changes in the range of `textDocument/codeAction`."""
     path = file_path(params.child("textDocument").text("uri"))
-    if path is None or not _is_wanted(params):
+    if path is None or not _is_requested(params):
         return []
     first, last = _lines(params.child("range"))
-    found: list[Action] = []
+    actions: list[Action] = []
     for session in sessions:
         proposal = proposal_of(session, path)
         if proposal is not None:
-            found += _actions(session, proposal, first, last)
-    return found
+            actions += _actions(session, proposal, first, last)
+    return actions
 
 
-def _is_wanted(params: Params) -> bool:
-    """Whether the client asks for this kind, or one that holds it (LSP 3.18, `CodeActionContext.only`)."""
+def _is_requested(params: Params) -> bool:
+    """Whether the client requests this kind or a more general one (LSP 3.18, `CodeActionContext.only`)."""
     only = params.child("context").raw("only") if params.has("context") else None
     return not only or not isinstance(only, list) or not {"", KIND}.isdisjoint(map(str, only))
 
 
 def _lines(range_: Params) -> tuple[int, int]:
-    """The first and the last line. An end at the start of a line is the end of the line before."""
+    """The first and the last line of a range. A range that ends at the start of a line excludes that line."""
     start, end = range_.child("start"), range_.child("end")
     first, last = start.integer("line"), end.integer("line")
     return first, last - 1 if last > first and end.integer("character") == 0 else last
@@ -61,12 +61,12 @@ def _actions(session: Session, proposal: Proposal, first: int, last: int) -> Ite
             accept, reject = f"Accept Proposed{at} (Replace Mine)", f"Keep Mine{at}"
         yield from _pair(session, {"uri": uri, "hunk": hunk.id}, accept, reject, conflict=conflict)
     if touched and len(proposal.hunks) > 1:
-        every = f"All {len(proposal.hunks)} Changes in This File"
-        yield from _pair(session, {"uri": uri}, f"Accept {every}", f"Reject {every}")
+        all_changes = f"All {len(proposal.hunks)} Changes in This File"
+        yield from _pair(session, {"uri": uri}, f"Accept {all_changes}", f"Reject {all_changes}")
 
 
 def _touches(proposal: Proposal, hunk: Hunk, first: int, last: int) -> bool:
-    """Whether a hunk is in these lines of the user's text; one that only inserts is beside both of its neighbours."""
+    """Whether a hunk touches these lines of the user's text. An insertion touches the lines before and after it."""
     start, end = proposal.region_of[hunk.id].mine
     return (start <= last and first < end) if start < end else start - 1 <= last and first <= start
 
@@ -75,8 +75,8 @@ def _pair(
     session: Session, target: dict[str, str], accept: str, reject: str, *, conflict: bool = False
 ) -> Sequence[Action]:
     params: Action = {"sessionId": session.id, "target": target, "version": session.files.version}
-    taken = {**params, "resolution": "proposed"} if conflict else params
-    return _action(accept, wire.COMMAND_ACCEPT, taken), _action(reject, wire.COMMAND_REJECT, params)
+    accept_params = {**params, "resolution": "proposed"} if conflict else params
+    return _action(accept, wire.COMMAND_ACCEPT, accept_params), _action(reject, wire.COMMAND_REJECT, params)
 
 
 def _action(title: str, command: str, params: Action) -> Action:

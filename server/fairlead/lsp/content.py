@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from lsprotocol import types
@@ -20,17 +19,17 @@ log = logging.getLogger(__name__)
 
 
 class ProposedContent:
-    """Answers for `fairlead-base:` and `fairlead-proposed:` and tells the client when their text changes."""
+    """Serves `fairlead-base:` and `fairlead-proposed:` URIs and tells the client when their text changes."""
 
     def __init__(self, protocol: AgentProtocol, sessions: Sessions) -> None:
         self._protocol = protocol
         self._sessions = sessions
-        self._shown: dict[str, dict[str, Proposal]] = {}
+        self._sent: dict[str, dict[str, Proposal]] = {}
         self._pending: set[asyncio.Task[None]] = set()
         self.registered = False
 
     async def register(self) -> None:
-        """Registers the schemes; pygls does not announce them by itself."""
+        """Register the schemes, which pygls does not announce."""
         registration = {
             "id": "fairlead-content",
             "method": types.WORKSPACE_TEXT_DOCUMENT_CONTENT,
@@ -40,17 +39,17 @@ class ProposedContent:
             await self._protocol.request(types.CLIENT_REGISTER_CAPABILITY, {"registrations": [registration]})
             self.registered = True
         except wire.RequestError as error:
-            log.info("the client does not take text document content: %s", error)
+            log.info("the client does not accept text document content: %s", error)
 
     async def text(self, uri: str) -> str:
-        """The text behind a URI. What cannot be shown explains itself: an error would pop up at the person."""
+        """The text of a URI, or an explanation: VS Code would show an error answer as a popup."""
         parsed = content_uri(uri)
         if parsed is None:
-            return f"Fairlead does not know this address: {uri}\n"
+            return f"Fairlead does not know this URI: {uri}\n"
         try:
             files = (await self._sessions.get(parsed.session_id)).files
         except (WrongRequest, RequestRefused):
-            return "This session is no longer there, so its proposed changes cannot be shown.\n"
+            return "This session no longer exists, so its proposed changes cannot be shown.\n"
         try:
             path = files.root.resolve(str(parsed.path))
             proposal = files.proposal(path) or files.changes.for_target(str(path))
@@ -65,25 +64,25 @@ class ProposedContent:
         return proposal.applied(proposal.chosen(proposal.hunks_of(parsed.item_id)))[0]
 
     def refresh(self, session_id: str, changes: Changeset) -> None:
-        """Tells the client which texts are others now."""
-        old, new = self._shown.get(session_id, {}), dict(changes.files)
-        self._shown[session_id] = new
+        """Tell the client which texts changed."""
+        old, new = self._sent.get(session_id, {}), dict(changes.files)
+        self._sent[session_id] = new
         if not self.registered:
             return
         for path in {*old, *new}:
             before, after = old.get(path), new.get(path)
             for scheme, attribute in ((wire.BASE_SCHEME, "base"), (wire.PROPOSED_SCHEME, "proposed")):
                 if getattr(before, attribute, None) != getattr(after, attribute, None):
-                    self._refresh_one(proposal_uri(scheme, session_id, Path(path)))
+                    self._request_refresh(proposal_uri(scheme, session_id, Path(path)))
 
-    def _refresh_one(self, uri: str) -> None:
-        task = asyncio.ensure_future(self._ask(types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH, {"uri": uri}))
+    def _request_refresh(self, uri: str) -> None:
+        task = asyncio.ensure_future(self._refresh(uri))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
 
-    async def _ask(self, method: str, params: Any) -> None:
+    async def _refresh(self, uri: str) -> None:
         try:
-            await self._protocol.request(method, params)
+            await self._protocol.request(types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH, {"uri": uri})
         except wire.RequestError as error:
             log.info("refresh refused: %s", error)
 

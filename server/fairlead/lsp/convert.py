@@ -1,4 +1,4 @@
-"""Core values to the wire and positions to offsets: pure functions, nothing else knows camelCase."""
+"""Converts core values to wire shapes, and positions to offsets. Pure functions."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -45,9 +45,9 @@ def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
 
 def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:
     state, record = changed.state, changed.record
-    places: tuple[Literal["before"], Literal["unplanned"]] = (BEFORE, UNPLANNED)
+    groups: tuple[Literal["before"], Literal["unplanned"]] = (BEFORE, UNPLANNED)
     outside: list[wire.OutsideWire] = [
-        {"id": place, "evidence": evidence(record.of(place))} for place in places if not record.of(place).empty
+        {"id": group, "evidence": evidence(record.of(group))} for group in groups if not record.of(group).empty
     ]
     return {
         "sessionId": session_id,
@@ -96,7 +96,7 @@ def evidence(found: Evidence) -> wire.EvidenceWire:
 
 
 def edits(session_id: str, root: Root, state: EditsChanged) -> wire.EditsWire:
-    """The files that need a closer look come first."""
+    """The proposals, risky and protected files first."""
     files = [file(root, proposal, proposal.path in state.protected) for proposal in state.changes]
     return {
         "sessionId": session_id,
@@ -133,7 +133,7 @@ def _hunk(proposal: Proposal, hunk: Hunk) -> wire.HunkWire:
     conflict = proposal.conflicts.get(hunk.id)
     return {
         "id": hunk.id,
-        # a unified diff names the line before where a side is empty
+        # in a unified diff, an empty side names the line before it
         "oldStart": hunk.old_start + (1 if hunk.old else 0),
         "oldLines": len(hunk.old),
         "newStart": hunk.new_start + (1 if hunk.new else 0),
@@ -186,7 +186,7 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
 
 
 def event(root: Root, value: events.Event) -> dict[str, Any]:
-    """The fields of an `agent/event` but for `sessionId` and `seq`."""
+    """The fields of an `agent/event`, without `sessionId` and `seq`."""
     match value:
         case events.RunStarted(model):
             return {"kind": "run_started", "model": model}
@@ -200,7 +200,7 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
                 "toolKind": value.kind,
                 "title": value.title,
                 "input": value.input,
-                "locations": [_location(root, place.path, place.line) for place in value.locations],
+                "locations": [_location(root, location.path, location.line) for location in value.locations],
             }
         case events.CommandStarted():
             return {
@@ -233,10 +233,10 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
         case events.RunFinished(stop_reason):
             return {"kind": "run_finished", "stopReason": stop_reason}
         case _:
-            return {"kind": _SPOKEN[type(value)], "text": value.text}
+            return {"kind": _TEXT_KINDS[type(value)], "text": value.text}
 
 
-_SPOKEN: dict[type[events.Event], str] = {
+_TEXT_KINDS: dict[type[events.Event], str] = {
     events.Compacted: "room_made",
     events.Text: "text",
     events.Thinking: "thinking",
@@ -251,21 +251,21 @@ def _location(root: Root, path: str, line: int | None) -> wire.LocationWire:
 
 
 def approval(request: ApprovalRequest) -> wire.ApproveParams:
-    of_file = request.path is not None
+    is_file = request.path is not None
     return {
         "sessionId": request.session_id,
         "toolCallId": request.call_id,
-        "kind": "file" if of_file else "command",
-        "mode": None if of_file else request.mode,
-        "command": None if of_file else request.command,
-        "cwd": None if of_file else str(request.cwd),
+        "kind": "file" if is_file else "command",
+        "mode": None if is_file else request.mode,
+        "command": None if is_file else request.command,
+        "cwd": None if is_file else str(request.cwd),
         "uri": request.path.as_uri() if request.path is not None else None,
         "reasons": list(request.reasons),
     }
 
 
 def text_edits(edit: FileEdit, encoding: str) -> list[dict[str, Any]]:
-    """An edit as LSP TextEdits on the old text: whole lines, but at the end of the text."""
+    """An edit as LSP TextEdits on the old text: whole lines, except at the end of the text."""
     lines, new = split_lines(edit.old or ""), split_lines(edit.new or "")
     return [_text_edit(lines, a0, a1, new[b0:b1], encoding) for a0, a1, b0, b1 in changed_blocks(lines, new)]
 
@@ -274,9 +274,9 @@ def _text_edit(lines: list[str], start: int, end: int, new: list[str], encoding:
     last, text = lines[-1] if lines else "", "".join(new)
     ending = last[len(last.rstrip("\r\n")) :]
     if start == len(lines) and ending and text.endswith(ending):
-        # Neovim adds an empty line to what is inserted after the last line end (0.11, `apply_text_edits`)
-        place = {"line": start - 1, "character": code_units(last.removesuffix(ending), encoding)}
-        return {"range": {"start": place, "end": place}, "newText": ending + text.removesuffix(ending)}
+        # Neovim adds an empty line after an insertion behind the last line ending (0.11, `apply_text_edits`)
+        position = {"line": start - 1, "character": code_units(last.removesuffix(ending), encoding)}
+        return {"range": {"start": position, "end": position}, "newText": ending + text.removesuffix(ending)}
     return {"range": _range(lines, start, end, encoding), "newText": text}
 
 
@@ -285,21 +285,21 @@ def _range(lines: list[str], start: int, end: int, encoding: str) -> dict[str, A
 
 
 def _line_start(lines: list[str], index: int, encoding: str) -> dict[str, int]:
-    """The start of a line; for one past the last line without an end, the end of the text."""
+    """The start of a line. One line past the end, it is the end of a text without a final line ending."""
     if index == len(lines) and lines and not lines[-1].endswith(("\n", "\r")):
         return {"line": index - 1, "character": code_units(lines[-1], encoding)}
     return {"line": index, "character": 0}
 
 
 def code_units(text: str, encoding: str) -> int:
-    """The length of a text in the units of a position encoding (LSP 3.18, `PositionEncodingKind`)."""
+    """The length of a text in the code units of a position encoding (LSP 3.18, `PositionEncodingKind`)."""
     if encoding == "utf-32" or text.isascii():
         return len(text)
     return len(text.encode("utf-16-le", "surrogatepass")) // 2 if encoding == "utf-16" else len(text.encode())
 
 
 def offset_at(lines: list[str], position: dict[str, int], encoding: str) -> int:
-    """The offset in the joined lines that a position means; beyond a line's or the text's end it is that end."""
+    """The offset of a position in the joined lines, limited to the end of its line and of the text."""
     row, column = position["line"], position["character"]
     if row >= len(lines):
         return sum(map(len, lines))
@@ -316,7 +316,7 @@ def offset_at(lines: list[str], position: dict[str, int], encoding: str) -> int:
 
 
 def apply_text_edits(text: str, changes: list[dict[str, Any]], encoding: str) -> str:
-    """A text with LSP TextEdits applied, as a client does it: positions are all of the old text."""
+    """Apply LSP TextEdits, whose positions all refer to the old text."""
     lines = split_lines(text)
     spans = [
         (offset_at(lines, change["range"]["start"], encoding), index, change) for index, change in enumerate(changes)

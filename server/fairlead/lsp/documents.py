@@ -1,4 +1,4 @@
-"""The editor's open documents, kept in step by didOpen, didChange and didClose."""
+"""The editor's open documents, synchronized by didOpen, didChange and didClose."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from fairlead.workspace.editor import Buffer
 
 
 class Document:
-    """An open document. Held in lines, so that a change costs what it changes and not the whole text."""
+    """An open document. Its text is stored in lines, so that the cost of a change depends on its own size."""
 
     def __init__(self, uri: str, path: Path, text: str, version: int) -> None:
         self.uri = uri
@@ -29,16 +29,16 @@ class Document:
         return self._text
 
     def change(self, change: dict[str, Any], encoding: str) -> None:
-        """One content change (LSP 3.18, `TextDocumentContentChangeEvent`)."""
+        """Apply one content change (LSP 3.18, `TextDocumentContentChangeEvent`)."""
         if change.get("range") is None:
             self._text, self._lines = change["text"], split_lines(change["text"])
             return
         lines = self._lines
-        start, end = (_place(lines, change["range"][name], encoding) for name in ("start", "end"))
+        start, end = (_line_and_offset(lines, change["range"][name], encoding) for name in ("start", "end"))
         first, last = start[0], min(end[0] + 1, len(lines))
         head = lines[start[0]][: start[1]] if start[0] < len(lines) else ""
         tail = lines[end[0]][end[1] :] if end[0] < len(lines) else ""
-        # half of a line end may find its other half beside the change
+        # the neighbouring lines take part, because a change may join or split a \r\n
         if first > 0 and not head:
             first, head = first - 1, lines[first - 1]
         if last < len(lines):
@@ -47,8 +47,8 @@ class Document:
         self._text = None
 
 
-def _place(lines: list[str], position: dict[str, int], encoding: str) -> tuple[int, int]:
-    """The line and the offset in it that a position means; beyond a line's or the text's end it is that end."""
+def _line_and_offset(lines: list[str], position: dict[str, int], encoding: str) -> tuple[int, int]:
+    """The line of a position and the offset in it, limited to the end of the line and of the text."""
     row = position["line"]
     if row >= len(lines):
         if lines and not lines[-1].endswith(("\n", "\r")):
@@ -58,7 +58,7 @@ def _place(lines: list[str], position: dict[str, int], encoding: str) -> tuple[i
 
 
 class Documents:
-    """The Buffers port. One file is one document, whatever links lead to it."""
+    """The Buffers port. A file is one document, even if it is opened through a link."""
 
     def __init__(self) -> None:
         self.encoding = "utf-16"
@@ -71,7 +71,7 @@ class Documents:
         return self._stamp
 
     def open_buffer(self, path: Path) -> Buffer | None:
-        if path.name not in self._names:  # quick, for it is asked of each file that the agent knows, each round
+        if path.name not in self._names:  # avoids realpath: each round asks for every file that the agent knows
             return None
         document = self._documents.get(os.path.realpath(path))
         return Buffer(document.text, document.version, document.left) if document is not None else None
@@ -80,7 +80,7 @@ class Documents:
         return [document.path for document in self._documents.values()]
 
     def uri(self, path: Path) -> str:
-        """How the editor names a file: its own URI where the file is open."""
+        """The editor's URI of a file if it is open, else one made from the path."""
         document = self._documents.get(os.path.realpath(path))
         return document.uri if document is not None else path.as_uri()
 
@@ -89,11 +89,11 @@ class Documents:
         if path is not None:
             self._stamp += 1
             self._documents[os.path.realpath(path)] = Document(uri, path, text, version)
-            self._name_all()
+            self._update_names()
         return path
 
     def changed(self, uri: str, version: int, changes: Sequence[dict[str, Any]]) -> Path | None:
-        """Applies the changes one after the other (LSP 3.18, `didChange`)."""
+        """Apply the changes in order (LSP 3.18, `didChange`)."""
         path = file_path(uri)
         document = self._documents.get(os.path.realpath(path)) if path is not None else None
         if document is None:
@@ -109,11 +109,11 @@ class Documents:
         if path is not None:
             self._stamp += 1
             self._documents.pop(os.path.realpath(path), None)
-            self._name_all()
+            self._update_names()
         return path
 
-    def _name_all(self) -> None:
-        """Under which names an open file may be asked for: its own, and that of a link to it."""
+    def _update_names(self) -> None:
+        """Collect the names of the open files and of the links through which they were opened."""
         named = ((Path(real).name, document.path.name) for real, document in self._documents.items())
         self._names = {name for names in named for name in names}
 

@@ -1,4 +1,4 @@
-"""The Editor port over LSP: edits through workspace/applyEdit, questions to the person."""
+"""The Editor port over LSP: workspace edits, and questions to the user."""
 
 import asyncio
 import logging
@@ -24,15 +24,15 @@ from fairlead.workspace.editor import (
 
 log = logging.getLogger(__name__)
 
-# an editor may ask the user first, and save with formatters
 ANSWER_SECONDS = 120.0
+"""How long an editor may take to apply an edit. It may ask the user first, and format on save."""
 
 OPTIONS: tuple[ApprovalOption, ...] = ("allow_once", "allow_session", "reject")
 SILENT = (
-    "The editor did not answer within {seconds:.0f} s, so nothing counts as accepted. What it still does later counts "
-    "as your own change."
+    "The editor did not answer within {seconds:.0f} s, so nothing was accepted. If it applies the edit later, that "
+    "counts as your own change."
 )
-# the first one is what Enter takes in some editors (eglot 1.9), so it must allow nothing
+# Enter selects the first action in some editors (eglot 1.9), so it must not allow anything
 ACTIONS: dict[str, ApprovalOption] = {
     wire.REJECT_COMMAND: "reject",
     wire.ALLOW_ONCE: "allow_once",
@@ -41,7 +41,7 @@ ACTIONS: dict[str, ApprovalOption] = {
 
 
 class ClientCapabilities:
-    """What the client announced in `initialize`, as plain questions."""
+    """What the client announced in `initialize`."""
 
     def __init__(self, capabilities: types.ClientCapabilities | None = None) -> None:
         workspace = capabilities.workspace if capabilities else None
@@ -52,7 +52,7 @@ class ClientCapabilities:
         content = workspace.text_document_content if workspace else None
         self.apply_edit = bool(workspace and workspace.apply_edit)
         self.file_operations = list(edit.resource_operations or [] if edit else [])
-        # Neovim announces the operations only, which are entries of documentChanges (LSP 3.18, WorkspaceEdit)
+        # Neovim announces only resource operations, which imply documentChanges (LSP 3.18, WorkspaceEdit)
         self.document_changes = bool(edit and edit.document_changes) or bool(self.file_operations)
         self.lens_refresh = bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
         self.progress = bool(window and window.work_done_progress)
@@ -66,7 +66,7 @@ class ClientCapabilities:
 
 
 class LspEditor:
-    """The person's editor at the other end of the wire. `answer_seconds`: how long it may take to apply an edit."""
+    """The editor of the client."""
 
     def __init__(self, protocol: AgentProtocol, documents: Documents, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._protocol = protocol
@@ -76,19 +76,19 @@ class LspEditor:
 
     @property
     def edit_capabilities(self) -> EditCapabilities:
-        able = self.capabilities
-        operations: frozenset[FileOperation] = frozenset(get_args(FileOperation)) & {*able.file_operations}
-        return EditCapabilities(able.apply_edit, able.checks_edits, operations)
+        client = self.capabilities
+        operations: frozenset[FileOperation] = frozenset(get_args(FileOperation)) & {*client.file_operations}
+        return EditCapabilities(client.apply_edit, client.checks_edits, operations)
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
-        """One workspace edit (LSP 3.18, `workspace/applyEdit`); versioned where a document is open.
+        """Send one workspace edit (LSP 3.18, `workspace/applyEdit`), versioned where a document is open.
 
-        A client that checks edits gets the digest of each file beside it.
+        A client that checks edits also gets the digest of each file.
         """
-        able = self.capabilities
-        change = self._document_changes(edits) if able.document_changes else self._plain_changes(edits)
+        client = self.capabilities
+        change = self._document_changes(edits) if client.document_changes else self._plain_changes(edits)
         params: dict[str, Any] = {"label": label, "edit": change}
-        if able.checks_edits:
+        if client.checks_edits:
             params["digests"] = {self._documents.uri(edit.path): edit.digest for edit in edits if edit.digest}
         try:
             async with asyncio.timeout(self._answer_seconds):
@@ -110,35 +110,35 @@ class LspEditor:
             action = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, _question(request))
         except wire.RequestError as error:
             log.info("approval not answered: %s", error)
-            return ApprovalAnswer("reject", "The editor could not ask.")
+            return ApprovalAnswer("reject", "The editor could not ask the user.")
         title = action.get("title") if isinstance(action, dict) else None
         return ApprovalAnswer(ACTIONS.get(cast("str", title), "reject"))
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
-        asked = {"sessionId": session_id, "toolCallId": call_id, "question": question, "options": list(options)}
+        params = {"sessionId": session_id, "toolCallId": call_id, "question": question, "options": list(options)}
         try:
             if self.capabilities.questions:
-                answer = await self._protocol.request(wire.ASK, asked)
-                found = answer.get("answer") if isinstance(answer, dict) else None
+                answer = await self._protocol.request(wire.ASK, params)
+                text = answer.get("answer") if isinstance(answer, dict) else None
             elif options:
                 action = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, _choice(question, options))
-                found = action.get("title") if isinstance(action, dict) else None
+                text = action.get("title") if isinstance(action, dict) else None
             else:
-                found = None
+                text = None
         except wire.RequestError as error:
             log.info("question not answered: %s", error)
             return None
-        return found if isinstance(found, str) and found.strip() else None
+        return text if isinstance(text, str) and text.strip() else None
 
     def _document_changes(self, edits: Sequence[FileEdit]) -> dict[str, Any]:
-        """Deletes first: what is new may take their place."""
+        """The edits as documentChanges. Deletes come first, because a new file may have the path of a deleted one."""
         changes: list[dict[str, Any]] = []
         for edit in sorted(edits, key=lambda edit: edit.new is not None):
             uri = self._documents.uri(edit.path)
             if edit.old is None:
                 changes.append({"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}})
             text_edits = [] if edit.new is None else convert.text_edits(edit, self._documents.encoding)
-            # without edits it still says the version, which a delete or a rename cannot
+            # sent even without edits: a delete or a rename cannot name the version
             if text_edits or edit.version is not None:
                 changes.append({"textDocument": {"uri": uri, "version": edit.version}, "edits": text_edits})
             if edit.new is None:
@@ -169,10 +169,10 @@ def _choice(question: str, options: Sequence[str]) -> dict[str, Any]:
 
 def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons = "\n".join(request.reasons)
-    what = f"Run this command in {request.cwd}?\n\n{visible(request.command)}"
+    question = f"Run this command in {request.cwd}?\n\n{visible(request.command)}"
     if request.path is not None:
-        what = f"Allow it for this file?\n\n{visible(str(request.path))}"
-    message = f"{reasons}\n\n{what}"
+        question = f"Allow this file?\n\n{visible(str(request.path))}"
+    message = f"{reasons}\n\n{question}"
     return {
         "type": int(types.MessageType.Warning),
         "message": message.strip(),

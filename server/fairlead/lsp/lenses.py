@@ -1,4 +1,4 @@
-"""Accept and reject beside each hunk, as code lenses: in the person's file and in the proposed text."""
+"""Accept and reject at each hunk as code lenses, in the user's file and in the proposed text."""
 
 import asyncio
 import logging
@@ -24,19 +24,19 @@ Lens = dict[str, Any]
 
 
 class Lenses:
-    """Answers `textDocument/codeLens`, and asks the client to ask again when the proposals change."""
+    """Answers `textDocument/codeLens`, and asks the client to refresh when the proposals change."""
 
     def __init__(self, protocol: AgentProtocol, sessions: Sessions) -> None:
         self._protocol = protocol
         self._sessions = sessions
         self._refreshing: asyncio.Task[None] | None = None
-        self._again = False
+        self._refresh_again = False
         self.refreshable = False
         self.with_diffs = False
-        """The client has a command that shows a change as a diff."""
+        """Whether the client has a command that shows a change as a diff."""
 
-    async def of(self, uri: str) -> list[Lens]:
-        """The lenses of a document, top to bottom; none for what has no proposal."""
+    async def for_document(self, uri: str) -> list[Lens]:
+        """The lenses of a file or of a proposed text, from top to bottom."""
         content = content_uri(uri)
         if content is not None:
             if content.scheme != wire.PROPOSED_SCHEME or content.item_id is not None:
@@ -53,27 +53,27 @@ class Lenses:
         return [lens for lens in lenses if self.with_diffs or lens["command"]["command"] != wire.CLIENT_SHOW]
 
     def refresh(self) -> None:
-        """The proposals changed. One request is under way at a time."""
+        """Report changed proposals to the client, with one request at a time."""
         if not self.refreshable:
             return
         if self._refreshing is not None and not self._refreshing.done():
-            self._again = True
+            self._refresh_again = True
             return
-        self._refreshing = asyncio.ensure_future(self._ask())
+        self._refreshing = asyncio.ensure_future(self._request_refresh())
 
-    async def _ask(self) -> None:
+    async def _request_refresh(self) -> None:
         while True:
-            self._again = False
+            self._refresh_again = False
             try:
                 await self._protocol.request(types.WORKSPACE_CODE_LENS_REFRESH, None)
             except wire.RequestError as error:
                 log.info("code lens refresh refused: %s", error)
-            if not self._again:
+            if not self._refresh_again:
                 return
 
 
 def proposal_of(session: Session, path: Path) -> Proposal | None:
-    """What a session proposes for a file, by its path or by the one that it is to get."""
+    """A session's proposal for a path, current or new."""
     if not session.files.changes.files:
         return None
     try:
@@ -88,14 +88,14 @@ def uri_of(proposal: Proposal) -> str:
 
 
 def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
-    """`in_file`: for the person's text, else for the proposed one."""
+    """The lenses of a file, `in_file` for the user's text, else for the proposed one."""
     proposal = proposal_of(session, path)
     if proposal is None:
         return
-    lead = "Fairlead: " if in_file else ""
+    prefix = "Fairlead: " if in_file else ""
     uri = uri_of(proposal)
     if proposal.whole:
-        yield from _pair(session, 0, {"uri": uri}, proposal.in_conflict, lead, whole_title(session, proposal))
+        yield from _pair(session, 0, {"uri": uri}, proposal.in_conflict, prefix, whole_title(session, proposal))
         if in_file:
             yield _show(session, 0, {"uri": uri})
         return
@@ -103,15 +103,15 @@ def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
     last = max(0, len(split_lines(text)) - (0 if text.endswith(("\n", "\r")) else 1))
     for hunk in proposal.hunks:
         start = proposal.region_of[hunk.id].mine[0] if in_file else hunk.new_start
-        what = f"Accept +{len(hunk.new)} −{len(hunk.old)}" if in_file else "Accept"
+        title = f"Accept +{len(hunk.new)} −{len(hunk.old)}" if in_file else "Accept"
         target = {"uri": uri, "hunk": hunk.id}
-        yield from _pair(session, min(start, last), target, hunk.id in proposal.conflicts, lead, what)
+        yield from _pair(session, min(start, last), target, hunk.id in proposal.conflicts, prefix, title)
         if in_file:
             yield _show(session, min(start, last), target)
 
 
 def whole_title(session: Session, proposal: Proposal) -> str:
-    """The title of an accept of a file that is decided as a whole."""
+    """The title of the accept of a file that is decided as a whole."""
     match proposal.kind:
         case "create":
             return "Accept New File"
@@ -119,29 +119,28 @@ def whole_title(session: Session, proposal: Proposal) -> str:
             return "Accept Deletion"
         case "rename":
             return f"Accept Rename to {session.root.relative(Path(proposal.target))}"
-        case "modify":  # a binary file, or one with other permissions
+        case "modify":  # a binary file, or new permissions
             return "Accept File"
 
 
 def _pair(
-    session: Session, line: int, target: dict[str, str], conflict: bool, lead: str, accept: str
+    session: Session, line: int, target: dict[str, str], conflict: bool, prefix: str, accept: str
 ) -> Iterator[Lens]:
-    """An accept and a reject that stand side by side."""
+    """An accept and a reject on one line."""
     params: dict[str, Any] = {"sessionId": session.id, "target": target, "version": session.files.version}
-    over_mine = {**params, "resolution": "proposed"}
-    yield _lens(line, f"{lead}Accept Proposed (Replace Mine)" if conflict else lead + accept, wire.COMMAND_ACCEPT,
-                over_mine if conflict else params)  # fmt: skip
+    title = f"{prefix}Accept Proposed (Replace Mine)" if conflict else prefix + accept
+    yield _lens(line, title, wire.COMMAND_ACCEPT, {**params, "resolution": "proposed"} if conflict else params)
     yield _lens(line, "Keep Mine" if conflict else "Reject", wire.COMMAND_REJECT, params)
 
 
 def _show(session: Session, line: int, target: dict[str, str]) -> Lens:
-    """The person's text does not say what is proposed; the diff does."""
+    """Opens the diff, because the user's text does not show what is proposed."""
     return _lens(line, "Show", wire.CLIENT_SHOW, {"sessionId": session.id, "target": target})
 
 
 def _lens(line: int, title: str, command: str, params: dict[str, Any]) -> Lens:
-    place = {"line": line, "character": 0}
+    position = {"line": line, "character": 0}
     return {
-        "range": {"start": place, "end": place},
+        "range": {"start": position, "end": position},
         "command": {"title": title, "command": command, "arguments": [params]},
     }

@@ -1,4 +1,4 @@
-"""Reads the params of requests: what is wrong is said by name, and every request gets its answer."""
+"""Reads and checks the params of requests. Errors name the field that is wrong."""
 
 import os
 import re
@@ -19,10 +19,10 @@ from fairlead.session.review.target import Target
 
 
 class Params:
-    """A JSON object with checked access; every getter raises WrongRequest."""
+    """A JSON object with checked access. Every getter raises WrongRequest."""
 
     def __init__(self, value: Any, where: str = "params") -> None:
-        if value == []:  # Lua's empty table
+        if value == []:  # an empty table in Lua
             value = {}
         if not isinstance(value, dict):
             raise WrongRequest(f"{where} must be an object")
@@ -71,7 +71,7 @@ class Params:
         return value
 
     def __contains__(self, name: str) -> bool:
-        """Whether it is given at all, be it null."""
+        """Whether the field is present, also as null."""
         return name in self._value
 
     def has(self, name: str) -> bool:
@@ -95,61 +95,61 @@ class Params:
 
 
 def file_path(uri: str) -> Path | None:
-    """The path of a `file:` URI, None for others and for one that can be no file's."""
+    """The path of a `file:` URI. None for other URIs, and if no file can have the path."""
     if not _is_local(uri):
         return None
     try:
         found = to_fs_path("file:" + re.sub(r"^//localhost(?=/)", "//", uri.partition(":")[2], flags=re.IGNORECASE))
-    except ValueError:  # brackets that are no address
+    except ValueError:  # brackets around something other than an address
         return None
     path = Path(found or "")
-    return None if _malformed(path) else path
+    return None if _path_problem(path) else path
 
 
 def _is_local(uri: str) -> bool:
     return uri.partition(":")[0].lower() == "file"
 
 
-def _malformed(path: Path) -> str:
-    """Why no file can have a path, on whichever disk; "" where one can."""
+def _path_problem(path: Path) -> str:
+    """Why no file can have a path, on any disk. "" if one can."""
     if not path.is_absolute():
         return "it is not an absolute path"
     if "\0" in str(path):
-        return "it holds a NUL character"
+        return "it contains a NUL character"
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
-        return "it holds characters that are no valid Unicode"
+        return "it contains characters that are not valid Unicode"
     return ""
 
 
-def _unusable(path: Path) -> str:
-    """Why no folder can be at a path; "" where one can."""
-    why = _malformed(path)
-    if not why:
+def _folder_problem(path: Path) -> str:
+    """Why no folder can be at a path. "" if one can, also if it does not exist."""
+    problem = _path_problem(path)
+    if not problem:
         try:
             path.is_dir()
-        except OSError as error:  # such as a name that is too long; a missing folder is none
-            why = error.strerror or str(error)
-    return why
+        except OSError as error:  # a name that is too long, for example
+            problem = error.strerror or str(error)
+    return problem
 
 
 def read_storage(given: Any) -> tuple[Path | None, str]:
-    """The client's storage folder, and what is wrong with it, for the user."""
+    """The client's storage folder, and a warning for the user if it cannot be used."""
     if given is None or given == "":
         return None, ""
-    why = _unusable(Path(given)) if isinstance(given, str) else "it is not a string"
-    if not why:
+    problem = _folder_problem(Path(given)) if isinstance(given, str) else "it is not a string"
+    if not problem:
         return Path(given), ""
-    shown = repr(given)[:200]
-    return None, f"The storage folder {shown} cannot be used: {why}. Sessions are not saved. Choose another storageDir."
+    shown = f"The storage folder {repr(given)[:200]} cannot be used: {problem}"
+    return None, f"{shown}. Sessions are not saved. Choose another storageDir."
 
 
 def read_workspace(uris: Sequence[str], path: str | None) -> tuple[Path | None, str]:
-    """The first folder that is on this machine, else `path`; and what the user should know where there is none.
+    """The first folder on this machine, else `path`, and a warning for the user if all folders are elsewhere.
 
     Raises:
-        WrongRequest: no folder can have its address.
+        WrongRequest: no folder can have this URI or path.
     """
     local = next(filter(_is_local, uris), None)
     if uris and local is None:
@@ -158,15 +158,15 @@ def read_workspace(uris: Sequence[str], path: str | None) -> tuple[Path | None, 
     if local is None and not path:
         return None, ""
     found = file_path(local) if local is not None else Path(path or "")
-    why = "it is not the path of a folder" if found is None else _unusable(found)
-    if found is None or why:
+    problem = "it is not the path of a folder" if found is None else _folder_problem(found)
+    if found is None or problem:
         shown = (local or path or "")[:200]
-        raise WrongRequest(f"The workspace folder {shown!r} cannot be used: {why}. Open another folder.")
+        raise WrongRequest(f"The workspace folder {shown!r} cannot be used: {problem}. Open another folder.")
     return found, ""
 
 
 def read_target(params: Params) -> Target:
-    """A `Target` (docs/protocol.md): `{all: true}`, `{uri}`, `{uri, hunk}` or `{item}`; what is two at once is none."""
+    """Read a `Target` (docs/protocol.md): exactly one of `{all: true}`, `{uri}`, `{uri, hunk}` and `{item}`."""
     target = params.child("target")
     everything = target.has("all") and target.boolean("all")
     given = {name for name in ("item", "uri", "hunk") if target.has(name)}
@@ -180,7 +180,7 @@ def read_target(params: Params) -> Target:
 
 
 def read_ops(params: Params) -> list[PlanOp]:
-    """A list of `PlanOp` (docs/protocol.md). `after` left out in an add is the end, null is the first place."""
+    """Read a list of `PlanOp` (docs/protocol.md). An add without `after` goes to the end, with null to the start."""
     return [_read_op(op) for op in params.children("ops")]
 
 
@@ -197,7 +197,7 @@ def _read_op(op: Params) -> PlanOp:
         case "move":
             return PlanOp("move", op.text("id"), after=op.optional_text("after"))
         case other:
-            raise WrongRequest(f"params.ops[].op {other!r} is no operation; use add, update, remove or move")
+            raise WrongRequest(f"params.ops[].op {other!r} is unknown; use add, update, remove or move")
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def _read_mode(params: Params) -> Mode:
 
 @dataclass(frozen=True)
 class ContentUri:
-    """A side of a diff: `scheme://session/abs/path`, with `?item=ID` of the one plan item's hunks only."""
+    """A side of a diff: `scheme://session/abs/path`, with `?item=ID` only the hunks of that plan item."""
 
     scheme: str
     session_id: str
@@ -254,7 +254,7 @@ class ContentUri:
 
 
 def content_uri(uri: str) -> ContentUri | None:
-    """A `fairlead-base:` or `fairlead-proposed:` URI taken apart, None for others."""
+    """Parse a `fairlead-base:` or `fairlead-proposed:` URI. None for others."""
     scheme, _, rest = uri.partition("://")
     rest, _, query = rest.partition("?")
     session_id, slash, path = rest.partition("/")

@@ -1,4 +1,4 @@
-"""A run as work-done progress (LSP 3.18, `window/workDoneProgress`): current item, count, a cancel button."""
+"""Shows runs as work-done progress (LSP 3.18, `window/workDoneProgress`), with the current item and a cancel button."""
 
 import asyncio
 import itertools
@@ -14,7 +14,7 @@ from fairlead.session.events import PlanChanged, SessionEvent
 
 
 class Progress:
-    """Which run reports under which token. A token of ours is used once the client has taken it."""
+    """The progress tokens of the runs. A token of the server is used after the client accepted it."""
 
     def __init__(self, protocol: AgentProtocol) -> None:
         self._protocol = protocol
@@ -27,12 +27,12 @@ class Progress:
     def token(self, session_id: str) -> int | str | None:
         return self._tokens.get(session_id)
 
-    def session(self, token: int | str) -> str | None:
-        """The session whose run reports under a token."""
+    def session_of(self, token: int | str) -> str | None:
+        """The id of the session whose run reports under a token."""
         return next((session_id for session_id, known in self._tokens.items() if known == token), None)
 
-    def use(self, session_id: str, token: int | str | None, can_create: bool) -> None:
-        """The next run of a session reports under the client's token, or under one of ours where it allows that."""
+    def begin_run(self, session_id: str, token: int | str | None, can_create: bool) -> None:
+        """Report the next run of a session under the client's token, or under a new one if the client allows it."""
         self._tokens.pop(session_id, None)
         if token is not None:
             self._tokens[session_id] = token
@@ -66,7 +66,7 @@ class Progress:
         if session_id in self._tokens:
             return
         self._tokens[session_id] = token
-        if session_id in self._titles:  # else the run has not begun, or is over
+        if session_id in self._titles:  # else the run has not started, or has ended
             self._begin(session_id)
 
     def _begin(self, session_id: str) -> None:
@@ -78,8 +78,8 @@ class Progress:
         if state is None or not state.items:
             return "Working"
         current = state.current
-        doing = (current.active_form or current.content) if current else "Working"
-        return f"{doing} ({state.completed}/{len(state.items)})"
+        activity = (current.active_form or current.content) if current else "Working"
+        return f"{activity} ({state.completed}/{len(state.items)})"
 
     def _send(self, session_id: str, value: dict[str, Any]) -> None:
         token = self._tokens.get(session_id)

@@ -1,4 +1,4 @@
-"""The names and shapes of the wire (docs/protocol.md). JSON is camelCase; every field is always there."""
+"""The names and shapes of the wire (docs/protocol.md). JSON is camelCase, and every field is always present."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -46,7 +46,7 @@ COMMAND_EDITS = "fairlead.server.edits"
 COMMAND_SESSIONS = "fairlead.server.sessions"
 
 CLIENT_SHOW = "fairlead.showChange"
-"""A command of the client's: shows a change as a diff."""
+"""A command of the client that shows a change as a diff."""
 
 BASE_SCHEME = "fairlead-base"
 PROPOSED_SCHEME = "fairlead-proposed"

@@ -1,4 +1,4 @@
-"""Session events to notifications: states whole, deltas coalesced to about thirty a second, in an order to rely on."""
+"""Turns session events into notifications, in order. Deltas are combined to about thirty a second."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ INTERVAL = 0.033
 
 
 class Publisher:
-    """One session's notifications. Buffered deltas are sent before anything else is, so nothing overtakes them."""
+    """Sends the notifications of one session. Buffered deltas are sent before anything else, so the order is kept."""
 
     def __init__(
         self,
@@ -22,14 +22,14 @@ class Publisher:
         root: Root,
         notify: Callable[[str, Any], None],
         token: Callable[[], int | str | None],
-        told: int = 0,
+        seq: int = 0,
     ) -> None:
-        """`token` tells the work-done token that the client gave to the run; `told` events went out before."""
+        """`token` returns the work-done token of the run, `seq` is the number of the last event that was sent."""
         self._session_id = session_id
         self._token = token
         self._root = root
         self._notify = notify
-        self._seq = told
+        self._seq = seq
         self._delta: Text | Thinking | ToolOutput | None = None
         self._parts: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -48,7 +48,7 @@ class Publisher:
         return None
 
     def flush(self) -> None:
-        """Sends what is buffered."""
+        """Send the buffered delta."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -65,7 +65,7 @@ class Publisher:
                 pass
 
     def _buffer(self, delta: Text | Thinking | ToolOutput) -> None:
-        if self._delta is not None and not _continues(self._delta, delta):
+        if self._delta is not None and not _is_same_stream(self._delta, delta):
             self.flush()
         self._delta = delta
         self._parts.append(delta.text)
@@ -81,7 +81,7 @@ class Publisher:
         self._notify(wire.EVENT, fields)
 
 
-def _continues(one: Text | Thinking | ToolOutput, other: Text | Thinking | ToolOutput) -> bool:
-    if isinstance(one, ToolOutput) and isinstance(other, ToolOutput):
-        return one.call_id == other.call_id
-    return type(one) is type(other)
+def _is_same_stream(first: Text | Thinking | ToolOutput, second: Text | Thinking | ToolOutput) -> bool:
+    if isinstance(first, ToolOutput) and isinstance(second, ToolOutput):
+        return first.call_id == second.call_id
+    return type(first) is type(second)

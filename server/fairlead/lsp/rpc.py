@@ -1,8 +1,8 @@
-"""The JSON-RPC layer on pygls, made strict: every request is answered, and no traceback leaves the process.
+"""A strict JSON-RPC layer on pygls: every request is answered, and no traceback leaves the process.
 
-What pygls 2.1 leaves to be desired is mended here and nowhere else: malformed params of a request get an answer, so do
-requests before `initialize` and after `shutdown`; late answers to cancelled requests are let pass; custom messages are
-plain dicts both ways, because its converter drops fields that equal their default.
+All workarounds for pygls 2.1 are here: it does not answer malformed params, or requests before `initialize` and after
+`shutdown`; it logs late answers to cancelled requests as errors; and its converter drops fields that equal their
+default, so custom messages are plain dicts in both directions.
 """
 
 import asyncio
@@ -29,8 +29,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 NOT_INITIALIZED = -32002
 
-# sync is ours (lsp/documents.py), so pygls need not keep a second copy of each document
-OURS = (
+UNCONVERTED = (
     types.TEXT_DOCUMENT_DID_OPEN,
     types.TEXT_DOCUMENT_DID_CHANGE,
     types.TEXT_DOCUMENT_DID_CLOSE,
@@ -39,14 +38,15 @@ OURS = (
     types.TEXT_DOCUMENT_CODE_LENS,
     types.TEXT_DOCUMENT_CODE_ACTION,
 )
+"""Methods whose params stay plain JSON. pygls must not synchronize documents too: `documents.py` does."""
 
 
 class AgentProtocol(LanguageServerProtocol):
-    """Messages in and out. `exit_code` is set when the client has asked the process to end."""
+    """Receives and sends messages. `exit_code` is set when the client has asked the process to end."""
 
     def __init__(self, server: JsonRPCServer, converter: Converter) -> None:
         super().__init__(server, converter)  # type: ignore[arg-type]
-        for method in OURS:
+        for method in UNCONVERTED:
             self.fm.builtin_features.pop(method, None)
         self.exit_code: int | None = None
         self._initialized = False
@@ -55,10 +55,10 @@ class AgentProtocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        """As pygls has it, and what is ours announced (docs/protocol.md, Initialize)."""
+        """Answer as pygls does, and announce Fairlead's own capabilities (docs/protocol.md, Initialize)."""
         try:
             result = yield from super().lsp_initialize(params)
-        except ValueError as error:  # pygls makes a workspace of its own of the root's address
+        except ValueError as error:  # pygls makes its own workspace from the root URI
             shown = str(params.root_uri)[:200]
             message = f"The workspace folder {shown!r} cannot be used: {error}. Open another folder."
             raise rpc_error(INVALID_PARAMS, message) from error
@@ -67,24 +67,24 @@ class AgentProtocol(LanguageServerProtocol):
         return result
 
     def receive(self, body: bytes) -> None:
-        """Takes one message as it came in its frame."""
+        """Handle one message, the body of a frame."""
         try:
             message = json.loads(body)
         except (ValueError, RecursionError):
             return self._refuse(None, PARSE_ERROR, "The message is not valid JSON.")
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            return self._refuse(None, INVALID_REQUEST, "The message is no JSON-RPC 2.0 object.")
+            return self._refuse(None, INVALID_REQUEST, "The message is not a JSON-RPC 2.0 object.")
         method, msg_id = message.get("method"), message.get("id")
         if method is None:
-            return self._answered(message)
+            return self._handle_answer(message)
         if not isinstance(method, str) or ("id" in message and not isinstance(msg_id, int | str)):
             return self._refuse(None, INVALID_REQUEST, "A request needs a method and an id.")
         if method == types.EXIT:
             self.exit_code = 0 if self._shutdown else 1
             return None
-        refused = self._out_of_order(method) or self._wrong_kind(method, "id" in message)
-        if refused is not None:
-            return self._refuse(msg_id, *refused) if "id" in message else None
+        refusal = self._wrong_phase(method) or self._wrong_kind(method, "id" in message)
+        if refusal is not None:
+            return self._refuse(msg_id, *refusal) if "id" in message else None
         try:
             structured = self._structured(message, method)
         except Exception as error:
@@ -95,14 +95,14 @@ class AgentProtocol(LanguageServerProtocol):
         return self.handle_message(structured)
 
     def send_notification(self, method: str, params: Any) -> None:
-        """Sends a notification with plain JSON params."""
+        """Send a notification with plain JSON params."""
         self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def request(self, method: str, params: Any) -> Any:
-        """Asks the other side; cancelling the caller withdraws the question.
+        """Send a request to the client. Cancelling the caller cancels the request.
 
         Raises:
-            wire.RequestError: it answered with an error, or is gone.
+            RequestError: the client answered with an error, or is disconnected.
         """
         msg_id = f"fairlead-{next(self._numbers)}"
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -117,17 +117,17 @@ class AgentProtocol(LanguageServerProtocol):
             del self._waiting[msg_id]
 
     def disconnected(self, reason: str) -> None:
-        """The other side is gone: whoever waits for it hears so."""
+        """Fail the requests to a client that is gone."""
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(wire.RequestError(INTERNAL_ERROR, reason))
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
-        """A request that came in the same moment begins first: only what has begun can end in good order."""
-        if isinstance(msg_id, int | str):  # no other can be a request's, and pygls looks it up in a dict
+        """Cancel after the request's first step, because only a handler that has started can clean up."""
+        if isinstance(msg_id, int | str):  # others are not ids, and may be unhashable
             asyncio.get_running_loop().call_soon(super()._handle_cancel_notification, msg_id)
 
-    def _answered(self, message: dict[str, Any]) -> None:
+    def _handle_answer(self, message: dict[str, Any]) -> None:
         answer = self._waiting.get(str(message.get("id")))
         if answer is None or answer.done():
             return
@@ -138,18 +138,18 @@ class AgentProtocol(LanguageServerProtocol):
         else:
             answer.set_result(message.get("result"))
 
-    def _out_of_order(self, method: str) -> tuple[int, str] | None:
+    def _wrong_phase(self, method: str) -> tuple[int, str] | None:
         if self._shutdown:
             return INVALID_REQUEST, "The server is shutting down."
         if method == types.INITIALIZE:
             if self._initialized:
-                return INVALID_REQUEST, "The server is initialized already."
+                return INVALID_REQUEST, "The server is already initialized."
         elif not self._initialized:
             return NOT_INITIALIZED, "The server is not initialized: send 'initialize' first."
         return None
 
     def _wrong_kind(self, method: str, is_request: bool) -> tuple[int, str] | None:
-        """What is a notification has no id, what is a request has one, and what is neither is not there."""
+        """The refusal of a notification with an id, a request without one, or an unknown method."""
         known = types.METHOD_TO_TYPES.get(method)
         is_notification = method == wire.TRUST or (known is not None and known[1] is None)
         if is_request and is_notification:
@@ -161,7 +161,7 @@ class AgentProtocol(LanguageServerProtocol):
         return None
 
     def _structured(self, message: dict[str, Any], method: str) -> Any:
-        if method.startswith("agent/") or method in OURS:
+        if method.startswith("agent/") or method in UNCONVERTED:
             params = message.get("params")
             if "id" in message:
                 return JsonRPCRequestMessage(message["id"], method, "2.0", params)
@@ -173,14 +173,12 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
         if error is not None and error.code == INTERNAL_ERROR:
-            error = types.ResponseError(
-                INTERNAL_ERROR, "Fairlead ran into a fault of its own. The log has the details."
-            )
+            error = types.ResponseError(INTERNAL_ERROR, "Fairlead has an internal error. The log has the details.")
         if error is not None and self.writer is not None:
             return self._refuse(msg_id, error.code, error.message)
         return super()._send_response(msg_id, result, error)
 
 
 def rpc_error(code: int, message: str) -> JsonRpcException:
-    """What a handler raises to answer with an error."""
+    """The exception that a handler raises to answer with an error."""
     return JsonRpcException(message, code)

@@ -1,4 +1,4 @@
-"""The server: what it holds and how its parts are wired."""
+"""The server: its state, and how its parts are connected."""
 
 import asyncio
 import functools
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Credentials:
-    """What `agent/credentials` gave; never logged, never stored. Not shown by repr."""
+    """The values of `agent/credentials`. Never logged or stored, and not shown by repr."""
 
     api_key: str | None = None
     auth_token: str | None = None
@@ -56,9 +56,9 @@ class Credentials:
 
 
 class AgentServer(LanguageServer):
-    """Holds what the handlers in features.py work with."""
+    """The state that the handlers in `features/` work with."""
 
-    protocol: AgentProtocol  # pyright: ignore[reportIncompatibleVariableOverride]  pygls makes it of protocol_cls
+    protocol: AgentProtocol  # pyright: ignore[reportIncompatibleVariableOverride]  pygls makes it from protocol_cls
 
     def __init__(self) -> None:
         super().__init__(
@@ -73,8 +73,8 @@ class AgentServer(LanguageServer):
         self.credentials = Credentials()
         self.watcher = Watcher(self._changed_on_disk)
         self.host = Host(self.documents, self.editor, self.choose_model, Settings(), watch=self.watcher.watch)
-        self.sessions = Sessions(self.host, self._subscriber, self._list)
-        self.runs_progress = Progress(self.protocol)
+        self.sessions = Sessions(self.host, self._event_sink, self._publish_list)
+        self.run_progress = Progress(self.protocol)
         self.content = ProposedContent(self.protocol, self.sessions)
         self.lenses = Lenses(self.protocol, self.sessions)
         self.background: set[asyncio.Task[Any]] = set()
@@ -84,34 +84,36 @@ class AgentServer(LanguageServer):
         self.sessions.observe(paths)
 
     def use_settings(self, given: Any) -> None:
-        """Takes settings from the wire; each problem is reported once."""
+        """Apply settings from the wire. Each problem is reported once."""
         self.host.settings, problems = read_settings(given, self.host.settings)
-        fresh = [problem for problem in problems if problem not in self._reported]
-        self._reported.update(fresh)
-        if fresh:
-            self.show(
-                types.MessageType.Warning,
-                f"Fairlead settings: {'; '.join(fresh)}. Defaults are used instead.",
+        new = [problem for problem in problems if problem not in self._reported]
+        self._reported.update(new)
+        if new:
+            self.show_message(
+                types.MessageType.Warning, f"Fairlead settings: {'; '.join(new)}. Defaults are used instead."
             )
 
-    def show(self, kind: types.MessageType, text: str) -> None:
-        """A message for the person."""
+    def show_message(self, kind: types.MessageType, text: str) -> None:
+        """Show a message to the user."""
         self.protocol.send_notification(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": text})
 
-    def warn(self, text: str) -> None:
-        """As `show`, of something that went wrong beside the way."""
-        self.show(types.MessageType.Warning, f"Fairlead: {text}")
+    def show_warning(self, text: str) -> None:
+        """Report a problem that is not the result of a request."""
+        self.show_message(types.MessageType.Warning, f"Fairlead: {text}")
 
-    def tell(self, text: str) -> None:
-        """As `show`, of something that is well again."""
-        self.show(types.MessageType.Info, f"Fairlead: {text}")
+    def show_info(self, text: str) -> None:
+        """Report that a problem is over."""
+        self.show_message(types.MessageType.Info, f"Fairlead: {text}")
 
-    def _list(self, rows: tuple[Row, ...]) -> None:
+    def _publish_list(self, rows: tuple[Row, ...]) -> None:
         if self.editor.capabilities.sessions:
             self.protocol.send_notification(wire.SESSIONS, convert.sessions(rows))
 
     def choose_model(self) -> ModelChoice:
-        """The model by precedence: agent/credentials, settings, environment. A cloud gets no key of the API's."""
+        """The model and how to reach it, from agent/credentials, settings and environment, in this order.
+
+        A cloud gets none of the keys, because they belong to the Anthropic API.
+        """
         settings, given, env = self.host.settings, self.credentials, os.environ
         api_key, auth_token, cloud = given.api_key, given.auth_token, None
         if settings.provider != "anthropic":
@@ -132,29 +134,29 @@ class AgentServer(LanguageServer):
         return ModelChoice(endpoint, Path(os.path.expanduser(settings.replay)) if settings.replay else None)
 
     def warm_up(self) -> None:
-        """Imports what the first task needs, in the background."""
+        """Import the modules that the first run needs, in a thread."""
         if self.host.settings.replay:
             return
         threading.Thread(target=_import_all, name="warm-up", daemon=True).start()
 
-    def keep(self, task: asyncio.Task[Any]) -> None:
-        """Holds a background task until it is done."""
+    def add_background(self, task: asyncio.Task[Any]) -> None:
+        """Hold a reference to a background task until it is done."""
         self.background.add(task)
         task.add_done_callback(self.background.discard)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Errors go to the log; the person hears of those that concern them through the answers to their requests."""
+        """Log an error. Users see errors in the answers to their requests."""
         details = "".join(error.data["traceback"]) if isinstance(error, JsonRpcInternalError) and error.data else ""
         level = logging.ERROR if details or not isinstance(error, JsonRpcException) else logging.DEBUG
         log.log(level, "%s\n%s", error, details)
 
-    def _subscriber(self, session_id: str, told: int) -> Callable[[SessionEvent], None]:
-        notify, progress = self.protocol.send_notification, self.runs_progress
-        publisher = Publisher(session_id, self.host.workspace(), notify, lambda: progress.token(session_id), told)
+    def _event_sink(self, session_id: str, seq: int) -> Callable[[SessionEvent], None]:
+        notify, progress = self.protocol.send_notification, self.run_progress
+        publisher = Publisher(session_id, self.host.workspace(), notify, lambda: progress.token(session_id), seq)
 
         def on_event(event: SessionEvent) -> None:
             publisher(event)
-            self.runs_progress.on_event(session_id, event)
+            progress.on_event(session_id, event)
             if isinstance(event, EditsChanged):
                 self.content.refresh(session_id, event.changes)
                 self.lenses.refresh()
@@ -162,7 +164,7 @@ class AgentServer(LanguageServer):
         return on_event
 
 
-@functools.cache  # it compiles a function for each type that it meets, which a second server need not do again
+@functools.cache  # compiles a function for each type, which a second server in one process can share
 def _converter() -> Converter:
     return default_converter()
 
@@ -170,5 +172,5 @@ def _converter() -> Converter:
 def _import_all() -> None:
     price_list()
     load_sdk()
-    # what is imported stays; collecting it again and again is the worst stall there is
+    # modules stay in memory, and collecting them again and again would stall the event loop most
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Settings as they come over the wire: checked one by one; what is wrong is named and replaced by its default."""
+"""Reads settings from the wire. A wrong value is reported and replaced by the default."""
 
 import re
 from dataclasses import fields, is_dataclass, replace
@@ -11,7 +11,6 @@ from fairlead.shell.rules import BadRule, Rule
 DEFAULTS = Settings()
 SECTION = "fairlead"
 
-# what a number may be at the least; below that the setting would make no sense
 MINIMUM = {
     "maxTokens": 1,
     "maxItems": 1,
@@ -21,16 +20,17 @@ MINIMUM = {
     "maxIdleRounds": 2,
     "timeoutSeconds": 1,
 }
+"""The smallest value of a number, 0 for the others."""
 
 
 def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, list[str]]:
-    """The settings after a change, and what was wrong with it in words for people.
+    """The settings after a change, and the problems in it, for the user.
 
-    Clients send an empty object, the settings of every server they know, or only what changed: a setting that is not
-    named stays as it was before.
+    Clients send an empty object, the settings of all their servers, or only the changed ones. A setting that is not
+    named keeps its value.
 
     Args:
-        given: the settings, or an object that has them as its section `fairlead`.
+        given: the settings, or an object with them in its section `fairlead`.
     """
     problems: list[str] = []
     if given is None or given == []:
@@ -42,20 +42,20 @@ def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, li
 
 
 def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
-    """`before` with the values that are given; None and a wrong value mean the default."""
+    """`before` with the given values. None and wrong values mean the default."""
     kind = type(before)
     if given is None:
         return kind()
-    if given == []:  # Lua's empty table
+    if given == []:  # an empty table in Lua
         return before
     if not isinstance(given, dict):
         problems.append(f"{prefix.rstrip('.') or SECTION} must be an object")
         return kind()
     given, hints, defaults = _nested(given), get_type_hints(kind), kind()
     names = {_camel(field.name): field.name for field in fields(kind)}
-    # another server's settings are in a section of its own
+    # settings of other servers are in sections of their own
     unknown = [name for name in given if name not in names and (prefix or not isinstance(given[name], dict))]
-    problems += [f"{prefix}{name} is no setting" for name in unknown]
+    problems += [f"{prefix}{name} is not a setting" for name in unknown]
     values: dict[str, Any] = {}
     for name, attribute in names.items():
         if name not in given:
@@ -76,25 +76,25 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
 
 
 def _nested(given: dict[str, Any]) -> dict[str, Any]:
-    """The object with names as `plan.maxItems`, which VS Code's users know, as objects in objects."""
+    """Turn dotted names as in VS Code (`plan.maxItems`) into nested objects."""
     nested: dict[str, Any] = {}
     for name, value in given.items():
         group, dot, rest = name.partition(".")
         inner = {rest: value} if dot else value
-        there = nested.get(group)
-        nested[group] = {**there, **inner} if isinstance(there, dict) and isinstance(inner, dict) else inner
+        existing = nested.get(group)
+        nested[group] = {**existing, **inner} if isinstance(existing, dict) and isinstance(inner, dict) else inner
     return nested
 
 
 def _rules(name: str, given: Any, problems: list[str]) -> tuple[str, ...]:
-    """The rules that can be read; each other one is named with what is wrong with it, and left out."""
+    """The valid rules. The others are left out and reported."""
     if not isinstance(given, list):
         problems.append(f"{name} must be a list of rules")
         return ()
     rules: list[str] = []
     for text in given:
         if not isinstance(text, str):
-            problems.append(f"{name}: {text!r} is no rule, which is a text")
+            problems.append(f"{name}: {text!r} must be text")
             continue
         try:
             rules.append(Rule.parse(text).text)

@@ -1,4 +1,4 @@
-"""Frames over stdio (LSP 3.18, base protocol). A stream that is out of step ends the process; it never hangs."""
+"""Frames over stdio (LSP 3.18, base protocol). An invalid frame ends the process, because the next cannot be found."""
 
 import asyncio
 import os
@@ -12,14 +12,14 @@ MAX_BODY = 1 << 28
 
 
 class FramingError(Exception):
-    """The bytes are no frame; where the next one begins cannot be known."""
+    """The bytes are not a frame, so the start of the next one is unknown."""
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
     """The body of the next frame, None at the end of the stream.
 
     Raises:
-        FramingError: the header is wrong, or the stream ends in the middle.
+        FramingError: the header is wrong, or the stream ends within the frame.
     """
     length: int | None = None
     first = True
@@ -29,28 +29,28 @@ def read_frame(stream: BinaryIO) -> bytes | None:
             return None
         first = False
         if not line.endswith(b"\r\n"):
-            raise FramingError("a header line that does not end")
+            raise FramingError("a header line is too long or not complete")
         if line == b"\r\n":
             break
         name, colon, value = line.partition(b":")
         if not colon:
-            raise FramingError("a header line without a colon")
+            raise FramingError("a header line has no colon")
         if name.strip().lower() == b"content-length":
             if not value.strip().isdigit():
-                raise FramingError("a Content-Length that is no number")
+                raise FramingError("Content-Length is not a number")
             length = int(value) if len(value) < 20 else MAX_BODY + 1
             if length > MAX_BODY:
-                raise FramingError("a Content-Length beyond all reason")
+                raise FramingError("Content-Length is too large")
     if length is None:
-        raise FramingError("a header without Content-Length")
+        raise FramingError("the header has no Content-Length")
     body = stream.read(length)
     if len(body) < length:
-        raise FramingError("half a frame")
+        raise FramingError("the stream ended within a frame")
     return body
 
 
 class StdioFrames:
-    """Reads frames in a thread of its own, so that it works alike on all systems and ends with the process."""
+    """Reads frames in a daemon thread, which works on all systems and ends with the process."""
 
     def __init__(self, stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> None:
         self._stream = stream
@@ -77,7 +77,7 @@ class StdioFrames:
             except FramingError as error:
                 frame = error
             except MemoryError:
-                frame = FramingError("a frame that the memory has no room for")
+                frame = FramingError("not enough memory for the frame")
             except (OSError, ValueError):
                 frame = None
             try:
@@ -87,38 +87,38 @@ class StdioFrames:
 
 
 class StdoutWriter:
-    """pygls' writer. A client that is gone is noticed once, through `on_gone`."""
+    """The writer for pygls. Calls `on_disconnect` if the client no longer reads."""
 
-    def __init__(self, stream: BinaryIO, on_gone: Callable[[], None]) -> None:
+    def __init__(self, stream: BinaryIO, on_disconnect: Callable[[], None]) -> None:
         self._stream = stream
-        self._on_gone = on_gone
+        self._on_disconnect = on_disconnect
 
     def write(self, data: bytes) -> None:
         try:
             self._stream.write(data)
             self._stream.flush()
         except (BrokenPipeError, ValueError, OSError):
-            self._on_gone()
+            self._on_disconnect()
 
     def close(self) -> None:
-        """The stream ends with the process."""
+        """Does nothing: the stream ends with the process."""
 
 
-def own_stdin() -> BinaryIO:
-    """The process's stdin for frames alone: the interpreter waits at its end for whoever reads its own object.
+def take_stdin() -> BinaryIO:
+    """Reserve stdin for frames. Other readers, such as a helper for a cloud's credentials, see an empty stream.
 
-    Whatever else reads, as a helper that a cloud's credentials come from, finds nothing.
+    A new file object is needed too: at exit the interpreter would wait for a thread that reads `sys.stdin`.
     """
-    kept = os.dup(0)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    return os.fdopen(kept, "rb")
+    copy = os.dup(0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    return os.fdopen(copy, "rb")
 
 
-def own_stdout() -> BinaryIO:
-    """The process's stdout for frames alone; whatever else prints goes to stderr from now on."""
+def take_stdout() -> BinaryIO:
+    """Reserve stdout for frames. Everything else that is printed goes to stderr."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    copy = os.dup(1)
     os.dup2(2, 1)
-    return os.fdopen(kept, "wb")
+    return os.fdopen(copy, "wb")

@@ -28,12 +28,12 @@ async def run_in_background(server: AgentServer, params: Params) -> dict[str, st
         try:
             result = await execute_run(server, session, run)
         except RequestRefused as error:
-            server.show(types.MessageType.Error, str(error))
+            server.show_message(types.MessageType.Error, str(error))
             return
         kind = types.MessageType.Error if result["error"] else types.MessageType.Info
-        server.show(kind, f"Fairlead ({result['stopReason']}): {result['message']}")
+        server.show_message(kind, f"Fairlead ({result['stopReason']}): {result['message']}")
 
-    server.keep(asyncio.ensure_future(work()))
+    server.add_background(asyncio.ensure_future(work()))
     return {"sessionId": session.id}
 
 
@@ -58,7 +58,7 @@ def _with_messages(handler: Handler) -> Handler:
         notes = {o["message"] for o in result["outcomes"] if o["message"]} - warnings
         for kind, messages in ((types.MessageType.Warning, warnings), (types.MessageType.Info, notes)):
             if messages:
-                server.show(kind, f"Fairlead: {' '.join(sorted(messages))}")
+                server.show_message(kind, f"Fairlead: {' '.join(sorted(messages))}")
         return result
 
     return decide

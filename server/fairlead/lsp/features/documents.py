@@ -36,7 +36,7 @@ async def text_content(server: AgentServer, params: Params) -> dict[str, str]:
 
 
 async def code_lenses(server: AgentServer, params: Params) -> list[dict[str, Any]]:
-    return await server.lenses.of(params.child("textDocument").text("uri"))
+    return await server.lenses.for_document(params.child("textDocument").text("uri"))
 
 
 async def offer_actions(server: AgentServer, params: Params) -> list[dict[str, Any]]:

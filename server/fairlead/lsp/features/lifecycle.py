@@ -29,7 +29,7 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
         raise rpc_error(INVALID_PARAMS, str(error)) from error
     folder, no_storage = read_storage(given.get("storageDir"))
     for warning in filter(None, (no_workspace, no_storage)):
-        server.warn(warning)
+        server.show_warning(warning)
     server.host.root = Root(root) if root is not None else None
     server.host.trusted = given.get("trusted") is not False
     server.editor.capabilities = ClientCapabilities(params.capabilities)
@@ -37,7 +37,9 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
         EditorDiagnostics(server.protocol, server.documents) if server.editor.capabilities.editor else None
     )
     server.host.wakes = given.get("restore") is not False
-    server.host.journals = Journals(folder / "sessions" if folder is not None else None, server.warn, server.tell)
+    server.host.journals = Journals(
+        folder / "sessions" if folder is not None else None, server.show_warning, server.show_info
+    )
     server.host.layers = Layers(folder)
     server.lenses.refreshable = server.editor.capabilities.lens_refresh
     server.lenses.with_diffs = server.editor.capabilities.diffs

@@ -29,10 +29,10 @@ async def session_for_run(server: AgentServer, run: RunParams) -> Session:
 
 
 async def execute_run(server: AgentServer, session: Session, run: RunParams) -> wire.RunResult:
-    def use_token() -> None:
-        server.runs_progress.use(session.id, run.work_done_token, server.editor.capabilities.progress)
+    def begin_progress() -> None:
+        server.run_progress.begin_run(session.id, run.work_done_token, server.editor.capabilities.progress)
 
-    outcome = await session.run(run.task, use_token)
+    outcome = await session.run(run.task, begin_progress)
     return convert.run_result(session.id, outcome, short_record(session.snapshot()))
 
 
@@ -46,7 +46,7 @@ async def cancel(server: AgentServer, params: Params) -> None:
 
 
 def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelParams) -> None:
-    session_id = server.runs_progress.session(params.token)
+    session_id = server.run_progress.session_of(params.token)
     for session in server.sessions:
         if session.id == session_id:
             session.cancel()
