@@ -185,7 +185,7 @@ async def test_an_outcome_that_is_no_success_is_shown(workspace: Path, replay: R
         params = {"sessionId": session, "target": {"uri": uri, "hunk": "gone"}}
         arguments = {"command": "fairlead.server.reject", "arguments": [params]}
         await client.request("workspace/executeCommand", arguments)
-        assert "no such change" in client.last("window/showMessage")["message"]
+        assert "no longer proposed" in client.last("window/showMessage")["message"]
 
 
 async def test_a_lens_shows_the_change_where_the_client_can(workspace: Path, replay: Replay) -> None:
