@@ -1,7 +1,7 @@
 // Where everything is put together: the views, and the table of commands.
 
 import * as vscode from "vscode";
-import { Answers } from "./questions/answers";
+import { NoticeActions } from "./questions/noticeActions";
 import { Approvals } from "./questions/approvals";
 import { Conversation } from "./sessions/conversation";
 import { ReviewCursor } from "./review/cursor";
@@ -10,7 +10,7 @@ import { Diffs } from "./review/diffs";
 import type { EditRow } from "./review/editRows";
 import { EditsView } from "./review/editsView";
 import { registerHelp } from "./server/help";
-import { bringBack } from "./sessions/restore";
+import { restoreSessions } from "./sessions/restore";
 import { ModelAccess } from "./server/modelAccess";
 import { Notices } from "./questions/notices";
 import { PlanEdits } from "./plan/planEdits";
@@ -43,10 +43,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const questions = new Questions(store);
   const agent = new AgentServer(context, store, approvals, questions, log);
   const access = new ModelAccess(context.secrets);
-  const notices: Notices = new Notices(store, (act) => answers.follow(act));
+  const notices: Notices = new Notices(store, (act) => noticeActions.perform(act));
   const runs = new Runs(store, agent, new Prompts(context.workspaceState), access, notices);
-  const answers = new Answers(store, approvals, questions, runs);
-  const restored = bringBack(context.storageUri, agent);
+  const noticeActions = new NoticeActions(store, approvals, questions, runs);
+  const restored = restoreSessions(context.storageUri, agent);
   const texts = new DiffContents(store, agent, restored);
   const proposed = new ProposedFiles(store, agent, texts);
   const diffs = new Diffs(store, context.workspaceState);
@@ -71,12 +71,12 @@ export function activate(context: vscode.ExtensionContext): void {
     followUp: () => runs.followUp(),
     planFirst: () => runs.planFirst(),
     go: () => runs.go(),
-    goOn: (node?: Partial<PauseNode>) => runs.goOn(node?.sessionId),
-    answer: () => answers.next(),
-    ask: () => runs.askAgent(),
+    goOn: (node?: Partial<PauseNode>) => runs.continueRun(node?.sessionId),
+    answer: () => noticeActions.openFirst(),
+    ask: () => runs.sendQuestion(),
     stop: () => runs.stop(),
-    tell: () => sessions.tell(),
-    continueSession: (node?: Partial<SessionNode>) => sessions.goOn(node),
+    tell: () => sessions.steer(),
+    continueSession: (node?: Partial<SessionNode>) => sessions.continueSession(node),
     setApiKey: () => access.setApiKey(),
     showConversation: () => conversation.show(),
     showPlanHistory: () => pages.showHistory(),
@@ -118,8 +118,8 @@ export function activate(context: vscode.ExtensionContext): void {
     stopCommand: (node: RunningNode) => terminals.stop(node),
     rewordStep: (step: StepNode) => planEdits.reword(step),
     dropStep: (step: StepNode) => planEdits.drop(step),
-    holdStep: (step: StepNode) => planEdits.hold(step, true),
-    releaseStep: (step: StepNode) => planEdits.hold(step, false),
+    holdStep: (step: StepNode) => planEdits.setHeld(step, true),
+    releaseStep: (step: StepNode) => planEdits.setHeld(step, false),
     undoStep: ({ sessionId, item }: StepNode) => review.undoStep(sessionId, item.id, item.content),
     markStepDone: (step: StepNode) => planEdits.markDone(step),
     accept: (row: EditRow) => review.decideRow("accept", row),
@@ -132,7 +132,7 @@ export function activate(context: vscode.ExtensionContext): void {
       row.kind === "session"
         ? undefined
         : diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined),
-    showApproval: ({ approval }: { approval: ApproveParams }) => approvals.show(approval),
+    showApproval: ({ approval }: { approval: ApproveParams }) => approvals.showDialog(approval),
     allowCommand: ({ approval }: { approval: ApproveParams }) => {
       approvals.decide(approval, "allow_once");
     },
@@ -147,8 +147,12 @@ export function activate(context: vscode.ExtensionContext): void {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
   // so that the outcome is told, and what was typed in the diff goes along
-  agent.ownCommands.set(serverCommand.accept, (params) => cursor.decideFromCodeLens("accept", params as DecideParams));
-  agent.ownCommands.set(serverCommand.reject, (params) => cursor.decideFromCodeLens("reject", params as DecideParams));
+  agent.commandOverrides.set(serverCommand.accept, (params) =>
+    cursor.decideFromCodeLens("accept", params as DecideParams),
+  );
+  agent.commandOverrides.set(serverCommand.reject, (params) =>
+    cursor.decideFromCodeLens("reject", params as DecideParams),
+  );
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
   context.subscriptions.push(
     log,

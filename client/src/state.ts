@@ -59,13 +59,13 @@ export interface Session {
   /** The plan was asked for alone, and nobody told the agent to go on with it yet. */
   planOnly: boolean;
   /** How many runs were begun here, and of how many of them the server has said that they are over. */
-  begun: number;
-  over: number;
+  runsStarted: number;
+  runsEnded: number;
   /** Runs that the person stopped, by their numbers from 1, and how their ends are shown; the server may still be at it. */
-  stopped: Map<number, End>;
+  stoppedRuns: Map<number, EndEntry>;
 }
 
-type End = Extract<Entry, { kind: "end" }>;
+type EndEntry = Extract<Entry, { kind: "end" }>;
 
 export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
 
@@ -91,7 +91,7 @@ export class Store {
   readonly decisions = new DecisionHistory();
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
-  private readonly hearers = new Set<(event: AgentEvent) => void>();
+  private readonly eventListeners = new Set<(event: AgentEvent) => void>();
   private activeId: string | undefined;
 
   /** Calls back on each change, until the returned function is called. */
@@ -102,8 +102,8 @@ export class Store {
 
   /** Calls back with each event, behind the changes that it makes, until the returned function is called. */
   onEvent(hearer: (event: AgentEvent) => void): () => void {
-    this.hearers.add(hearer);
-    return () => this.hearers.delete(hearer);
+    this.eventListeners.add(hearer);
+    return () => this.eventListeners.delete(hearer);
   }
 
   /** The session that the person sees: the one that they ran last, or chose. */
@@ -131,7 +131,7 @@ export class Store {
   }
 
   /** Sessions that wait for an answer of the user, the active one first. */
-  get asking(): readonly Session[] {
+  get awaitingAnswer(): readonly Session[] {
     return this.activeFirst(({ approvals, questions }) => approvals.length + questions.length > 0);
   }
 
@@ -158,7 +158,7 @@ export class Store {
   }
 
   /** What the server knows of a session whose conversation this window has not seen. */
-  fill({ sessionId, plan, edits, transcript }: OpenedSession): void {
+  addTranscript({ sessionId, plan, edits, transcript }: OpenedSession): void {
     this.setPlan(plan);
     this.setEdits(edits);
     const session = this.session(sessionId);
@@ -181,11 +181,11 @@ export class Store {
   }
 
   /** A run begins in a session, new or known. */
-  begin(id: string, prompt: string, mode: Mode = "agent"): Session {
+  startRun(id: string, prompt: string, mode: Mode = "agent"): Session {
     const session = this.session(id);
     session.title ||= prompt.split("\n", 1)[0] ?? prompt;
     session.running = true;
-    session.begun += 1;
+    session.runsStarted += 1;
     session.pause = undefined;
     // a question about the plan leaves it as it is
     if (mode !== "ask") session.planOnly = mode === "plan";
@@ -196,33 +196,33 @@ export class Store {
   }
 
   /** The person stopped the run: it is over at once, and what still comes of it is not shown. */
-  stop(id: string): void {
+  stopRun(id: string): void {
     const session = this.session(id);
     if (session.running)
-      session.stopped.set(
-        session.begun,
+      session.stoppedRuns.set(
+        session.runsStarted,
         this.close(session, { stopReason: "cancelled", message: "Stopped.", record: "" }),
       );
   }
 
   /** The answer to a run came, the one with this number. */
-  end(
+  endRun(
     id: string,
     run: number,
     { stopReason, message, record }: Pick<RunResult, "stopReason" | "message" | "record">,
   ): void {
     const session = this.session(id);
-    session.over = Math.max(session.over, run);
-    const shown = session.stopped.get(run);
+    session.runsEnded = Math.max(session.runsEnded, run);
+    const shown = session.stoppedRuns.get(run);
     if (shown) {
-      session.stopped.delete(run);
+      session.stoppedRuns.delete(run);
       Object.assign(shown, { stopReason, message, record });
       this.emit("conversation", session);
-    } else if (session.running && run === session.begun) this.close(session, { stopReason, message, record });
+    } else if (session.running && run === session.runsStarted) this.close(session, { stopReason, message, record });
   }
 
-  private close(session: Session, how: Pick<End, "stopReason" | "message" | "record">): End {
-    const end: End = { kind: "end", ...how };
+  private close(session: Session, how: Pick<EndEntry, "stopReason" | "message" | "record">): EndEntry {
+    const end: EndEntry = { kind: "end", ...how };
     session.running = false;
     session.retry = undefined;
     session.pause = PAUSES.includes(how.stopReason) ? { reason: how.message } : undefined;
@@ -236,7 +236,7 @@ export class Store {
   }
 
   /** The server is gone. The next one brings back what it kept; until then plan and conversation stay readable. */
-  lost(): void {
+  markServerGone(): void {
     for (const session of this.sessions) {
       session.edits = undefined;
       session.commands = [];
@@ -247,8 +247,8 @@ export class Store {
           message: "The agent's server stopped; the run was interrupted.",
           record: "",
         });
-      session.over = session.begun;
-      session.stopped.clear();
+      session.runsEnded = session.runsStarted;
+      session.stoppedRuns.clear();
       session.approvals = [];
       this.emit("edits", session);
     }
@@ -268,26 +268,26 @@ export class Store {
     this.emit("edits", session);
   }
 
-  ask(approval: ApproveParams): void {
+  addApproval(approval: ApproveParams): void {
     const session = this.session(approval.sessionId);
     session.approvals.push(approval);
     this.emit("approvals", session);
   }
 
-  answered(approval: ApproveParams): void {
+  removeApproval(approval: ApproveParams): void {
     const session = this.session(approval.sessionId);
     session.approvals = session.approvals.filter((open) => open !== approval);
     this.emit("approvals", session);
   }
 
-  question(question: AskParams): void {
+  addQuestion(question: AskParams): void {
     const session = this.session(question.sessionId);
     session.questions.push(question);
     this.emit("approvals", session);
   }
 
   /** A question was answered, or withdrawn. */
-  settled(question: AskParams): void {
+  removeQuestion(question: AskParams): void {
     const session = this.session(question.sessionId);
     session.questions = session.questions.filter((open) => open !== question);
     this.emit("approvals", session);
@@ -296,8 +296,8 @@ export class Store {
   addEvent(event: AgentEvent): void {
     const session = this.session(event.sessionId);
     if (!isFenced(session) || FINAL.includes(event.kind)) this.note(session, event);
-    if (event.kind === "run_finished") session.over = Math.min(session.over + 1, session.begun);
-    for (const hearer of this.hearers) hearer(event);
+    if (event.kind === "run_finished") session.runsEnded = Math.min(session.runsEnded + 1, session.runsStarted);
+    for (const hearer of this.eventListeners) hearer(event);
   }
 
   private note(session: Session, event: AgentEvent): void {
@@ -402,9 +402,9 @@ export class Store {
         questions: [],
         commands: [],
         planOnly: false,
-        begun: 0,
-        over: 0,
-        stopped: new Map(),
+        runsStarted: 0,
+        runsEnded: 0,
+        stoppedRuns: new Map(),
       };
       this.byId.set(id, session);
       this.activeId ??= id; // one that the server brought back
@@ -418,7 +418,7 @@ export class Store {
 }
 
 /** Whether what the server tells is of a run that the person stopped. */
-function isFenced({ stopped, over }: Session): boolean {
+function isFenced({ stoppedRuns: stopped, runsEnded: over }: Session): boolean {
   return [...stopped.keys()].some((run) => run > over);
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasAccess, problemWithUrl } from "../src/server/access";
+import { hasAccess, urlProblem } from "../src/server/access";
 
 const none = { provider: "anthropic", baseUrl: "", replay: "" };
 
@@ -16,7 +16,6 @@ test("a model can be reached by a key, another server, a cloud, a recording, or 
 });
 
 test("a base URL is an address of a server", () => {
-  assert.equal(problemWithUrl(" https://example.com/v1 "), undefined);
-  for (const wrong of ["", "localhost:11434", "ftp://x", "http://"])
-    assert.match(problemWithUrl(wrong) ?? "", /like http/);
+  assert.equal(urlProblem(" https://example.com/v1 "), undefined);
+  for (const wrong of ["", "localhost:11434", "ftp://x", "http://"]) assert.match(urlProblem(wrong) ?? "", /like http/);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommandOutput } from "../src/ui/commandOutput";
-import { hasBelow, nodesBelow, planNodes, type PlanNode } from "../src/plan/planNodes";
+import { hasChildren, childNodes, topNodes, type PlanNode } from "../src/plan/planNodes";
 import type { AgentEvent, CommandEnded, CommandStarted, Plan } from "../src/protocol";
 import { Store } from "../src/state";
 import { plainOutput } from "../src/ui/text";
@@ -14,7 +14,7 @@ const shown = (nodes: readonly PlanNode[]): string[] =>
 
 function begun(): Store {
   const store = new Store();
-  store.begin(started.sessionId, "Task");
+  store.startRun(started.sessionId, "Task");
   store.setPlan(params<Plan>("plan"));
   return store;
 }
@@ -23,12 +23,12 @@ test("a command that runs has a row below its step until it has ended", () => {
   const store = begun();
   const session = store.active;
   assert.ok(session);
-  const below = (): string[] => planNodes(session).flatMap((node) => shown(nodesBelow(session, node, (uri) => uri)));
+  const below = (): string[] => topNodes(session).flatMap((node) => shown(childNodes(session, node, (uri) => uri)));
   const before = below();
   store.addEvent(started);
   assert.deepEqual(below(), [...before, "cmd-1: npm run dev | running"]);
-  const step = planNodes(session).find((node) => node.kind === "item" && node.item.id === "2");
-  assert.ok(step?.kind === "item" && hasBelow(step));
+  const step = topNodes(session).find((node) => node.kind === "item" && node.item.id === "2");
+  assert.ok(step?.kind === "item" && hasChildren(step));
   store.addEvent(ended);
   assert.deepEqual(below(), before);
 });
@@ -37,7 +37,7 @@ test("a command of no step has its row above the steps", () => {
   const store = begun();
   store.addEvent({ ...started, itemId: null, handle: null });
   assert.ok(store.active);
-  assert.equal(shown(planNodes(store.active))[0], "npm run dev | running");
+  assert.equal(shown(topNodes(store.active))[0], "npm run dev | running");
 });
 
 test("events are told one by one, and no longer after the end", () => {

@@ -5,7 +5,7 @@ import * as path from "node:path";
 import { after, test } from "node:test";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { addExtra, makeEnvironment, readyEnvironment, venvPython } from "../src/server/environment";
+import { addExtra, makeEnvironment, isEnvironmentReady, venvPython } from "../src/server/environment";
 import { exclusively } from "../src/server/exclusive";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-environment-"));
@@ -35,9 +35,9 @@ test(
   posix,
   async () => {
     const made = environment("boto3");
-    assert.equal(await readyEnvironment(made), true);
-    assert.equal(await readyEnvironment(made, "bedrock"), false);
-    assert.equal(await readyEnvironment(made, "vertex"), true);
+    assert.equal(await isEnvironmentReady(made), true);
+    assert.equal(await isEnvironmentReady(made, "bedrock"), false);
+    assert.equal(await isEnvironmentReady(made, "vertex"), true);
   },
 );
 
@@ -80,7 +80,7 @@ test(
       ),
     );
     assert.equal(fs.readFileSync(path.join(storage, "installed"), "utf8"), "x\n");
-    assert.equal(await readyEnvironment(target), true);
+    assert.equal(await isEnvironmentReady(target), true);
     assert.ok(said.includes("waiting for another window that sets the server up"));
   },
 );

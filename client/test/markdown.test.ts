@@ -50,7 +50,7 @@ test("nothing in a text ends its code block", () => {
 
 test("the conversation shows the prompt, folded thinking, tools with outcome and link, and how it ended", () => {
   const store = new Store();
-  const session = store.begin("s", "Do *this*");
+  const session = store.startRun("s", "Do *this*");
   let seq = 0;
   const send = (event: object): void => {
     store.addEvent({ sessionId: "s", seq: ++seq, ...event } as AgentEvent);
@@ -70,7 +70,7 @@ test("the conversation shows the prompt, folded thinking, tools with outcome and
     locations,
   });
   send({ kind: "tool_finished", toolCallId: "1", isError: true, text: "Error: no such file" });
-  store.end("s", 1, { stopReason: "cancelled", message: "Stopped.", record: "1 of 2 steps. Not done: B_c." });
+  store.endRun("s", 1, { stopReason: "cancelled", message: "Stopped.", record: "1 of 2 steps. Not done: B_c." });
   const text = conversationMarkdown(session, (uri) => decodeURIComponent(uri.replace("file:///w/", "")));
   for (const part of [
     "# Do \\*this\\*",
@@ -88,9 +88,9 @@ test("the conversation shows the prompt, folded thinking, tools with outcome and
 
 test("a run that paused says so, and why stands in the server's words", () => {
   const store = new Store();
-  const session = store.begin("s", "Go");
+  const session = store.startRun("s", "Go");
   store.addEvent({ sessionId: "s", seq: 1, kind: "run_started", model: "m" });
-  store.end("s", 1, { stopReason: "max_turn_requests", message: "Paused: the API itself paused.", record: "" });
+  store.endRun("s", 1, { stopReason: "max_turn_requests", message: "Paused: the API itself paused.", record: "" });
   const text = conversationMarkdown(session, (uri) => uri);
   assert.ok(text.endsWith("**Paused before the end.** Paused: the API itself paused.\n"), text);
 });
@@ -108,7 +108,7 @@ test("the page of help names what was tried and how to get a Python on each syst
 test("in the conversation a command that failed has a cross and how it ended, and one that was stopped on purpose has not", () => {
   const shown = (end: Partial<CommandEnded>): string => {
     const store = new Store();
-    const session = store.begin("s", "Task");
+    const session = store.startRun("s", "Task");
     const started = params<CommandStarted>("event.command");
     const call = { sessionId: session.id, toolCallId: started.toolCallId };
     store.addEvent({
@@ -145,7 +145,7 @@ test("a call that failed has its cross in a conversation of an earlier window to
     { role: "tool", text: "bash make", failed: true },
     { role: "tool", text: "read_file a", failed: false },
   ] as const;
-  store.fill({ sessionId: plan.sessionId, state: "idle", plan, edits, transcript });
+  store.addTranscript({ sessionId: plan.sessionId, state: "idle", plan, edits, transcript });
   assert.ok(store.active);
   assert.match(
     conversationMarkdown(store.active, (uri) => uri),

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noticesOf } from "../src/questions/noticeTexts";
-import { planNodes } from "../src/plan/planNodes";
+import { topNodes } from "../src/plan/planNodes";
 import type { ApproveParams, AskParams } from "../src/protocol";
 import { Store, type Session } from "../src/state";
-import { isWorking, pauseOf } from "../src/questions/waiting";
+import { isWorking, pauseReason } from "../src/questions/waiting";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => uri;
@@ -14,20 +14,20 @@ const question = params<AskParams>("ask.params");
 
 function running(): { store: Store; session: Session } {
   const store = new Store();
-  return { store, session: store.begin(approval.sessionId, "Task") };
+  return { store, session: store.startRun(approval.sessionId, "Task") };
 }
 const notices = (session: Session) => noticesOf(session, true, relative);
 const titles = (session: Session): string[][] => notices(session).map(({ links }) => links.map(({ title }) => title));
 
 test("each thing that waits has a notice until it is settled, and only what the agent waits for stops its work", () => {
   const { store, session } = running();
-  store.ask({ ...confirmation, sessionId: session.id });
+  store.addApproval({ ...confirmation, sessionId: session.id });
   assert.deepEqual([titles(session), isWorking(session)], [[["Accept This File", "Leave Pending"]], true]);
-  store.ask(approval);
+  store.addApproval(approval);
   assert.equal(isWorking(session), false);
-  store.answered(approval);
+  store.removeApproval(approval);
   assert.deepEqual([titles(session).length, isWorking(session)], [1, true]);
-  store.lost();
+  store.markServerGone();
   assert.deepEqual(notices(session), []);
 });
 
@@ -39,14 +39,14 @@ test("a command that a message would not show whole, or would show as a link, is
     "echo [a](command:b)",
   ]) {
     const { store, session } = running();
-    store.ask({ ...approval, command });
+    store.addApproval({ ...approval, command });
     assert.deepEqual(titles(session), [["Show Whole Command", "Reject"]]);
   }
 });
 
 test("what the model says makes no link in a notice, and leaves room for its links", () => {
   const { store, session } = running();
-  store.question({
+  store.addQuestion({
     ...question,
     sessionId: session.id,
     question: `[Yes](command:workbench.action.quit) ${"or no ".repeat(300)}?`,
@@ -57,15 +57,15 @@ test("what the model says makes no link in a notice, and leaves room for its lin
 
 test("a pause is there with its reason until the session goes on, also in the next window", () => {
   const { store, session } = running();
-  store.end(session.id, 1, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
+  store.endRun(session.id, 1, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
   assert.deepEqual(titles(session), [["Go On"]]);
-  assert.equal(pauseOf(session), "Paused: the budget is 30.");
+  assert.equal(pauseReason(session), "Paused: the budget is 30.");
   assert.deepEqual(
-    planNodes(session).map(({ kind }) => kind),
+    topNodes(session).map(({ kind }) => kind),
     ["pause"],
   );
-  store.begin(session.id, "On");
-  assert.deepEqual([notices(session), pauseOf(session)], [[], undefined]);
+  store.startRun(session.id, "On");
+  assert.deepEqual([notices(session), pauseReason(session)], [[], undefined]);
   const later = new Store();
   later.setRows([
     {
@@ -78,13 +78,13 @@ test("a pause is there with its reason until the session goes on, also in the ne
       pendingFiles: 0,
     },
   ]);
-  assert.match(pauseOf(later.get("s")) ?? "", /before its end/);
+  assert.match(pauseReason(later.get("s")) ?? "", /before its end/);
 });
 
 test("a run that ends in another way is not paused", () => {
   for (const stopReason of ["end_turn", "cancelled", "error", "max_tokens"]) {
     const { store, session } = running();
-    store.end(session.id, 1, { stopReason, message: "", record: "" });
-    assert.equal(pauseOf(session), undefined);
+    store.endRun(session.id, 1, { stopReason, message: "", record: "" });
+    assert.equal(pauseReason(session), undefined);
   }
 });

@@ -13,7 +13,7 @@ import {
 import { duration, contextUsage, usageSummary, shortCount } from "../src/ui/format";
 import { fingerprint } from "../src/ui/fingerprint";
 import { isAllInConflict } from "../src/review/changeNavigation";
-import { nodesBelow, planNodes, type PlanNode } from "../src/plan/planNodes";
+import { childNodes, topNodes, type PlanNode } from "../src/plan/planNodes";
 import { planCount, stepRow, type Activity } from "../src/plan/planRows";
 import type { Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
 import { withKnownRow } from "../src/ui/rowCommands";
@@ -26,7 +26,7 @@ const relative = (uri: string): string => decodeURIComponent(uri.replace("file:/
 function sessions(...ids: string[]): Session[] {
   const store = new Store();
   for (const id of ids) {
-    store.begin(id, `Task ${id}`);
+    store.startRun(id, `Task ${id}`);
     store.setEdits({ ...params<Edits>("edits"), sessionId: id });
   }
   return [...store.reviewable];
@@ -45,7 +45,7 @@ const step = (change: Partial<PlanItem>): PlanItem => {
 
 test("each state of a step has its icon, its colour and its words for a screen reader", () => {
   const look = (change: Partial<PlanItem>, activity: Activity = "works"): unknown[] => {
-    const { icon, color, spoken } = stepRow(step(change), activity);
+    const { icon, color, screenReaderLabel: spoken } = stepRow(step(change), activity);
     return [icon, color, spoken];
   };
   assert.deepEqual(look({ status: "pending", verification: "none" }), [
@@ -94,7 +94,7 @@ test("a step's hover says what is on record for it and what it took", () => {
 
 const session = (plan: Plan): Session => {
   const store = new Store();
-  const begun = store.begin(plan.sessionId, "Task");
+  const begun = store.startRun(plan.sessionId, "Task");
   store.setPlan(plan);
   return begun;
 };
@@ -103,14 +103,14 @@ const rowsOf = (nodes: readonly PlanNode[]): string[] =>
 
 test("what happened beside the plan stands around its steps, and below each what stands behind it", () => {
   const plan = session(params<Plan>("plan"));
-  const nodes = planNodes(plan);
+  const nodes = topNodes(plan);
   assert.deepEqual(rowsOf(nodes), [
     "Before the plan | 1 look",
     "Read 問候.py | ",
     "翻譯問候語 👋 | 正在翻譯問候語",
     "Run the tests | ",
   ]);
-  const below = nodes.map((node) => rowsOf(nodesBelow(plan, node, relative)));
+  const below = nodes.map((node) => rowsOf(childNodes(plan, node, relative)));
   assert.deepEqual(below, [[], ["問候.py | src"], ["python3 greet.py | exit 1 · 0.2 s"], []]);
 });
 
@@ -122,9 +122,9 @@ test("a file of a step says that it is to be reviewed while it is", () => {
     ...params<Edits>("edits"),
     files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["1"], overtaken: [] }],
   };
-  const done = planNodes(plan)[1];
+  const done = topNodes(plan)[1];
   assert.ok(done?.kind === "item" && done.reviewable);
-  assert.deepEqual(rowsOf(nodesBelow(plan, done, relative)), ["問候.py | src · to review"]);
+  assert.deepEqual(rowsOf(childNodes(plan, done, relative)), ["問候.py | src · to review"]);
 });
 
 test("a step whose edits a later one changed again says so, and by which", () => {
@@ -136,18 +136,18 @@ test("a step whose edits a later one changed again says so, and by which", () =>
     ...params<Edits>("edits"),
     files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["2"], overtaken }],
   };
-  const done = planNodes(plan)[1];
+  const done = topNodes(plan)[1];
   assert.ok(done?.kind === "item" && !done.reviewable);
   assert.deepEqual(rowsOf([done]), ["Read 問候.py | changed again"]);
   assert.match(done.row.tooltip, /^Changed again by “翻譯問候語 👋”\.$/m);
-  assert.equal(done.row.spoken, "Read 問候.py, done, changed again by “翻譯問候語 👋”");
-  assert.deepEqual(rowsOf(nodesBelow(plan, done, relative)), ["問候.py | src · changed again by “翻譯問候語 👋”"]);
+  assert.equal(done.row.screenReaderLabel, "Read 問候.py, done, changed again by “翻譯問候語 👋”");
+  assert.deepEqual(rowsOf(childNodes(plan, done, relative)), ["問候.py | src · changed again by “翻譯問候語 👋”"]);
 });
 
 test("without a plan the rows are what the agent was seen doing, marked as inferred", () => {
   const plan = { ...params<Plan>("plan.empty") };
   assert.deepEqual(
-    rowsOf(planNodes(session(plan))),
+    rowsOf(topNodes(session(plan))),
     plan.inferred.map((text) => `${text} | inferred`),
   );
 });
@@ -264,14 +264,14 @@ test("rows are the same until something of them is another, however many know of
   for (const { uri } of edits.files) {
     const other = edits.files.map((file) => (file.uri === uri ? { ...file, additions: file.additions + 1 } : file));
     const store = new Store();
-    store.begin("a", "Task a");
+    store.startRun("a", "Task a");
     store.setEdits({ ...edits, sessionId: "a", files: other });
     assert.notEqual(drawn([...store.reviewable]), drawn(sessions("a")), uri);
   }
   const [file] = edits.files.filter(({ hunks }) => hunks.length > 0);
   assert.ok(file?.hunks[0]);
   const store = new Store();
-  store.begin("a", "Task a");
+  store.startRun("a", "Task a");
   store.setEdits({
     ...edits,
     sessionId: "a",

@@ -21,27 +21,27 @@ test("a session's row says how it stands, what is left to review, when it was, a
   store.show(first);
   const [one, two] = sessionNodes(store.listed, store.active, now);
   assert.deepEqual(
-    [one?.label, one?.description, one?.icon, one?.shown],
+    [one?.label, one?.description, one?.icon, one?.isShown],
     ["翻譯問候語", "1/3 · 2 files · 5 min ago", "sync~spin", true],
   );
-  assert.equal(one?.spoken, "翻譯問候語, shown, running, 1 of 3 steps, 2 files to review, 5 min ago");
+  assert.equal(one?.screenReaderLabel, "翻譯問候語, shown, running, 1 of 3 steps, 2 files to review, 5 min ago");
   assert.deepEqual(
-    [two?.label, two?.description, two?.icon, two?.shown],
+    [two?.label, two?.description, two?.icon, two?.isShown],
     ["New task", "paused · 6 min ago", "debug-pause", false],
   );
 });
 
 test("a session that waits for the person says so before all else, and one with its plan done is marked", () => {
   const store = listed();
-  store.begin(first, "One");
-  store.question({ sessionId: first, toolCallId: "1", question: "Which?", options: [] });
+  store.startRun(first, "One");
+  store.addQuestion({ sessionId: first, toolCallId: "1", question: "Which?", options: [] });
   assert.deepEqual(sessionNodes(store.listed, undefined, now)[0]?.description.split(" · ")[0], "waits for you");
   store.setRows(list.map((row) => ({ ...row, state: "idle", completed: row.total })));
   assert.deepEqual(
     sessionNodes(store.listed, undefined, now).map(({ icon }) => icon),
     ["question", "circle-outline"],
   );
-  store.end(first, 1, { stopReason: "end_turn", message: "", record: "" });
+  store.endRun(first, 1, { stopReason: "end_turn", message: "", record: "" });
   assert.deepEqual(
     sessionNodes(store.listed, undefined, now).map(({ icon }) => icon),
     ["pass", "circle-outline"],
@@ -63,7 +63,7 @@ test("how long ago", () => {
 
 test("what is told of one session leaves what is shown of another as it is", () => {
   const store = new Store();
-  store.begin(first, "One");
+  store.startRun(first, "One");
   store.setPlan({ ...params<Plan>("plan"), sessionId: second });
   store.setEdits({ ...params<Edits>("edits"), sessionId: second });
   store.addEvent({ ...params<AgentEvent>("event.text"), sessionId: second });
@@ -79,23 +79,23 @@ test("a stopped run is over at once, and what comes of it behind that is not sho
   const store = new Store();
   const event = (kind: AgentEvent["kind"], text: string): AgentEvent =>
     ({ ...params<AgentEvent>(`event.${kind}`), sessionId: first, text }) as AgentEvent;
-  const session = store.begin(first, "One");
-  const one = session.begun;
+  const session = store.startRun(first, "One");
+  const one = session.runsStarted;
   const shown = (): string[] =>
     session.entries.map((entry) => ("text" in entry ? entry.text : "message" in entry ? entry.message : entry.kind));
   const cancelled = { stopReason: "cancelled", message: "Stopped.", record: "0 of 1 steps." };
   store.addEvent(event("text", "I begin"));
-  store.stop(first);
+  store.stopRun(first);
   assert.ok(!session.running);
   store.addEvent(event("text", " and go on"));
   assert.deepEqual(shown(), ["One", "I begin", "Stopped."]);
-  const two = store.begin(first, "Two").begun;
+  const two = store.startRun(first, "Two").runsStarted;
   store.addEvent(event("text", "late"));
   store.addEvent(event("run_finished", ""));
   store.addEvent(event("text", "Here"));
-  store.end(first, one, cancelled);
+  store.endRun(first, one, cancelled);
   assert.ok(session.running, "the answer to the first run ends the first alone");
-  store.end(first, two, { stopReason: "end_turn", message: "Done.", record: "" });
+  store.endRun(first, two, { stopReason: "end_turn", message: "Done.", record: "" });
   assert.deepEqual(shown(), ["One", "I begin", "Stopped.", "Two", "Here", "Done."]);
   assert.deepEqual(session.entries[2], { kind: "end", ...cancelled });
   assert.ok(!session.running);
@@ -103,10 +103,10 @@ test("a stopped run is over at once, and what comes of it behind that is not sho
 
 test("a server that is lost ends what it was at, and its next run is shown", () => {
   const store = new Store();
-  store.begin(first, "One");
-  store.stop(first);
-  store.lost();
-  store.begin(first, "Two");
+  store.startRun(first, "One");
+  store.stopRun(first);
+  store.markServerGone();
+  store.startRun(first, "Two");
   store.addEvent({ ...params<AgentEvent>("event.text"), sessionId: first });
   assert.equal(store.active?.entries.at(-1)?.kind, "text");
 });
@@ -122,8 +122,8 @@ test("the newest of the others is shown instead of a deleted one", () => {
 
 test("without its server no session is listed, and the one that is shown stays readable", () => {
   const store = listed();
-  store.begin(first, "One");
-  store.lost();
+  store.startRun(first, "One");
+  store.markServerGone();
   assert.deepEqual([store.listed, store.active?.id, store.active?.entries.at(-1)?.kind], [[], first, "end"]);
 });
 
@@ -131,7 +131,7 @@ test("an earlier conversation can be read, and what was said to the run stands i
   const store = listed();
   const opened = golden<OpenedSession>("sessions.open.result").result;
   assert.ok(opened);
-  store.fill(opened);
+  store.addTranscript(opened);
   store.addEvent(params<AgentEvent>("event.steered"));
   const session = store.get(first);
   assert.ok(session);

@@ -11,22 +11,22 @@ export function fileRow(
   uri: string,
   path: string,
   toReview: boolean,
-  again: readonly string[],
+  laterChanges: readonly string[],
 ): PlanRow {
   const folders = path.split("/");
   const label = folders.pop() ?? path;
   return {
     id: `${parent} file ${uri}`,
     label,
-    description: [folders.join("/"), toReview ? "to review" : "", ...again].filter(Boolean).join(" · "),
+    description: [folders.join("/"), toReview ? "to review" : "", ...laterChanges].filter(Boolean).join(" · "),
     tooltip: [
       path,
       toReview ? "Changed by this step; to be reviewed." : "Changed by this step.",
-      ...again.map((words) => `Then ${words}.`),
+      ...laterChanges.map((words) => `Then ${words}.`),
     ].join("\n"),
     icon: "file",
     color: undefined,
-    spoken: [`${path}, changed`, ...(toReview ? ["to be reviewed"] : []), ...again].join(", "),
+    screenReaderLabel: [`${path}, changed`, ...(toReview ? ["to be reviewed"] : []), ...laterChanges].join(", "),
   };
 }
 
@@ -46,7 +46,7 @@ export function commandRow(
     tooltip: [shown, [end, took].filter(Boolean).join(", ")].join("\n"),
     icon: stopped ? "debug-stop" : exitCode === 0 ? "check" : "error",
     color: stopped ? "descriptionForeground" : exitCode === 0 ? "charts.green" : "charts.red",
-    spoken: `${shown}, ${stopped ? "was stopped" : exitCode === 0 ? "succeeded" : exitCode === null ? "was killed" : `failed with exit code ${exitCode}`}`,
+    screenReaderLabel: `${shown}, ${stopped ? "was stopped" : exitCode === 0 ? "succeeded" : exitCode === null ? "was killed" : `failed with exit code ${exitCode}`}`,
   };
 }
 
@@ -61,6 +61,6 @@ export function runningRow({ command, handle, toolCallId }: CommandStarted): Pla
     tooltip: handle === null ? shown : `${shown}\nRuns in the background until it ends, or you or the agent stop it.`,
     icon: "sync~spin",
     color: "charts.blue",
-    spoken: `${shown}, running${handle === null ? "" : ` in the background as ${handle}`}`,
+    screenReaderLabel: `${shown}, running${handle === null ? "" : ` in the background as ${handle}`}`,
   };
 }

@@ -23,28 +23,32 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     const behind = given?.kind === "item" ? (given as StepNode) : undefined;
     const sessionId = behind?.sessionId ?? this.store.active?.id;
     if (sessionId === undefined) return;
-    const content = await ask("Agent: Add Step", "What else is to be done?", "");
+    const content = await askForText("Agent: Add Step", "What else is to be done?", "");
     if (content === undefined) return;
-    const after = behind && this.current(behind) ? { after: behind.item.id } : {};
+    const after = behind && this.unchangedItem(behind) ? { after: behind.item.id } : {};
     await this.send(sessionId, this.store.get(sessionId)?.plan?.revision ?? 0, { op: "add", content, ...after });
   }
 
   async reword(step: StepNode): Promise<void> {
-    const content = await ask("Agent: Reword Step", "The step in your words. The agent keeps them.", step.item.content);
+    const content = await askForText(
+      "Agent: Reword Step",
+      "The step in your words. The agent keeps them.",
+      step.item.content,
+    );
     if (content !== undefined && content !== step.item.content)
-      await this.change(step, { op: "update", id: step.item.id, content });
+      await this.editStep(step, { op: "update", id: step.item.id, content });
   }
 
   async drop(step: StepNode): Promise<void> {
-    await this.change(step, { op: "remove", id: step.item.id });
+    await this.editStep(step, { op: "remove", id: step.item.id });
   }
 
-  async hold(step: StepNode, held: boolean): Promise<void> {
-    await this.change(step, { op: "update", id: step.item.id, held });
+  async setHeld(step: StepNode, held: boolean): Promise<void> {
+    await this.editStep(step, { op: "update", id: step.item.id, held });
   }
 
   async markDone(step: StepNode): Promise<void> {
-    await this.change(step, { op: "update", id: step.item.id, status: "completed" });
+    await this.editStep(step, { op: "update", id: step.item.id, status: "completed" });
   }
 
   handleDrag(nodes: readonly PlanNode[], data: vscode.DataTransfer): void {
@@ -57,20 +61,20 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     const step = data.get(MIME)?.value as StepNode | undefined;
     const items = step && this.store.get(step.sessionId)?.plan?.items;
     if (!items || (target && target.kind !== "item")) return;
-    const after = newPlace(items, step.item.id, target?.item.id);
-    if (after !== undefined) await this.change(step, { op: "move", id: step.item.id, after });
+    const after = moveTarget(items, step.item.id, target?.item.id);
+    if (after !== undefined) await this.editStep(step, { op: "move", id: step.item.id, after });
   }
 
   /** The step as it is now, if it still is as it was seen. */
-  private current({ sessionId, item }: StepNode): PlanItem | undefined {
+  private unchangedItem({ sessionId, item }: StepNode): PlanItem | undefined {
     const now = this.store.get(sessionId)?.plan?.items.find(({ id }) => id === item.id);
     return now?.content === item.content && now.status === item.status && now.held === item.held ? now : undefined;
   }
 
   /** What happened to other steps while the person made up their mind does not matter; what happened to this one does. */
-  private async change(step: StepNode, op: PlanOp): Promise<void> {
+  private async editStep(step: StepNode, op: PlanOp): Promise<void> {
     const now = this.store.get(step.sessionId)?.plan?.revision;
-    await this.send(step.sessionId, this.current(step) && now !== undefined ? now : step.revision, op);
+    await this.send(step.sessionId, this.unchangedItem(step) && now !== undefined ? now : step.revision, op);
   }
 
   private async send(sessionId: string, revision: number, op: PlanOp): Promise<void> {
@@ -85,7 +89,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
 }
 
 /** Behind which step a moved one comes: null is the first place; undefined where it stays. */
-function newPlace(items: readonly PlanItem[], moved: string, target: string | undefined): string | null | undefined {
+function moveTarget(items: readonly PlanItem[], moved: string, target: string | undefined): string | null | undefined {
   const ids = items.map(({ id }) => id);
   const from = ids.indexOf(moved);
   const to = target === undefined ? ids.length - 1 : ids.indexOf(target);
@@ -94,7 +98,7 @@ function newPlace(items: readonly PlanItem[], moved: string, target: string | un
   return to > from ? ids[to] : (ids[to - 1] ?? null);
 }
 
-async function ask(title: string, prompt: string, value: string): Promise<string | undefined> {
+async function askForText(title: string, prompt: string, value: string): Promise<string | undefined> {
   const given = await vscode.window.showInputBox({ title, prompt, value, ignoreFocusOut: true });
   const content = given?.trim() ?? "";
   return content === "" ? undefined : content;

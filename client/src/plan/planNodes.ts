@@ -5,7 +5,7 @@ import { runningRow, commandRow, fileRow } from "./evidenceRows";
 import { inferredRow, outsideRow, pauseRow, stepRow, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "../protocol";
 import type { Session } from "../state";
-import { isWorking, pauseOf } from "../questions/waiting";
+import { isWorking, pauseReason } from "../questions/waiting";
 
 /** A step of the plan. */
 export interface StepNode {
@@ -74,8 +74,8 @@ export type PlanNode =
   | { readonly kind: "question"; readonly question: AskParams };
 
 /** The top rows. */
-export function planNodes(session: Session): PlanNode[] {
-  const pause = pauseOf(session);
+export function topNodes(session: Session): PlanNode[] {
+  const pause = pauseReason(session);
   const waiting = [
     ...(pause === undefined ? [] : [{ kind: "pause", sessionId: session.id, row: pauseRow(pause) } as const]),
     ...session.approvals.map((approval): PlanNode => ({ kind: "approval", approval })),
@@ -96,7 +96,7 @@ export function planNodes(session: Session): PlanNode[] {
     kind: "item",
     sessionId: session.id,
     item,
-    row: stepRow(item, activity, [...new Set(files.flatMap((file) => changedAgain(session, file, item.id)))]),
+    row: stepRow(item, activity, [...new Set(files.flatMap((file) => laterChanges(session, file, item.id)))]),
     reviewable: pending.has(item.id),
     revision: plan.revision,
     running: session.commands.filter(({ itemId }) => itemId === item.id),
@@ -106,14 +106,14 @@ export function planNodes(session: Session): PlanNode[] {
 }
 
 /** The rows below one. */
-export function nodesBelow(session: Session, node: PlanNode, relative: (uri: string) => string): PlanNode[] {
+export function childNodes(session: Session, node: PlanNode, relative: (uri: string) => string): PlanNode[] {
   if (node.kind !== "item" && node.kind !== "outside") return [];
   const item = node.kind === "item" ? node.item.id : undefined;
   const { files, commands } = evidenceOf(node);
   const fileNode = (uri: string): PlanNode => {
     const edits = session.edits?.files.find((file) => file.uri === uri || file.newUri === uri);
     const toReview = item !== undefined && (edits?.itemIds.includes(item) ?? false);
-    const again = item !== undefined && edits ? changedAgain(session, edits, item) : [];
+    const again = item !== undefined && edits ? laterChanges(session, edits, item) : [];
     return {
       kind: "file",
       sessionId: session.id,
@@ -135,7 +135,7 @@ export function nodesBelow(session: Session, node: PlanNode, relative: (uri: str
 }
 
 /** Whether rows stand below. */
-export function hasBelow(node: StepNode | OutsideNode): boolean {
+export function hasChildren(node: StepNode | OutsideNode): boolean {
   const { files, commands } = evidenceOf(node);
   return files.length > 0 || commands.length > 0 || (node.kind === "item" && node.running.length > 0);
 }
@@ -152,7 +152,7 @@ const evidenceOf = (node: StepNode | OutsideNode): Evidence =>
   (node.kind === "item" ? node.item : node.outside).evidence;
 
 /** What changed a step's part of a file again, in words: nothing, or one thing. */
-function changedAgain({ plan }: Session, file: FileEdits, item: string): string[] {
+function laterChanges({ plan }: Session, file: FileEdits, item: string): string[] {
   return file.overtaken
     .filter(({ itemId }) => itemId === item)
     .map(({ byItemId }) => {

@@ -13,35 +13,35 @@ export interface PlanRow {
   readonly icon: string;
   readonly color: string | undefined;
   /** What a screen reader says. */
-  readonly spoken: string;
+  readonly screenReaderLabel: string;
 }
 
-interface Look {
+interface Appearance {
   readonly icon: string;
   readonly color?: string;
   readonly word: string;
   /** What stands beside the step, where its icon alone says too little. */
-  readonly beside?: string;
+  readonly note?: string;
 }
 
-const DONE: Record<PlanItem["verification"], Look> = {
+const DONE: Record<PlanItem["verification"], Appearance> = {
   none: { icon: "pass-filled", color: "charts.green", word: "done" },
   shown: { icon: "pass-filled", color: "charts.green", word: "done" },
   claimed: {
     icon: "pass",
     color: "descriptionForeground",
     word: "done, nothing on record",
-    beside: "nothing on record",
+    note: "nothing on record",
   },
   contradicted: {
     icon: "warning",
     color: "charts.orange",
     word: "done, but its last command failed",
-    beside: "last command failed",
+    note: "last command failed",
   },
 };
 
-const BESIDE: Record<Outside["id"], { label: string; tooltip: string }> = {
+const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> = {
   before: { label: "Before the plan", tooltip: "What the agent did before it had a plan." },
   unplanned: { label: "Unplanned", tooltip: "What the agent did while no step of the plan was in progress." },
 };
@@ -50,24 +50,24 @@ const BESIDE: Record<Outside["id"], { label: string; tooltip: string }> = {
 export type Activity = "works" | "waits" | "rests";
 
 /** `again` is what later changed the step's edits, in words. */
-export function stepRow(item: PlanItem, activity: Activity, again: readonly string[] = []): PlanRow {
-  const look = lookOf(item, activity);
-  const doing = item.status === "in_progress" && !look.beside ? item.activeForm || "in progress" : "";
+export function stepRow(item: PlanItem, activity: Activity, laterChanges: readonly string[] = []): PlanRow {
+  const look = appearanceOf(item, activity);
+  const doing = item.status === "in_progress" && !look.note ? item.activeForm || "in progress" : "";
   const lines = [
     item.content,
     sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
     item.byUser ? "In your words." : "",
-    ...again.map((words) => `${sentence(words)}.`),
+    ...laterChanges.map((words) => `${sentence(words)}.`),
     ...evidenceLines(item.evidence),
   ];
   return {
     id: `item-${item.id}`,
     label: item.content,
-    description: doing || (look.beside ?? (again.length > 0 ? "changed again" : "")),
+    description: doing || (look.note ?? (laterChanges.length > 0 ? "changed again" : "")),
     tooltip: lines.filter(Boolean).join("\n"),
     icon: look.icon,
     color: look.color,
-    spoken: [item.content, look.word, ...again].join(", "),
+    screenReaderLabel: [item.content, look.word, ...laterChanges].join(", "),
   };
 }
 
@@ -81,13 +81,13 @@ export function pauseRow(reason: string): PlanRow {
     tooltip: shown,
     icon: "debug-continue",
     color: "charts.yellow",
-    spoken: `Go on. The agent paused. ${shown}`,
+    screenReaderLabel: `Go on. The agent paused. ${shown}`,
   };
 }
 
 /** What happened while no step was in progress. */
 export function outsideRow({ id, evidence }: Outside): PlanRow {
-  const { label, tooltip } = BESIDE[id];
+  const { label, tooltip } = OUTSIDE_TEXTS[id];
   const happened = evidenceLines(evidence);
   return {
     id: `outside-${id}`,
@@ -96,7 +96,7 @@ export function outsideRow({ id, evidence }: Outside): PlanRow {
     tooltip: [tooltip, ...happened].join("\n"),
     icon: id === "before" ? "telescope" : "circle-small-filled",
     color: undefined,
-    spoken: [label, ...happened].join(", "),
+    screenReaderLabel: [label, ...happened].join(", "),
   };
 }
 
@@ -109,7 +109,7 @@ export function inferredRow(text: string, index: number): PlanRow {
     tooltip: `${text}\nThe agent made no plan; this is what it was seen doing.`,
     icon: "eye",
     color: "descriptionForeground",
-    spoken: `${text}, inferred`,
+    screenReaderLabel: `${text}, inferred`,
   };
 }
 
@@ -118,12 +118,12 @@ export function planCount(plan: Plan | undefined): string {
   return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
 }
 
-function lookOf(item: PlanItem, activity: Activity): Look {
+function appearanceOf(item: PlanItem, activity: Activity): Appearance {
   if (item.status === "completed") return DONE[item.verification];
-  if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", beside: "held" };
+  if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", note: "held" };
   if (item.status === "pending") return { icon: "circle-large-outline", word: "to do" };
   if (activity === "waits")
-    return { icon: "question", color: "charts.yellow", word: "waiting for you", beside: "waiting for you" };
+    return { icon: "question", color: "charts.yellow", word: "waiting for you", note: "waiting for you" };
   return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
 }
 

@@ -1,14 +1,14 @@
 // The Plan view: the active session's steps and what stands behind them, above them what waits for the person.
 
 import * as vscode from "vscode";
-import { asked } from "../questions/approvalTexts";
+import { describeApproval } from "../questions/approvalTexts";
 import { relative } from "../review/editsView";
 import { duration } from "../ui/format";
-import { hasBelow, nodesBelow, planNodes, type PlanNode, type StepNode } from "./planNodes";
+import { hasChildren, childNodes, topNodes, type PlanNode, type StepNode } from "./planNodes";
 import { planCount, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams } from "../protocol";
 import type { Store } from "../state";
-import { isWorking, waiting } from "../questions/waiting";
+import { isWorking, openRequests } from "../questions/waiting";
 import { StepClock } from "./stepClock";
 import { escapeInvisible } from "../ui/text";
 import { StoreTree } from "../ui/tree";
@@ -21,7 +21,7 @@ export class PlanView extends StoreTree<PlanNode> {
   private readonly clock = new StepClock(() => performance.now());
   private current: StepNode | undefined;
   private tick: NodeJS.Timeout | undefined;
-  private working: (() => void) | undefined;
+  private endProgress: (() => void) | undefined;
 
   constructor(
     private readonly store: Store,
@@ -45,7 +45,7 @@ export class PlanView extends StoreTree<PlanNode> {
       case "item":
         return this.stepItem(node);
       case "outside":
-        return rowItem(node.row, hasBelow(node) ? Collapsed : None);
+        return rowItem(node.row, hasChildren(node) ? Collapsed : None);
       case "file": {
         const item = rowItem(node.row);
         // for the icon alone: what VS Code marks on a file says nothing new here
@@ -68,22 +68,22 @@ export class PlanView extends StoreTree<PlanNode> {
 
   override dispose(): void {
     clearTimeout(this.tick);
-    this.showWorking(false);
+    this.showProgressBar(false);
     super.dispose();
   }
 
   protected rows(node: PlanNode | undefined): PlanNode[] {
     const session = this.store.active;
     if (!session) return [];
-    return node ? nodesBelow(session, node, relative) : planNodes(session);
+    return node ? childNodes(session, node, relative) : topNodes(session);
   }
 
   protected override onRowsRequested(nodes: readonly PlanNode[], below: PlanNode | undefined): void {
     if (below) return;
     const steps = nodes.filter((other) => other.kind === "item");
     this.current = isWorking(this.store.active) ? steps.find(({ item }) => item.status === "in_progress") : undefined;
-    if (!this.current) this.clock.rest();
-    this.count();
+    if (!this.current) this.clock.reset();
+    this.scheduleTick();
   }
 
   protected updateHeader(): void {
@@ -91,41 +91,41 @@ export class PlanView extends StoreTree<PlanNode> {
     const plan = session?.plan;
     this.view.description = planCount(plan);
     const open = plan ? plan.total - plan.completed : 0;
-    const waits = waiting(session);
+    const waits = openRequests(session);
     const badge = waits > 0 ? { value: waits, tooltip: "The agent waits for you" } : undefined;
     this.view.badge =
       badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
     const text = message(session);
     if (text !== this.view.message) this.view.message = text;
-    this.showWorking(isWorking(session));
+    this.showProgressBar(isWorking(session));
   }
 
   /** The bar above the rows, as long as the agent works. */
-  private showWorking(running: boolean): void {
-    if (running && !this.working) {
+  private showProgressBar(running: boolean): void {
+    if (running && !this.endProgress) {
       const ended = new Promise<void>((resolve) => {
-        this.working = resolve;
+        this.endProgress = resolve;
       });
       void vscode.window.withProgress({ location: { viewId: VIEW } }, () => ended);
     } else if (!running) {
-      this.working?.();
-      this.working = undefined;
+      this.endProgress?.();
+      this.endProgress = undefined;
     }
   }
 
   /** While a step is at work its time goes on, once a second. */
-  private count(): void {
+  private scheduleTick(): void {
     clearTimeout(this.tick);
     if (!this.current) return;
     this.tick = setTimeout(() => {
       if (this.current && this.view.visible) this.redrawRow(this.current);
-      this.count();
+      this.scheduleTick();
     }, SECOND);
   }
 
   private stepItem(node: StepNode): vscode.TreeItem {
     const current = node.item.status === "in_progress";
-    const below = hasBelow(node);
+    const below = hasChildren(node);
     const item = rowItem(node.row, below ? (current ? Expanded : Collapsed) : None);
     if (node === this.current) {
       const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
@@ -166,12 +166,12 @@ function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {
     row.icon,
     row.color === undefined ? undefined : new vscode.ThemeColor(row.color),
   );
-  item.accessibilityInformation = { label: row.spoken };
+  item.accessibilityInformation = { label: row.screenReaderLabel };
   return item;
 }
 
 function approvalItem(approval: ApproveParams): vscode.TreeItem {
-  const { row, details, spoken } = asked(approval, relative);
+  const { rowLabel: row, details, screenReaderLabel: spoken } = describeApproval(approval, relative);
   const item = new vscode.TreeItem(row);
   item.id = `approval-${approval.toolCallId ?? approval.uri ?? row}`;
   item.description = "waits for you";

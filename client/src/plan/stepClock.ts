@@ -3,7 +3,7 @@
 import type { PlanItem } from "../protocol";
 
 export class StepClock {
-  private known: { id: string; seconds: number; at: number } | undefined;
+  private lastCount: { id: string; seconds: number; at: number } | undefined;
 
   /** `now` tells milliseconds, from any start. */
   constructor(private readonly now: () => number) {}
@@ -12,12 +12,13 @@ export class StepClock {
   elapsed(sessionId: string, item: PlanItem): number {
     const id = `${sessionId} ${item.id}`;
     const { seconds } = item.evidence;
-    if (this.known?.id !== id || this.known.seconds !== seconds) this.known = { id, seconds, at: this.now() };
-    return seconds + (this.now() - this.known.at) / 1000;
+    if (this.lastCount?.id !== id || this.lastCount.seconds !== seconds)
+      this.lastCount = { id, seconds, at: this.now() };
+    return seconds + (this.now() - this.lastCount.at) / 1000;
   }
 
   /** Nothing is at work: the next step begins anew. */
-  rest(): void {
-    this.known = undefined;
+  reset(): void {
+    this.lastCount = undefined;
   }
 }

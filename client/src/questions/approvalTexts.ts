@@ -9,73 +9,73 @@ export interface Choice {
   readonly option: ApproveResult["option"];
 }
 
-export interface Asked {
+export interface ApprovalTexts {
   /** The command, or the file's path; nothing hides in it. */
-  readonly what: string;
+  readonly subject: string;
   /** Its row in the Plan view. */
-  readonly row: string;
+  readonly rowLabel: string;
   /** What a screen reader says of the row. */
-  readonly spoken: string;
+  readonly screenReaderLabel: string;
   /** The question, where the whole of it fits into a message; else undefined. */
-  readonly short: string | undefined;
+  readonly message: string | undefined;
   /** The question above the details. */
-  readonly question: string;
+  readonly dialogTitle: string;
   readonly details: string;
   readonly choices: readonly Choice[];
 }
 
-const ALLOW: readonly Choice[] = [
+const ALLOW_CHOICES: readonly Choice[] = [
   { title: "Allow Once", option: "allow_once" },
   { title: "Allow for This Session", option: "allow_session" },
   { title: "Reject", option: "reject" },
 ];
-const CONFIRM: readonly Choice[] = [
+const CONFIRM_CHOICES: readonly Choice[] = [
   { title: "Accept This File", option: "allow_once" },
   { title: "Leave Pending", option: "reject" },
 ];
 /** A message that is longer, or has several lines, is cut by VS Code. */
-const SHOWN_WHOLE = 300;
+const MAX_MESSAGE_LENGTH = 300;
 
 /** `relative` names a file for people. */
-export function asked(approval: ApproveParams, relative: (uri: string) => string): Asked {
+export function describeApproval(approval: ApproveParams, relative: (uri: string) => string): ApprovalTexts {
   return approval.kind === "file"
-    ? ofFile(approval, escapeInvisible(relative(approval.uri ?? "")))
-    : ofCommand(approval);
+    ? describeFile(approval, escapeInvisible(relative(approval.uri ?? "")))
+    : describeCommand(approval);
 }
 
-function ofCommand({ command, cwd, mode, reasons }: ApproveParams): Asked {
+function describeCommand({ command, cwd, mode, reasons }: ApproveParams): ApprovalTexts {
   const what = escapeInvisible(command ?? "");
   const place = mode === "sandboxed" ? "in the sandbox" : "in your workspace itself";
   const [first = "", second = ""] = reasons;
   const message = `Run “${what}” ${place}? ${first}`.trim();
   // a message shows a link without its address
-  const whole = message.length <= SHOWN_WHOLE && !what.includes("\n") && withoutLinks(what) === what;
+  const whole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && withoutLinks(what) === what;
   const longer = `${message} ${second}`.trim();
   return {
-    what,
-    row: `Allow: ${oneLine(what)}`,
-    spoken: `The agent asks to run: ${what}`,
-    short: whole ? (longer.length <= SHOWN_WHOLE ? longer : message) : undefined,
-    question: whole
+    subject: what,
+    rowLabel: `Allow: ${oneLine(what)}`,
+    screenReaderLabel: `The agent asks to run: ${what}`,
+    message: whole ? (longer.length <= MAX_MESSAGE_LENGTH ? longer : message) : undefined,
+    dialogTitle: whole
       ? "The agent asks to run this command."
       : `The agent asks to run a command of ${plural(what.split("\n").length, "line")}. ${first}`.trim(),
     details: [what, `In: ${cwd ?? ""}, ${place}`, ...reasons].join("\n\n"),
-    choices: ALLOW,
+    choices: ALLOW_CHOICES,
   };
 }
 
 /** Without a tool call it is the person's own accept that a protected file waits for. */
-function ofFile({ toolCallId, reasons }: ApproveParams, what: string): Asked {
+function describeFile({ toolCallId, reasons }: ApproveParams, what: string): ApprovalTexts {
   const confirm = toolCallId === null;
   const question = confirm ? `Accept “${what}”?` : `Allow “${what}”?`;
   return {
-    what,
-    row: `${confirm ? "Confirm" : "Allow"}: ${oneLine(what)}`,
-    spoken: [question, ...reasons].join(" "),
-    short: [question, ...reasons].join(" "),
-    question,
+    subject: what,
+    rowLabel: `${confirm ? "Confirm" : "Allow"}: ${oneLine(what)}`,
+    screenReaderLabel: [question, ...reasons].join(" "),
+    message: [question, ...reasons].join(" "),
+    dialogTitle: question,
     details: reasons.join("\n\n"),
-    choices: confirm ? CONFIRM : ALLOW,
+    choices: confirm ? CONFIRM_CHOICES : ALLOW_CHOICES,
   };
 }
 

@@ -1,36 +1,36 @@
 // Answers to the agent's approvals: the store shows what is open, as a row, a notice and in the status bar.
 
 import * as vscode from "vscode";
-import { asked } from "./approvalTexts";
+import { describeApproval } from "./approvalTexts";
 import { relative } from "../review/editsView";
 import type { ApproveParams, ApproveResult } from "../protocol";
 import type { Store } from "../state";
 
 export class Approvals {
-  private readonly open = new Map<ApproveParams, (result: ApproveResult) => void>();
+  private readonly pending = new Map<ApproveParams, (result: ApproveResult) => void>();
 
   constructor(private readonly store: Store) {}
 
   /** Resolves with the user's answer; a withdrawn question resolves as a rejection. */
   async ask(approval: ApproveParams, withdrawn: vscode.CancellationToken): Promise<ApproveResult> {
     const answered = new Promise<ApproveResult>((resolve) => {
-      this.open.set(approval, resolve);
+      this.pending.set(approval, resolve);
       withdrawn.onCancellationRequested(() => {
         resolve({ option: "reject" });
       });
     });
-    this.store.ask(approval);
+    this.store.addApproval(approval);
     try {
       return await answered;
     } finally {
-      this.open.delete(approval);
-      this.store.answered(approval);
+      this.pending.delete(approval);
+      this.store.removeApproval(approval);
     }
   }
 
   /** Shows the whole of it in a dialog. Enter takes the safe choice, and to close the dialog is no answer. */
-  async show(approval: ApproveParams): Promise<void> {
-    const { question, details, choices } = asked(approval, relative);
+  async showDialog(approval: ApproveParams): Promise<void> {
+    const { dialogTitle: question, details, choices } = describeApproval(approval, relative);
     const safeFirst = [...choices].sort((a, b) => Number(b.option === "reject") - Number(a.option === "reject"));
     const later = { title: "Decide Later", isCloseAffordance: true };
     const chosen = await vscode.window.showWarningMessage(
@@ -44,6 +44,6 @@ export class Approvals {
   }
 
   decide(approval: ApproveParams, option: ApproveResult["option"]): void {
-    this.open.get(approval)?.({ option });
+    this.pending.get(approval)?.({ option });
   }
 }

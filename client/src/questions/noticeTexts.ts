@@ -1,15 +1,15 @@
 // What the notices say. Pure.
 
-import { asked } from "./approvalTexts";
+import { describeApproval } from "./approvalTexts";
 import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
 import type { Session } from "../state";
 import { withoutLinks, escapeInvisible } from "../ui/text";
 
 /** VS Code cuts a message at 1,000 characters, and the links come last. */
-const LIMIT = 600;
+const MAX_LENGTH = 600;
 
 /** What a link of a notice does. */
-export type Act =
+export type NoticeAction =
   | { readonly kind: "decide"; readonly approval: ApproveParams; readonly option: ApproveResult["option"] }
   | { readonly kind: "show"; readonly approval: ApproveParams }
   | { readonly kind: "answer"; readonly question: AskParams }
@@ -21,7 +21,7 @@ export interface Notice {
   /** Whether the agent's work waits for it. */
   readonly blocks: boolean;
   readonly text: string;
-  readonly links: readonly { readonly title: string; readonly act: Act }[];
+  readonly links: readonly { readonly title: string; readonly act: NoticeAction }[];
 }
 
 /** A notice for each thing in a session that waits for the user; one of a session that is not shown names it. */
@@ -55,10 +55,10 @@ export function noticesOf(session: Session, isShown: boolean, relative: (uri: st
   }));
 }
 
-const short = (text: string): string => (text.length > LIMIT ? `${text.slice(0, LIMIT)}…` : text);
+const short = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
 
 function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "links"> {
-  const { short, question, choices } = asked(approval, relative);
+  const { message: short, dialogTitle: question, choices } = describeApproval(approval, relative);
   const decisions = choices.map(({ title, option }) => ({ title, act: { kind: "decide", approval, option } as const }));
   const whole = { title: "Show Whole Command", act: { kind: "show", approval } as const };
   // what is not shown is not allowed from here

@@ -5,12 +5,12 @@
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
 import { relative } from "../review/editsView";
-import { noticesOf, type Act, type Notice } from "./noticeTexts";
+import { noticesOf, type NoticeAction, type Notice } from "./noticeTexts";
 import type { Session, Store } from "../state";
 
 const COMMAND = "fairlead.followNotice";
 
-interface Open {
+interface OpenNotice {
   /** The links name it. */
   readonly number: number;
   readonly notice: Notice;
@@ -18,8 +18,8 @@ interface Open {
 }
 
 export class Notices implements vscode.Disposable {
-  private readonly open = new Map<object, Open>();
-  private numbers = 0;
+  private readonly open = new Map<object, OpenNotice>();
+  private lastNumber = 0;
   private readonly redraw = throttled(() => {
     this.draw();
   });
@@ -27,7 +27,7 @@ export class Notices implements vscode.Disposable {
 
   constructor(
     private readonly store: Store,
-    act: (act: Act) => unknown,
+    act: (act: NoticeAction) => unknown,
   ) {
     const follow = (number: number, link: number): unknown => {
       const chosen = [...this.open.values()].find((other) => other.number === number)?.notice.links[link];
@@ -41,7 +41,7 @@ export class Notices implements vscode.Disposable {
 
   /** What a run waits for, with links; undefined where it works. */
   waitingText(session: Session): string | undefined {
-    const notice = this.of(session).find(({ blocks }) => blocks);
+    const notice = this.noticesFor(session).find(({ blocks }) => blocks);
     return notice && this.textOf(notice);
   }
 
@@ -51,7 +51,7 @@ export class Notices implements vscode.Disposable {
   }
 
   private draw(): void {
-    const wanted = this.store.sessions.flatMap((session) => this.of(session));
+    const wanted = this.store.sessions.flatMap((session) => this.noticesFor(session));
     for (const [about, { close }] of this.open) {
       if (wanted.some((notice) => notice.about === about)) continue;
       this.open.delete(about);
@@ -60,7 +60,7 @@ export class Notices implements vscode.Disposable {
     for (const notice of wanted) if (!notice.blocks && !this.open.has(notice.about)) this.show(notice);
   }
 
-  private of(session: Session): Notice[] {
+  private noticesFor(session: Session): Notice[] {
     return noticesOf(session, session === this.store.active, relative);
   }
 
@@ -68,7 +68,7 @@ export class Notices implements vscode.Disposable {
     // only a message that can be cancelled is shown in all its lines
     const options = { location: vscode.ProgressLocation.Notification, title: this.textOf(notice), cancellable: true };
     const settled = new Promise<void>((resolve) => {
-      this.opened(notice).close = resolve;
+      this.getOrOpen(notice).close = resolve;
     });
     void vscode.window.withProgress(options, (_, token) =>
       Promise.race([settled, new Promise((resolve) => token.onCancellationRequested(resolve))]),
@@ -76,15 +76,15 @@ export class Notices implements vscode.Disposable {
   }
 
   private textOf(notice: Notice): string {
-    const { number } = this.opened(notice);
+    const { number } = this.getOrOpen(notice);
     const links = notice.links.map(
       ({ title }, link) => `[${title}](command:${COMMAND}?${encodeURIComponent(JSON.stringify([number, link]))})`,
     );
     return `${notice.text} ${links.join(" | ")}`;
   }
 
-  private opened(notice: Notice): Open {
-    const open = this.open.get(notice.about) ?? { number: ++this.numbers, notice };
+  private getOrOpen(notice: Notice): OpenNotice {
+    const open = this.open.get(notice.about) ?? { number: ++this.lastNumber, notice };
     this.open.set(notice.about, open);
     return open;
   }

@@ -8,7 +8,7 @@ import { escapeInvisible } from "../ui/text";
 
 const TITLE = "Agent: Answer";
 
-interface Open {
+interface PendingQuestion {
   readonly answer: (answer: string | null) => void;
   /** Closed when the question is withdrawn. */
   box: vscode.QuickInput | undefined;
@@ -17,20 +17,20 @@ interface Open {
 }
 
 export class Questions {
-  private readonly waiting = new Map<AskParams, Open>();
+  private readonly pending = new Map<AskParams, PendingQuestion>();
 
   constructor(private readonly store: Store) {
     store.onChange(() => {
-      for (const [question, open] of this.waiting)
-        if (!store.get(question.sessionId)?.questions.includes(question)) open.box?.hide();
+      for (const [question, showBox] of this.pending)
+        if (!store.get(question.sessionId)?.questions.includes(question)) showBox.box?.hide();
     });
   }
 
   /** Resolves with the user's answer; a withdrawn question has none. */
   async ask(question: AskParams, withdrawn: vscode.CancellationToken): Promise<AskResult> {
-    this.store.question(question);
+    this.store.addQuestion(question);
     const answered = new Promise<string | null>((resolve) => {
-      this.waiting.set(question, { answer: resolve, box: undefined, draft: "" });
+      this.pending.set(question, { answer: resolve, box: undefined, draft: "" });
       withdrawn.onCancellationRequested(() => {
         resolve(null);
       });
@@ -38,16 +38,16 @@ export class Questions {
     try {
       return { answer: await answered };
     } finally {
-      this.store.settled(question);
-      this.waiting.delete(question);
+      this.store.removeQuestion(question);
+      this.pending.delete(question);
     }
   }
 
   /** Lets the user answer. To close the box is no answer: what was typed is there when it is opened again. */
   open(question: AskParams): void {
-    const open = this.waiting.get(question);
+    const open = this.pending.get(question);
     if (!open || open.box) return;
-    const box = question.options.length > 0 ? pick(question, open) : input(question, open);
+    const box = question.options.length > 0 ? optionsBox(question, open) : textBox(question, open);
     open.box = box;
     box.onDidHide(() => {
       open.box = undefined;
@@ -61,7 +61,7 @@ export class Questions {
 type Box = vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox;
 
 /** The options, and whatever else is typed. */
-function pick({ question, options }: AskParams, { answer, draft }: Open): Box {
+function optionsBox({ question, options }: AskParams, { answer, draft }: PendingQuestion): Box {
   const box = vscode.window.createQuickPick();
   const show = (): void => {
     const given = options.map((option): vscode.QuickPickItem => ({ label: option }));
@@ -87,7 +87,7 @@ function pick({ question, options }: AskParams, { answer, draft }: Open): Box {
   return box;
 }
 
-function input({ question }: AskParams, { answer, draft }: Open): Box {
+function textBox({ question }: AskParams, { answer, draft }: PendingQuestion): Box {
   const box = vscode.window.createInputBox();
   box.title = TITLE;
   box.prompt = escapeInvisible(question);

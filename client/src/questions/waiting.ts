@@ -3,7 +3,7 @@
 import type { Session } from "../state";
 
 /** How many answers of the user a session waits for. */
-export function waiting(session: Session | undefined): number {
+export function openRequests(session: Session | undefined): number {
   return session ? session.approvals.length + session.questions.length : 0;
 }
 
@@ -18,13 +18,13 @@ export function isWorking(session: Session | undefined): boolean {
 }
 
 /** Why a session that can go on has stopped; undefined where it has not. */
-export function pauseOf(session: Session | undefined): string | undefined {
+export function pauseReason(session: Session | undefined): string | undefined {
   if (!session || session.running) return undefined;
   return session.pause?.reason ?? (session.row?.state === "paused" ? "The run stopped before its end." : undefined);
 }
 
 /** Whether a plan is there that the agent may be told to do. */
-export function readyToGo(session: Session | undefined): boolean {
+export function isReadyToGo(session: Session | undefined): boolean {
   const { plan, planOnly, running } = session ?? {};
   return planOnly === true && !running && plan !== undefined && plan.total > plan.completed;
 }

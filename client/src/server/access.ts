@@ -20,7 +20,7 @@ export function hasAccess(
 }
 
 /** What is wrong with a base URL that was typed; undefined if nothing is. */
-export function problemWithUrl(text: string): string | undefined {
+export function urlProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   return url && ["http:", "https:"].includes(url.protocol) ? undefined : "A base URL is like http://localhost:11434.";
 }

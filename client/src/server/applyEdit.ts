@@ -14,11 +14,11 @@ export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Pr
   if (changed !== undefined) return refused(changed);
   // nothing may be awaited from here on: VS Code gets the edit with the versions of the documents that were checked
   for (const change of changes) {
-    const reason = obstacle(change);
+    const reason = refusalReason(change);
     if (reason !== undefined) return refused(reason);
   }
-  const renamed = newNames(changes);
-  const clean = cleanOnes(changes, renamed);
+  const renamed = renamedUris(changes);
+  const clean = cleanUris(changes, renamed);
   const tabs = new Set(
     allTabs()
       .map(textUri)
@@ -27,7 +27,7 @@ export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Pr
   if (!(await vscode.workspace.applyEdit(workspaceEdit(changes))))
     return refused("VS Code did not apply the edit, or only a part of it.");
   if (saveAfter) await save(clean);
-  await closeAgain(clean, tabs);
+  await closeNewTabs(clean, tabs);
   return { applied: true };
 }
 
@@ -63,8 +63,8 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
 }
 
 /** What stands in the way of a change; VS Code would do it all the same, or not say why it does not. */
-function obstacle(change: Change): string | undefined {
-  const uris = addresses(change);
+function refusalReason(change: Change): string | undefined {
+  const uris = urisOf(change);
   const notebook = uris.find(isNotebook);
   if (notebook) return `${baseName(notebook)} is open as a notebook. Close it, then accept again.`;
   const [uri] = uris;
@@ -90,13 +90,13 @@ function isNotebook(uri: vscode.Uri): boolean {
   );
 }
 
-function addresses(change: Change): vscode.Uri[] {
+function urisOf(change: Change): vscode.Uri[] {
   if (!("kind" in change)) return [vscode.Uri.parse(change.textDocument.uri)];
   return (change.kind === "rename" ? [change.oldUri, change.newUri] : [change.uri]).map((uri) => vscode.Uri.parse(uri));
 }
 
 /** The addresses of renamed files, as VS Code writes them: the new one by the old one. */
-function newNames(changes: readonly Change[]): Map<string, string> {
+function renamedUris(changes: readonly Change[]): Map<string, string> {
   const normal = (uri: string) => vscode.Uri.parse(uri).toString();
   return new Map(
     changes.flatMap((change) =>
@@ -106,7 +106,7 @@ function newNames(changes: readonly Change[]): Map<string, string> {
 }
 
 /** The files with changed text that have nothing unsaved in them now, by the names that they will have. */
-function cleanOnes(changes: readonly Change[], renamed: ReadonlyMap<string, string>): vscode.Uri[] {
+function cleanUris(changes: readonly Change[], renamed: ReadonlyMap<string, string>): vscode.Uri[] {
   return changes.flatMap((change) => {
     if ("kind" in change) return [];
     const uri = vscode.Uri.parse(change.textDocument.uri);
@@ -121,7 +121,7 @@ async function save(uris: readonly vscode.Uri[]): Promise<void> {
 }
 
 /** Closes what VS Code opened in the background meanwhile, because the machine was too busy to save in time. */
-async function closeAgain(uris: readonly vscode.Uri[], before: ReadonlySet<string>): Promise<void> {
+async function closeNewTabs(uris: readonly vscode.Uri[], before: ReadonlySet<string>): Promise<void> {
   const saved = new Set(uris.map(String));
   const opened = allTabs().filter((tab) => {
     const uri = textUri(tab);

@@ -4,25 +4,25 @@ import * as vscode from "vscode";
 import type { Diagnostic, DiagnosticsParams, DiagnosticsResult } from "../protocol";
 
 /** How long the language support gets to look at a file that was not open. */
-const LOOK = 3000;
+const ANALYSIS_LIMIT = 3000;
 
 /** The problems as VS Code shows them; a file that nobody has open is looked at first. */
 export async function diagnostics({ uri }: DiagnosticsParams): Promise<DiagnosticsResult> {
   if (uri === null) {
     const all = vscode.languages.getDiagnostics().filter(([file, found]) => file.scheme === "file" && found.length > 0);
-    return { files: all.map(([file, found]) => ({ uri: file.toString(), diagnostics: found.map(onWire) })) };
+    return { files: all.map(([file, found]) => ({ uri: file.toString(), diagnostics: found.map(toWire) })) };
   }
   const file = vscode.Uri.parse(uri);
-  await lookedAt(file);
-  return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(onWire) }] };
+  await waitForAnalysis(file);
+  return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(toWire) }] };
 }
 
 /** Opens a file without showing it, and waits for what is said of it, within a bound: of a clean file nothing is. */
-async function lookedAt(file: vscode.Uri): Promise<void> {
+async function waitForAnalysis(file: vscode.Uri): Promise<void> {
   const isFile = (other: vscode.Uri): boolean => other.toString() === file.toString();
   if (vscode.workspace.textDocuments.some(({ uri }) => isFile(uri))) return;
   const said = new Promise<void>((resolve) => {
-    const timer = setTimeout(done, LOOK);
+    const timer = setTimeout(done, ANALYSIS_LIMIT);
     const listening = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
       if (uris.some(isFile)) done();
     });
@@ -36,7 +36,7 @@ async function lookedAt(file: vscode.Uri): Promise<void> {
   await said;
 }
 
-function onWire({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
+function toWire({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
   const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
   // VS Code counts severities from 0, LSP from 1
   return {

@@ -13,13 +13,13 @@ export async function changedOnDisk({ digests = {}, edit }: ApplyEditParams): Pr
   const edits = (edit.documentChanges ?? []).flatMap((change) => ("kind" in change ? [] : [change.textDocument]));
   const versions = new Map(edits.map(({ uri, version }) => [uri, version]));
   const found = await Promise.all(
-    Object.entries(digests).map(([uri, digest]) => difference(vscode.Uri.parse(uri), digest, versions.get(uri))),
+    Object.entries(digests).map(([uri, digest]) => mismatch(vscode.Uri.parse(uri), digest, versions.get(uri))),
   );
   return found.find((one) => one !== undefined);
 }
 
 /** `version` is what the server knows of an edited document: null where it is closed, undefined where the text stays. */
-async function difference(
+async function mismatch(
   uri: vscode.Uri,
   digest: string,
   version: number | null | undefined,

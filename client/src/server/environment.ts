@@ -10,7 +10,7 @@ import { exclusively } from "./exclusive";
 const run = promisify(execFile);
 const INSTALL_LIMIT = 10 * 60_000;
 /** Milliseconds after which nobody needs an environment of another version; a window that is open uses the one that it started with. */
-const UNUSED = 30 * 86_400_000;
+const UNUSED_AFTER = 30 * 86_400_000;
 const UNFINISHED = "unfinished-";
 /** A module of what each of the package's extras installs; an extra has the name of the provider that needs it. */
 const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "google.auth" };
@@ -20,7 +20,7 @@ export function venvPython(folder: string): string {
 }
 
 /** Whether the environment is there and starts, with an extra if one is named. */
-export async function readyEnvironment(folder: string, extra?: string): Promise<boolean> {
+export async function isEnvironmentReady(folder: string, extra?: string): Promise<boolean> {
   const module = extra === undefined ? undefined : MODULES[extra];
   try {
     await run(venvPython(folder), ["-c", module === undefined ? "import fairlead" : `import fairlead, ${module}`], {
@@ -47,8 +47,8 @@ export async function makeEnvironment(
 ): Promise<void> {
   const storage = path.dirname(folder);
   await fs.mkdir(storage, { recursive: true });
-  await alone(folder, python, report, signal, async () => {
-    if (await readyEnvironment(folder)) return;
+  await withLock(folder, python, report, signal, async () => {
+    if (await isEnvironmentReady(folder)) return;
     await removeUnused(folder);
     const temporary = path.join(storage, `${UNFINISHED}${randomBytes(4).toString("hex")}`);
     try {
@@ -73,8 +73,8 @@ export async function addExtra(
   report: (message: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  await alone(folder, venvPython(folder), report, signal, async () => {
-    if (await readyEnvironment(folder, extra)) return;
+  await withLock(folder, venvPython(folder), report, signal, async () => {
+    if (await isEnvironmentReady(folder, extra)) return;
     report(`installing the packages for ${extra}`);
     await install(folder, ["-r", requirements(wheel, extra)], signal);
   });
@@ -96,7 +96,7 @@ async function install(folder: string, what: readonly string[], signal: AbortSig
   await run(venvPython(folder), pip, { signal, timeout: INSTALL_LIMIT, windowsHide: true });
 }
 
-async function alone(
+async function withLock(
   folder: string,
   python: string,
   report: (message: string) => void,
@@ -115,7 +115,9 @@ async function removeUnused(folder: string): Promise<void> {
   for (const entry of siblings.filter((each) => each.isDirectory())) {
     const other = path.join(path.dirname(folder), entry.name);
     const old =
-      entry.name.startsWith("server-") && other !== folder && (await fs.stat(other)).mtimeMs < Date.now() - UNUSED;
+      entry.name.startsWith("server-") &&
+      other !== folder &&
+      (await fs.stat(other)).mtimeMs < Date.now() - UNUSED_AFTER;
     if (old || entry.name.startsWith(UNFINISHED)) await fs.rm(other, { recursive: true, force: true });
   }
 }

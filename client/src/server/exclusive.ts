@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 // "waiting" where somebody else has the lock, then "held"; the lock ends with standard input, so with this process
-const HOLD = `
+const LOCK_SCRIPT = `
 import sys
 file = open(sys.argv[1], "a")
 if sys.platform == "win32":
@@ -36,7 +36,7 @@ export async function exclusively<T>(
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
-  const holder = spawn(python, ["-I", "-c", HOLD, file], { signal, windowsHide: true });
+  const holder = spawn(python, ["-I", "-c", LOCK_SCRIPT, file], { signal, windowsHide: true });
   let problem = "";
   holder.stderr.on("data", (data: Buffer) => {
     problem += data.toString();

@@ -3,9 +3,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { addExtra, makeEnvironment, markUsed, readyEnvironment, venvPython } from "./environment";
-import { findPython, names, OLDEST, type Attempt } from "./python";
-import { chosenCloud, chosenPython } from "./settings";
+import { addExtra, makeEnvironment, markUsed, isEnvironmentReady, venvPython } from "./environment";
+import { findPython, pythonCommands, OLDEST, type Attempt } from "./python";
+import { configuredCloud, configuredPython } from "./settings";
 
 const PYTHON_EXTENSION_LIMIT = 3000;
 
@@ -20,8 +20,8 @@ export async function serverPython(context: vscode.ExtensionContext, log: vscode
   const wheel = bundledWheel(context.extensionPath);
   if (wheel === undefined) return venvPython(path.join(context.extensionPath, ".venv"));
   const folder = environmentFolder(context);
-  if (!(await readyEnvironment(folder, chosenCloud()))) {
-    if (!(await readyEnvironment(folder))) await setUp(folder, wheel, log);
+  if (!(await isEnvironmentReady(folder, configuredCloud()))) {
+    if (!(await isEnvironmentReady(folder))) await setUp(folder, wheel, log);
     await ensureExtra(context, log);
   }
   await markUsed(folder);
@@ -34,9 +34,9 @@ export async function serverPython(context: vscode.ExtensionContext, log: vscode
  */
 export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<void> {
   const wheel = bundledWheel(context.extensionPath);
-  const cloud = chosenCloud();
+  const cloud = configuredCloud();
   const folder = environmentFolder(context);
-  if (wheel === undefined || cloud === undefined || (await readyEnvironment(folder, cloud))) return;
+  if (wheel === undefined || cloud === undefined || (await isEnvironmentReady(folder, cloud))) return;
   try {
     await withProgress("Fairlead", log, (report, signal) => addExtra(folder, wheel, cloud, report, signal));
   } catch (error) {
@@ -81,14 +81,14 @@ async function withProgress(
 }
 
 function* candidates(ofExtension: string | undefined): Iterable<readonly string[]> {
-  const chosen = chosenPython();
+  const chosen = configuredPython();
   // a named interpreter is used or refused, never silently replaced by another
   if (chosen !== undefined) {
     yield [chosen];
     return;
   }
   if (ofExtension !== undefined) yield [ofExtension];
-  yield* names(process.platform);
+  yield* pythonCommands(process.platform);
 }
 
 function bundledWheel(extensionPath: string): string | undefined {

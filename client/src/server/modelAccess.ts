@@ -1,14 +1,14 @@
 // How the agent reaches a model: a key, another server, or a cloud. Asked for once, before anything is installed.
 
 import * as vscode from "vscode";
-import { hasAccess, problemWithUrl, type AccessSettings } from "./access";
+import { hasAccess, urlProblem, type AccessSettings } from "./access";
 
 export const SECRET = "fairlead.apiKey";
 const TITLE = "Agent: Choose a Model";
 
-interface Way extends vscode.QuickPickItem {
+interface AccessOption extends vscode.QuickPickItem {
   /** Asks for what this way needs; false where the user closed the box. */
-  readonly take: () => Promise<boolean>;
+  readonly configure: () => Promise<boolean>;
 }
 
 export class ModelAccess {
@@ -37,22 +37,27 @@ export class ModelAccess {
 
   /** Asks how; false where the user closed the question. */
   async ask(): Promise<boolean> {
-    const ways: Way[] = [
-      { label: "$(key) Anthropic API key", detail: "Saved in VS Code's secret storage.", take: () => this.setApiKey() },
+    const ways: AccessOption[] = [
+      {
+        label: "$(key) Anthropic API key",
+        detail: "Saved in VS Code's secret storage.",
+        configure: () => this.setApiKey(),
+      },
       {
         label: "$(server) Local model or another server",
         detail: "Any server that speaks the Messages API, such as Ollama. Needs no key.",
-        take: takeServer,
+        configure: configureServer,
       },
       {
         label: "$(cloud) Amazon Bedrock",
         detail: "Uses your AWS profile, AWS_... variables or AWS_BEARER_TOKEN_BEDROCK.",
-        take: () => takeCloud("bedrock", "Its inference profile in Amazon Bedrock, like us.anthropic.claude-...-v1:0."),
+        configure: () =>
+          configureCloud("bedrock", "Its inference profile in Amazon Bedrock, like us.anthropic.claude-...-v1:0."),
       },
       {
         label: "$(cloud) Google Vertex AI",
         detail: "Uses Google's application default credentials.",
-        take: () => takeCloud("vertex", "Its name in Vertex AI, like claude-...@20260901."),
+        configure: () => configureCloud("vertex", "Its name in Vertex AI, like claude-...@20260901."),
       },
     ];
     const way = await vscode.window.showQuickPick(ways, {
@@ -60,29 +65,29 @@ export class ModelAccess {
       placeHolder: "How does the agent reach a model? Your task runs after this.",
       ignoreFocusOut: true,
     });
-    return way ? way.take() : false;
+    return way ? way.configure() : false;
   }
 }
 
-async function takeServer(): Promise<boolean> {
+async function configureServer(): Promise<boolean> {
   const baseUrl = await vscode.window.showInputBox({
     title: TITLE,
     prompt: "The server's base URL.",
     value: "http://localhost:11434",
-    validateInput: problemWithUrl,
+    validateInput: urlProblem,
     ignoreFocusOut: true,
   });
   if (baseUrl === undefined) return false;
   const model = await askModel("The model's name, as the server knows it.");
   if (model === undefined) return false;
-  await set({ model, baseUrl: baseUrl.trim() });
+  await updateSettings({ model, baseUrl: baseUrl.trim() });
   return true;
 }
 
-async function takeCloud(provider: string, names: string): Promise<boolean> {
+async function configureCloud(provider: string, names: string): Promise<boolean> {
   const model = await askModel(`The model. ${names}`);
   if (model === undefined) return false;
-  await set({ model, provider });
+  await updateSettings({ model, provider });
   return true;
 }
 
@@ -106,7 +111,7 @@ function configured(): AccessSettings & { readonly model: string } {
   };
 }
 
-async function set(settings: Readonly<Record<string, string>>): Promise<void> {
+async function updateSettings(settings: Readonly<Record<string, string>>): Promise<void> {
   const configuration = vscode.workspace.getConfiguration("fairlead");
   for (const [key, value] of Object.entries(settings))
     await configuration.update(key, value, vscode.ConfigurationTarget.Global);

@@ -20,7 +20,7 @@ export interface Attempt {
 }
 
 /** The names under which a Python is looked for on PATH, best first. */
-export function names(platform: NodeJS.Platform): readonly (readonly string[])[] {
+export function pythonCommands(platform: NodeJS.Platform): readonly (readonly string[])[] {
   const newest = ["3.14", "3.13", "3.12", "3.11"];
   if (platform === "win32") return [...newest.map((version) => ["py", `-${version}`]), ["python"], ["python3"]];
   return [["python3"], ...newest.map((version) => [`python${version}`]), ["python"]];

@@ -45,9 +45,9 @@ export class ServerGone extends Error {}
 
 export class AgentServer implements vscode.Disposable {
   /** The server's commands that this client carries out by itself, as in a CodeLens. */
-  readonly ownCommands = new Map<string, (params: unknown) => unknown>();
+  readonly commandOverrides = new Map<string, (params: unknown) => unknown>();
   private starting: Promise<LanguageClient> | undefined;
-  private readonly waiting = new Set<() => void>();
+  private readonly pendingRequests = new Set<() => void>();
   private readonly disposables: vscode.Disposable[];
 
   constructor(
@@ -62,9 +62,9 @@ export class AgentServer implements vscode.Disposable {
         if (!event.affectsConfiguration("fairlead")) return;
         if (event.affectsConfiguration("fairlead.provider") && this.running()) void ensureExtra(context, log);
         if (event.affectsConfiguration("fairlead.python")) void this.restart();
-        else void this.tell("workspace/didChangeConfiguration", { settings: serverSettings() });
+        else void this.notify("workspace/didChangeConfiguration", { settings: serverSettings() });
       }),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => void this.tell(method.trust, { trusted: true })),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => void this.notify(method.trust, { trusted: true })),
       context.secrets.onDidChange(({ key }) => {
         if (key === SECRET) void this.running()?.then((client) => this.sendCredentials(client));
       }),
@@ -80,7 +80,7 @@ export class AgentServer implements vscode.Disposable {
       leave = () => {
         reject(new ServerGone("The agent's server stopped."));
       };
-      this.waiting.add(leave);
+      this.pendingRequests.add(leave);
     });
     const answer = token ? client.sendRequest<Result>(name, params, token) : client.sendRequest<Result>(name, params);
     try {
@@ -90,7 +90,7 @@ export class AgentServer implements vscode.Disposable {
         ? new ServerGone("The agent's server stopped.")
         : error;
     } finally {
-      if (leave) this.waiting.delete(leave);
+      if (leave) this.pendingRequests.delete(leave);
     }
   }
 
@@ -106,7 +106,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   /** Hands over the key that was set last, so that the next run has it. */
-  async shareKey(): Promise<void> {
+  async sendApiKey(): Promise<void> {
     await this.sendCredentials(await this.started());
   }
 
@@ -120,7 +120,7 @@ export class AgentServer implements vscode.Disposable {
     this.starting = undefined;
     if (client) {
       await client.dispose();
-      this.lost();
+      this.onServerGone();
     }
   }
 
@@ -128,9 +128,9 @@ export class AgentServer implements vscode.Disposable {
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  private lost(): void {
-    this.store.lost();
-    for (const leave of this.waiting) leave();
+  private onServerGone(): void {
+    this.store.markServerGone();
+    for (const leave of this.pendingRequests) leave();
   }
 
   private running(): Promise<LanguageClient> | undefined {
@@ -149,7 +149,7 @@ export class AgentServer implements vscode.Disposable {
     } catch (error) {
       this.log.error(error instanceof Error ? error : String(error));
       if (error instanceof NoPython) await showPythonHelp(this.context, error.attempts);
-      else await this.explain(error);
+      else await this.showStartFailure(error);
       throw new NotStarted(String(error));
     }
   }
@@ -166,7 +166,7 @@ export class AgentServer implements vscode.Disposable {
       middleware: {
         ...onlyFiles(),
         executeCommand: (command, args: unknown[], next): unknown => {
-          const own = this.ownCommands.get(command);
+          const own = this.commandOverrides.get(command);
           return own ? own(args[0]) : next(command, args);
         },
         workspace: { handleApplyEdit: (params) => applyEdit(params, savesAfterAccept()) },
@@ -180,7 +180,7 @@ export class AgentServer implements vscode.Disposable {
       options: { cwd: this.context.extensionPath },
     };
     const client = new LanguageClient("fairlead", "Fairlead", { run, debug: run }, options);
-    client.registerFeature(new AgentAbilities());
+    client.registerFeature(new ClientFeatures());
     client.onNotification(method.plan, (plan: Plan) => {
       this.store.setPlan(plan);
     });
@@ -201,7 +201,7 @@ export class AgentServer implements vscode.Disposable {
       this.questions.ask(params, token),
     );
     client.onDidChangeState(({ oldState, newState }) => {
-      if (oldState === State.Running && newState !== State.Running) this.lost();
+      if (oldState === State.Running && newState !== State.Running) this.onServerGone();
       // a client that restarted by itself has a new server, which knows no key
       if (newState === State.Running && this.starting) void this.sendCredentials(client);
     });
@@ -220,7 +220,7 @@ export class AgentServer implements vscode.Disposable {
           return { action: CloseAction.Restart, handled: true };
         }
         this.starting = undefined;
-        void this.explain(`It ended ${closed.length} times in ${RESTART_WINDOW / 60_000} minutes.`);
+        void this.showStartFailure(`It ended ${closed.length} times in ${RESTART_WINDOW / 60_000} minutes.`);
         return { action: CloseAction.DoNotRestart, handled: true };
       },
     };
@@ -231,11 +231,11 @@ export class AgentServer implements vscode.Disposable {
     await client.sendRequest(method.credentials, { apiKey: apiKey ?? null });
   }
 
-  private async tell(name: string, params: unknown): Promise<void> {
+  private async notify(name: string, params: unknown): Promise<void> {
     await (await this.running()?.catch(() => undefined))?.sendNotification(name, params);
   }
 
-  private async explain(error: unknown): Promise<void> {
+  private async showStartFailure(error: unknown): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     const chosen = await vscode.window.showErrorMessage(
       `Fairlead's server could not be started. ${reason}`,
@@ -259,7 +259,7 @@ function onlyFiles(): Middleware {
 }
 
 /** Announces what this client answers (docs/protocol.md, Initialize). */
-class AgentAbilities implements StaticFeature {
+class ClientFeatures implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     // the proposed side can be edited, which takes a provider of our own (proposedFiles.ts)
     delete capabilities.workspace?.textDocumentContent;

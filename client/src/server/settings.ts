@@ -50,13 +50,13 @@ export function savesAfterAccept(): boolean {
 }
 
 /** The cloud that serves the model, if any does. */
-export function chosenCloud(): string | undefined {
+export function configuredCloud(): string | undefined {
   const provider = vscode.workspace.getConfiguration("fairlead").get<string>("provider", "anthropic");
   return provider === "anthropic" ? undefined : provider;
 }
 
 /** The interpreter that the person named, if any. */
-export function chosenPython(): string | undefined {
+export function configuredPython(): string | undefined {
   const named = vscode.workspace.getConfiguration("fairlead").get("python", "").trim();
   return named === "" ? undefined : named;
 }

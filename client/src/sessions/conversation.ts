@@ -46,7 +46,7 @@ export class Conversation implements vscode.Disposable {
   /** Complete from the start: a page that VS Code has just begun to load can miss a change. */
   private async text(): Promise<string> {
     await this.restored;
-    await this.sessions.filled(this.store.active);
+    await this.sessions.transcriptLoaded(this.store.active);
     const session = this.store.active;
     return session ? conversationMarkdown(session, relative) : "*There is no conversation yet.*\n";
   }

@@ -6,7 +6,7 @@
 import type { Entry, Session } from "../state";
 import { plainOutput } from "../ui/text";
 
-const STOPPED: Record<string, string> = {
+const END_TEXTS: Record<string, string> = {
   cancelled: "Stopped by you.",
   max_tokens: "Cut off by the output limit.",
   max_turn_requests: "Paused before the end.",
@@ -22,10 +22,10 @@ const RESULT_LINES = 12;
 export function conversationMarkdown(session: Session, relative: (uri: string) => string): string {
   const replay = session.model.startsWith("replay")
     ? [
-        `> **Replay.** A recorded conversation plays the model: ${inline(session.model.replace(/^replay \((.*)\)$/, "$1"))}.`,
+        `> **Replay.** A recorded conversation plays the model: ${escapeInline(session.model.replace(/^replay \((.*)\)$/, "$1"))}.`,
       ]
     : [];
-  const title = `# ${inline(session.title || "Conversation")}`;
+  const title = `# ${escapeInline(session.title || "Conversation")}`;
   const parts = session.entries.map((entry) => entryMarkdown(entry, relative));
   if (session.running) parts.push("*Working…*");
   return [title, ...replay, ...parts].filter((part) => part !== "").join("\n\n") + "\n";
@@ -44,11 +44,11 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
     case "tool":
       return toolMarkdown(entry, relative);
     case "note":
-      return `*${inline(entry.text)}*`;
+      return `*${escapeInline(entry.text)}*`;
     case "end": {
-      const stopped = STOPPED[entry.stopReason];
+      const stopped = END_TEXTS[entry.stopReason];
       const end = stopped === undefined ? "" : `**${stopped}** ${safeMarkdown(entry.message)}`;
-      return [end, entry.record && `*${inline(entry.record)}*`].filter(Boolean).join("\n\n");
+      return [end, entry.record && `*${escapeInline(entry.record)}*`].filter(Boolean).join("\n\n");
     }
   }
 }
@@ -56,26 +56,28 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
 function toolMarkdown(tool: Extract<Entry, { kind: "tool" }>, relative: (uri: string) => string): string {
   const mark = tool.failure === "" ? { running: "◌", ok: "✓", error: "✗" }[tool.outcome] : "✗";
   const place = tool.locations[0];
-  const title = tool.name === "bash" ? code(firstLine(tool.title)) : inline(tool.title);
+  const title = tool.name === "bash" ? codeSpan(firstLine(tool.title)) : escapeInline(tool.title);
   const link = place ? `[${title}](${linkTarget(relative(place.uri), place.line)})` : title;
   const head = [`${mark} ${link}`, tool.failure].filter(Boolean).join(" — ");
   const body = tool.outcome === "running" ? plainOutput(tool.output) : tool.result;
-  if (tool.outcome === "error") return body.trim() ? `${head}\n\n${fenced(shortened(body))}` : head;
+  if (tool.outcome === "error") return body.trim() ? `${head}\n\n${fenced(truncated(body))}` : head;
   if (tool.name === "todo") return `${head}\n\n${planLines(body)}`;
   if (tool.name === "bash") {
     const command = tool.title.includes("\n") ? `${fenced(tool.title)}\n\n` : "";
-    return `${head}\n\n${command}${body.trim() ? fenced(shortened(body)) : ""}`;
+    return `${head}\n\n${command}${body.trim() ? fenced(truncated(body)) : ""}`;
   }
   const result = body.trim();
   if (result === "") return head;
-  if (result.length < 100 && !result.includes("\n")) return `${head} — ${inline(result)}`;
-  return `${head}\n\n<details><summary>Result</summary>\n\n${fenced(shortened(body, 60))}\n\n</details>`;
+  if (result.length < 100 && !result.includes("\n")) return `${head} — ${escapeInline(result)}`;
+  return `${head}\n\n<details><summary>Result</summary>\n\n${fenced(truncated(body, 60))}\n\n</details>`;
 }
 
 function planLines(text: string): string {
   const lines = text.split("\n").filter((line) => /^\[[ x>]\]/.test(line));
   return lines
-    .map((line) => `- ${line.startsWith("[x]") ? "☑" : line.startsWith("[>]") ? "▸" : "☐"} ${inline(line.slice(4))}`)
+    .map(
+      (line) => `- ${line.startsWith("[x]") ? "☑" : line.startsWith("[>]") ? "▸" : "☐"} ${escapeInline(line.slice(4))}`,
+    )
     .join("\n");
 }
 
@@ -85,7 +87,7 @@ function linkTarget(path: string, line: number | null): string {
   return `</${encoded}${line === null ? "" : `#L${line}`}>`;
 }
 
-function shortened(text: string, limit = RESULT_LINES): string {
+function truncated(text: string, limit = RESULT_LINES): string {
   const lines = text.trimEnd().split("\n");
   if (lines.length <= limit) return lines.join("\n");
   const half = Math.floor(limit / 2);
@@ -96,22 +98,23 @@ const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
 const quote = (text: string): string => text.replace(/^/gm, "> ");
 
 /** Text in one line in which nothing is Markdown or HTML. */
-export function inline(text: string): string {
+export function escapeInline(text: string): string {
   return text.replace(/\s+/g, " ").replace(/[\\`*_[\]<>#|~!&$]/g, "\\$&");
 }
 
-function code(text: string): string {
-  const ticks = "`".repeat(longestRun(text) + 1);
+function codeSpan(text: string): string {
+  const ticks = "`".repeat(longestBacktickRun(text) + 1);
   return `${ticks} ${text} ${ticks}`;
 }
 
 /** A code block that nothing in the text can end. */
 export function fenced(text: string, language = ""): string {
-  const ticks = "`".repeat(Math.max(3, longestRun(text) + 1));
+  const ticks = "`".repeat(Math.max(3, longestBacktickRun(text) + 1));
   return `${ticks}${language}\n${text}\n${ticks}`;
 }
 
-const longestRun = (text: string): number => Math.max(0, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
+const longestBacktickRun = (text: string): number =>
+  Math.max(0, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
 
 /**
  * Markdown of the model's with its code blocks kept, and without HTML and images outside them.

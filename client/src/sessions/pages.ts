@@ -36,7 +36,7 @@ export class Pages implements vscode.Disposable {
   async copyRecord(): Promise<void> {
     const sessionId = this.activeId();
     if (sessionId === undefined) return;
-    const markdown = await this.explained(this.ask(method.record, { sessionId }));
+    const markdown = await this.explained(this.request(method.record, { sessionId }));
     if (markdown === undefined) return;
     await vscode.env.clipboard.writeText(markdown);
     vscode.window.setStatusBarMessage("The record of the work is copied.", 5000);
@@ -69,14 +69,14 @@ export class Pages implements vscode.Disposable {
   private async fetch(uri: vscode.Uri): Promise<string> {
     const asked =
       uri.authority === RULES.authority
-        ? this.ask(method.commandRules, {})
-        : this.ask(method.planHistory, { sessionId: uri.authority });
+        ? this.request(method.commandRules, {})
+        : this.request(method.planHistory, { sessionId: uri.authority });
     const text = safeMarkdown(await asked);
     this.texts.set(uri.toString(), text);
     return text;
   }
 
-  private async ask(name: string, params: object): Promise<string> {
+  private async request(name: string, params: object): Promise<string> {
     return (await this.server.request<PageResult>(name, params)).markdown;
   }
 

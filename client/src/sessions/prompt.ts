@@ -58,7 +58,7 @@ export class Prompts {
   }
 
   /** The task could not be started: the next box begins with it. */
-  keep(prompt: string): void {
+  setDraft(prompt: string): void {
     this.draft = prompt;
   }
 

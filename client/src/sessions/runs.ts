@@ -8,9 +8,9 @@ import type { Notices } from "../questions/notices";
 import { method, type Mode, type RunResult } from "../protocol";
 import type { Prompts } from "./prompt";
 import { NotStarted, ServerGone, type AgentServer } from "../server/server";
-import { chosenCloud } from "../server/settings";
+import { configuredCloud } from "../server/settings";
 import type { Session, Store } from "../state";
-import { pauseOf, readyToGo } from "../questions/waiting";
+import { pauseReason, isReadyToGo } from "../questions/waiting";
 import { plainSummary } from "../ui/text";
 
 interface WorkDone {
@@ -20,9 +20,9 @@ interface WorkDone {
 }
 
 /** What the agent reads when the person approves its plan. */
-const GO = "The plan is approved. Do it.";
+const GO_PROMPT = "The plan is approved. Do it.";
 /** What the agent reads when a run that paused goes on. */
-const ON = "Go on where you stopped.";
+const CONTINUE_PROMPT = "Go on where you stopped.";
 const PROGRESS = new ProgressType<WorkDone>();
 
 export class Runs {
@@ -53,22 +53,22 @@ export class Runs {
   /** The plan is good: the agent does it. */
   async go(): Promise<void> {
     const session = this.store.active;
-    if (session && readyToGo(session)) await this.run(session.id, GO);
+    if (session && isReadyToGo(session)) await this.run(session.id, GO_PROMPT);
     else void vscode.window.showInformationMessage("There is no plan that waits for your word.");
   }
 
   /** A run that paused goes on: that of a session, or of the one that is shown. */
-  async goOn(sessionId = this.store.active?.id): Promise<void> {
+  async continueRun(sessionId = this.store.active?.id): Promise<void> {
     const session = sessionId === undefined ? undefined : this.store.get(sessionId);
-    if (session && pauseOf(session) !== undefined) await this.run(session.id, ON);
+    if (session && pauseReason(session) !== undefined) await this.run(session.id, CONTINUE_PROMPT);
     else void vscode.window.showInformationMessage("No run is paused.");
   }
 
   /** A question, in the active session where there is one: the agent looks around and answers, and changes nothing. */
-  async askAgent(): Promise<void> {
+  async sendQuestion(): Promise<void> {
     if (!canRunHere()) return;
     const session = this.store.active;
-    if (session && isBusy(session)) return;
+    if (session && warnIfRunning(session)) return;
     const prompt = await this.prompts.ask("Agent: Ask");
     if (prompt !== undefined) await this.run(session?.id, prompt, "ask");
   }
@@ -80,7 +80,7 @@ export class Runs {
       await this.runTask();
       return;
     }
-    if (isBusy(session) || !canRunHere()) return;
+    if (warnIfRunning(session) || !canRunHere()) return;
     const prompt = await this.prompts.ask(`${title} “${session.title}”`);
     if (prompt !== undefined) await this.run(session.id, prompt);
   }
@@ -89,7 +89,7 @@ export class Runs {
   async stop(sessionId?: string): Promise<void> {
     const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
     if (running.length === 0) void vscode.window.showInformationMessage("The agent is not running.");
-    for (const { id } of running) this.store.stop(id);
+    for (const { id } of running) this.store.stopRun(id);
     await Promise.all(running.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
   }
 
@@ -106,27 +106,27 @@ export class Runs {
 
   private async run(sessionId: string | undefined, prompt: string, mode: Mode = "agent"): Promise<void> {
     if (!canRunHere()) return;
-    const isTyped = prompt !== GO && prompt !== ON;
+    const isTyped = prompt !== GO_PROMPT && prompt !== CONTINUE_PROMPT;
     if (isTyped) await this.prompts.remember(prompt);
     try {
       if (!(await this.isReady())) {
-        if (isTyped) this.prompts.keep(prompt);
+        if (isTyped) this.prompts.setDraft(prompt);
         return;
       }
       const id = sessionId ?? (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
-      const run = this.store.begin(id, prompt, mode).begun;
+      const run = this.store.startRun(id, prompt, mode).runsStarted;
       if (sessionId === undefined) await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
       // the answer comes there
       if (mode === "ask") await vscode.commands.executeCommand("fairlead.showConversation");
-      const result = await this.asked(id, run, prompt, mode).catch((error: unknown) => {
+      const result = await this.requestRun(id, run, prompt, mode).catch((error: unknown) => {
         if (!(error instanceof ServerGone))
-          this.store.end(id, run, { stopReason: "error", message: String(error), record: "" });
+          this.store.endRun(id, run, { stopReason: "error", message: String(error), record: "" });
         throw error;
       });
-      this.store.end(id, run, result);
-      await this.tell(result, mode);
+      this.store.endRun(id, run, result);
+      await this.showResult(result, mode);
     } catch (error) {
-      await this.failed(error);
+      await this.showFailure(error);
     }
   }
 
@@ -135,7 +135,7 @@ export class Runs {
     const isKnown = await this.access.isKnown();
     if (!isKnown && !(await this.access.ask())) return false;
     try {
-      await (isKnown ? this.server.started() : this.server.shareKey());
+      await (isKnown ? this.server.started() : this.server.sendApiKey());
       return true;
     } catch (error) {
       if (error instanceof NotStarted) return false;
@@ -144,7 +144,7 @@ export class Runs {
   }
 
   /** The run's answer. Its progress is shown until then, or until the person stops it. */
-  private async asked(id: string, run: number, prompt: string, mode: Mode): Promise<RunResult> {
+  private async requestRun(id: string, run: number, prompt: string, mode: Mode): Promise<RunResult> {
     const [client, stop, workDoneToken] = [
       await this.server.started(),
       new vscode.CancellationTokenSource(),
@@ -152,10 +152,10 @@ export class Runs {
     ];
     const answer = this.server.request<RunResult>(
       method.runTask,
-      { prompt, sessionId: id, mode, workDoneToken, context: selection() },
+      { prompt, sessionId: id, mode, workDoneToken, context: selectionContext() },
       stop.token,
     );
-    const over = Promise.race([answer.catch(() => undefined), this.stopped(id, run)]);
+    const over = Promise.race([answer.catch(() => undefined), this.whenStopped(id, run)]);
     const options = { location: vscode.ProgressLocation.Notification, title: "Agent", cancellable: true };
     await vscode.window.withProgress(options, async (progress, token) => {
       let doing = "Working";
@@ -172,7 +172,7 @@ export class Runs {
         if (change === "approvals" && session.id === id) report();
       });
       token.onCancellationRequested(() => {
-        this.store.stop(id);
+        this.store.stopRun(id);
         stop.cancel();
       });
       await over;
@@ -185,17 +185,17 @@ export class Runs {
   }
 
   /** Comes when the person has stopped a run, which may be before the server has come to its end. */
-  private stopped(id: string, run: number): Promise<void> {
+  private whenStopped(id: string, run: number): Promise<void> {
     return new Promise((resolve) => {
       const forget = this.store.onChange((_, session) => {
-        if (session.id !== id || (session.running && session.begun === run)) return;
+        if (session.id !== id || (session.running && session.runsStarted === run)) return;
         forget();
         resolve();
       });
     });
   }
 
-  private async failed(error: unknown): Promise<void> {
+  private async showFailure(error: unknown): Promise<void> {
     if (error instanceof NotStarted) return;
     if (!(error instanceof ServerGone)) {
       void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
@@ -208,18 +208,18 @@ export class Runs {
     if (chosen) await vscode.commands.executeCommand("fairlead.showLog");
   }
 
-  private async tell(result: RunResult, mode: Mode): Promise<void> {
+  private async showResult(result: RunResult, mode: Mode): Promise<void> {
     const session = this.store.get(result.sessionId);
     const files = session?.edits?.files.length ?? 0;
     if (result.stopReason === "cancelled") return;
     if (result.error) {
       const actions =
-        result.error.kind === "auth" && chosenCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
+        result.error.kind === "auth" && configuredCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
       const chosen = await vscode.window.showErrorMessage(result.message, ...actions);
       if (chosen) this.store.show(result.sessionId);
       if (chosen === "Set API Key" && (await this.access.setApiKey())) {
-        await this.server.shareKey();
-        await this.run(result.sessionId, ON, mode);
+        await this.server.sendApiKey();
+        await this.run(result.sessionId, CONTINUE_PROMPT, mode);
       }
       if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
       return;
@@ -227,8 +227,8 @@ export class Runs {
     if (mode === "ask" && result.stopReason === "end_turn") return;
     // its notice and its row stay until the user says Go On
     if (session?.pause) return;
-    if (readyToGo(session)) {
-      await this.tellPlan(result.sessionId);
+    if (isReadyToGo(session)) {
+      await this.showPlanReady(result.sessionId);
       return;
     }
     const actions = files > 0 ? ["Review Changes", "Show Conversation"] : ["Show Conversation"];
@@ -243,7 +243,7 @@ export class Runs {
     if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
   }
 
-  private async tellPlan(sessionId: string): Promise<void> {
+  private async showPlanReady(sessionId: string): Promise<void> {
     const plan = this.store.get(sessionId)?.plan;
     const steps = plural((plan?.total ?? 0) - (plan?.completed ?? 0), "step");
     const chosen = await vscode.window.showInformationMessage(
@@ -257,14 +257,14 @@ export class Runs {
   }
 }
 
-function isBusy(session: Session): boolean {
+function warnIfRunning(session: Session): boolean {
   if (session.running)
     void vscode.window.showInformationMessage("The agent is still working. Stop it first, or wait for the end.");
   return session.running;
 }
 
 /** What the person has selected goes with the task. */
-function selection(): object[] {
+function selectionContext(): object[] {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return [];
   const { start, end } = editor.selection;
@@ -278,16 +278,24 @@ function selection(): object[] {
 /** Whether a task can run here. If not, says what is missing, with a button that leads there. */
 function canRunHere(): boolean {
   if (!vscode.workspace.workspaceFolders?.length) {
-    void offer("No folder is open. Open the folder that the agent should work in.", "Open Folder", "vscode.openFolder");
+    void showErrorWithButton(
+      "No folder is open. Open the folder that the agent should work in.",
+      "Open Folder",
+      "vscode.openFolder",
+    );
     return false;
   }
   if (!vscode.workspace.isTrusted) {
-    void offer("The agent runs only in a workspace that you trust.", "Manage Trust", "workbench.trust.manage");
+    void showErrorWithButton(
+      "The agent runs only in a workspace that you trust.",
+      "Manage Trust",
+      "workbench.trust.manage",
+    );
     return false;
   }
   return true;
 }
 
-async function offer(message: string, button: string, command: string): Promise<void> {
+async function showErrorWithButton(message: string, button: string, command: string): Promise<void> {
   if (await vscode.window.showErrorMessage(message, button)) await vscode.commands.executeCommand(command);
 }

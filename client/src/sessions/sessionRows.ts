@@ -3,35 +3,35 @@
 import { plural } from "../ui/format";
 import type { SessionRow } from "../protocol";
 import type { Session } from "../state";
-import { waiting } from "../questions/waiting";
+import { openRequests } from "../questions/waiting";
 
 export interface SessionNode {
   readonly sessionId: string;
   readonly state: SessionRow["state"];
   /** Whether it is the one that the other views show. */
-  readonly shown: boolean;
+  readonly isShown: boolean;
   readonly label: string;
   readonly description: string;
   readonly tooltip: string;
   readonly icon: string;
   readonly color: string | undefined;
   /** What a screen reader says. */
-  readonly spoken: string;
+  readonly screenReaderLabel: string;
 }
 
-interface Look {
+interface Appearance {
   readonly icon: string;
   readonly color?: string;
   readonly word: string;
 }
 
-const WAITS: Look = { icon: "question", color: "charts.yellow", word: "waits for you" };
-const LOOKS: Record<SessionRow["state"], Look> = {
+const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: "waits for you" };
+const APPEARANCES: Record<SessionRow["state"], Appearance> = {
   running: { icon: "sync~spin", color: "charts.blue", word: "running" },
   paused: { icon: "debug-pause", color: "charts.yellow", word: "paused" },
   idle: { icon: "circle-outline", word: "idle" },
 };
-const DONE: Look = { icon: "pass", color: "charts.green", word: "done" };
+const DONE: Appearance = { icon: "pass", color: "charts.green", word: "done" };
 
 /** A row for each session, in their order; `now` in milliseconds since the epoch. */
 export function sessionNodes(sessions: readonly Session[], shown: Session | undefined, now: number): SessionNode[] {
@@ -40,27 +40,27 @@ export function sessionNodes(sessions: readonly Session[], shown: Session | unde
 
 function node(session: Session, row: SessionRow, shown: boolean, now: number): SessionNode {
   const look =
-    waiting(session) > 0
-      ? WAITS
+    openRequests(session) > 0
+      ? WAITING
       : row.state === "idle" && row.total > 0 && row.completed === row.total
         ? DONE
-        : LOOKS[row.state];
+        : APPEARANCES[row.state];
   const label = session.title || "New task";
   const count = row.total > 0 ? `${row.completed}/${row.total}` : "";
   const files = row.pendingFiles > 0 ? plural(row.pendingFiles, "file") : "";
   const review = files && `${files} to review`;
   const when = ago(now - Date.parse(row.updatedAt));
-  const word = look === WAITS || row.state === "paused" ? look.word : "";
+  const word = look === WAITING || row.state === "paused" ? look.word : "";
   return {
     sessionId: session.id,
     state: row.state,
-    shown,
+    isShown: shown,
     label,
     description: [word, count, files, when].filter(Boolean).join(" · "),
     tooltip: [label, sentence(look.word), count && `${count} steps`, review, sentence(when)].filter(Boolean).join("\n"),
     icon: look.icon,
     color: look.color,
-    spoken: [
+    screenReaderLabel: [
       label,
       shown ? "shown" : "",
       look.word,

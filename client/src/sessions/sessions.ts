@@ -8,11 +8,11 @@ import { NotStarted, type AgentServer } from "../server/server";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Session, Store } from "../state";
 
-const MOMENT = 5000;
+const STATUS_MESSAGE_MS = 5000;
 
 export class Sessions implements vscode.Disposable {
   /** The sessions whose conversation was asked for, and when it is here. */
-  private readonly asked = new Map<string, Promise<void>>();
+  private readonly transcripts = new Map<string, Promise<void>>();
   private readonly unsubscribe: () => void;
 
   constructor(
@@ -21,7 +21,7 @@ export class Sessions implements vscode.Disposable {
     private readonly runs: Runs,
   ) {
     this.unsubscribe = store.onChange((change, session) => {
-      if (session === store.active) this.fill(session, change === "sessions");
+      if (session === store.active) this.loadTranscript(session, change === "sessions");
     });
   }
 
@@ -35,16 +35,16 @@ export class Sessions implements vscode.Disposable {
   }
 
   /** A further task in a session, the one of the row or one that the person picks. */
-  async goOn(node?: Partial<SessionNode>): Promise<void> {
-    const session = node?.sessionId === undefined ? await this.pick() : this.store.get(node.sessionId);
+  async continueSession(node?: Partial<SessionNode>): Promise<void> {
+    const session = node?.sessionId === undefined ? await this.pickIdleSession() : this.store.get(node.sessionId);
     if (!session) return;
     this.show(session.id);
     await this.runs.followUp("Agent: Continue");
   }
 
   /** A word to the run under way: the one that is shown, or else the only one. */
-  async tell(): Promise<void> {
-    const session = this.listener();
+  async steer(): Promise<void> {
+    const session = this.steerable();
     if (!session) {
       void vscode.window.showInformationMessage(
         "The agent of this task is not working, so it would not hear you. “Agent: Follow Up” goes on with it.",
@@ -59,7 +59,7 @@ export class Sessions implements vscode.Disposable {
     });
     if (text === undefined || text.trim() === "") return;
     const told = await this.ask<{ queued: number }>(method.steer, { sessionId: session.id, text });
-    if (told) vscode.window.setStatusBarMessage("The agent will hear you after this step.", MOMENT);
+    if (told) vscode.window.setStatusBarMessage("The agent will hear you after this step.", STATUS_MESSAGE_MS);
   }
 
   /** Forgets a session. What would be lost with it is said before. */
@@ -82,16 +82,16 @@ export class Sessions implements vscode.Disposable {
   }
 
   /** Waits for the conversation of a session that an earlier window left, if it is on its way. */
-  async filled(session: Session | undefined): Promise<void> {
-    if (session) await this.asked.get(session.id);
+  async transcriptLoaded(session: Session | undefined): Promise<void> {
+    if (session) await this.transcripts.get(session.id);
   }
 
-  private listener(): Session | undefined {
+  private steerable(): Session | undefined {
     const running = this.store.sessions.filter((session) => session.running);
     return running.find((session) => session === this.store.active) ?? (running.length === 1 ? running[0] : undefined);
   }
 
-  private async pick(): Promise<Session | undefined> {
+  private async pickIdleSession(): Promise<Session | undefined> {
     const idle = this.store.listed.filter(({ running }) => !running);
     if (idle.length === 0) {
       void vscode.window.showInformationMessage("There is no task to go on with.");
@@ -111,16 +111,16 @@ export class Sessions implements vscode.Disposable {
    * Asks for the conversation of a session that an earlier window left. A refused request is made again with the next change of
    * the session: the server that held it may be ending, or this one was. The reason is shown if the user chose the session.
    */
-  private fill({ id, row, entries }: Session, chosen: boolean): void {
+  private loadTranscript({ id, row, entries }: Session, chosen: boolean): void {
     // one without a title has not run yet
-    if (!row?.title || entries.length > 0 || this.asked.has(id)) return;
-    this.asked.set(id, this.open(id, chosen));
+    if (!row?.title || entries.length > 0 || this.transcripts.has(id)) return;
+    this.transcripts.set(id, this.requestTranscript(id, chosen));
   }
 
-  private async open(sessionId: string, chosen: boolean): Promise<void> {
+  private async requestTranscript(sessionId: string, chosen: boolean): Promise<void> {
     const opened = await this.ask<OpenedSession>(method.openSession, { sessionId }, chosen);
-    if (opened) this.store.fill(opened);
-    else this.asked.delete(sessionId);
+    if (opened) this.store.addTranscript(opened);
+    else this.transcripts.delete(sessionId);
   }
 
   private async ask<Result>(name: string, params: object, explain = true): Promise<Result | undefined> {

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Store } from "../state";
-import { waiting } from "../questions/waiting";
+import { openRequests } from "../questions/waiting";
 import { StoreTree } from "../ui/tree";
 
 const MINUTE = 60_000;
@@ -19,7 +19,7 @@ export class SessionsView extends StoreTree<SessionNode> {
   }
 
   getTreeItem(node: SessionNode): vscode.TreeItem {
-    const item = new vscode.TreeItem({ label: node.label, highlights: node.shown ? [[0, node.label.length]] : [] });
+    const item = new vscode.TreeItem({ label: node.label, highlights: node.isShown ? [[0, node.label.length]] : [] });
     item.id = node.sessionId;
     item.description = node.description;
     item.tooltip = node.tooltip;
@@ -29,7 +29,7 @@ export class SessionsView extends StoreTree<SessionNode> {
     );
     item.contextValue = `session ${node.state}`;
     item.command = { command: "fairlead.showSession", title: "Show", arguments: [node] };
-    item.accessibilityInformation = { label: node.spoken };
+    item.accessibilityInformation = { label: node.screenReaderLabel };
     return item;
   }
 
@@ -43,7 +43,7 @@ export class SessionsView extends StoreTree<SessionNode> {
   }
 
   protected updateHeader(): void {
-    const others = this.store.listed.filter((session) => session !== this.store.active && waiting(session) > 0);
+    const others = this.store.listed.filter((session) => session !== this.store.active && openRequests(session) > 0);
     this.view.badge = others.length > 0 ? { value: others.length, tooltip: "Another task waits for you" } : undefined;
   }
 }

@@ -5,7 +5,7 @@ import { planCount } from "../plan/planRows";
 import { contextUsage, usageSummary } from "./format";
 import { throttled } from "./throttle";
 import type { Session, Store } from "../state";
-import { isWorking, pauseOf, readyToGo } from "../questions/waiting";
+import { isWorking, pauseReason, isReadyToGo } from "../questions/waiting";
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("fairlead.status", vscode.StatusBarAlignment.Left, 100);
@@ -32,13 +32,13 @@ export class Status implements vscode.Disposable {
 
   private draw(): void {
     const session = this.store.active;
-    const asking = this.store.asking.at(0);
-    const paused = pauseOf(session) !== undefined;
+    const asking = this.store.awaitingAnswer.at(0);
+    const paused = pauseReason(session) !== undefined;
     this.setContexts({
       running: this.store.sessions.some((other) => other.running),
       shownRunning: session?.running === true,
       hasSession: session !== undefined,
-      readyToGo: readyToGo(session),
+      readyToGo: isReadyToGo(session),
       paused,
       waiting: asking !== undefined,
     });
@@ -55,7 +55,7 @@ export class Status implements vscode.Disposable {
     const current = session.plan?.items.find((item) => item.status === "in_progress");
     const doing = current && session.running ? current.activeForm || current.content : "";
     const spent = session.usage ? [`This run: ${usageSummary(session.usage)} tokens`, contextUsage(session.usage)] : [];
-    const tooltip = [session.title, doing, session.retry?.reason ?? "", pauseOf(session) ?? "", ...spent];
+    const tooltip = [session.title, doing, session.retry?.reason ?? "", pauseReason(session) ?? "", ...spent];
     this.item.tooltip = tooltip.filter(Boolean).join("\n");
     this.item.command = asking ? "fairlead.answer" : "fairlead.plan.focus";
     this.item.show();

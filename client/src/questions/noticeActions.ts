@@ -2,12 +2,12 @@
 
 import * as vscode from "vscode";
 import type { Approvals } from "./approvals";
-import type { Act } from "./noticeTexts";
+import type { NoticeAction } from "./noticeTexts";
 import type { Questions } from "./questions";
 import type { Runs } from "../sessions/runs";
 import type { Store } from "../state";
 
-export class Answers {
+export class NoticeActions {
   constructor(
     private readonly store: Store,
     private readonly approvals: Approvals,
@@ -15,29 +15,29 @@ export class Answers {
     private readonly runs: Runs,
   ) {}
 
-  follow(act: Act): unknown {
+  perform(act: NoticeAction): unknown {
     switch (act.kind) {
       case "decide":
         this.approvals.decide(act.approval, act.option);
         return undefined;
       case "show":
-        return this.approvals.show(act.approval);
+        return this.approvals.showDialog(act.approval);
       case "answer":
         this.questions.open(act.question);
         return undefined;
       case "goOn":
-        return this.runs.goOn(act.sessionId);
+        return this.runs.continueRun(act.sessionId);
     }
   }
 
   /** Opens what waits for the user, that of the session which is shown first. */
-  next(): unknown {
-    const [session] = this.store.asking;
+  openFirst(): unknown {
+    const [session] = this.store.awaitingAnswer;
     if (!session) return vscode.window.showInformationMessage("Nothing waits for your answer.");
     this.store.show(session.id);
     const [question] = session.questions;
     const [approval] = session.approvals;
-    if (question) return this.follow({ kind: "answer", question });
-    return approval && this.follow({ kind: "show", approval });
+    if (question) return this.perform({ kind: "answer", question });
+    return approval && this.perform({ kind: "show", approval });
   }
 }
