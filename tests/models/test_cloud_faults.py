@@ -142,6 +142,17 @@ async def test_fault_25_a_refusal_says_what_it_means_there(
             assert (await client.run())["stopReason"] == "end_turn"
 
 
+async def test_fault_82_a_cloud_s_window_cannot_be_enlarged(at: At) -> None:
+    """docs/faults.md 82: the advice on local servers is not for clouds, even if the model's window is unknown."""
+    with FakeBedrock(HttpError(400, "ValidationException", "Input is too long for requested model.")) as api:
+        async with at.signed_in(api) as client:
+            settings = {**(client.settings or {}), "model": "us.unknown.model-v1:0"}
+            client.notify("workspace/didChangeConfiguration", {"settings": settings})
+            error = await failure(client)
+        assert error["kind"] == "context_overflow"
+        assert error["message"].endswith("Start a new task, or make this one shorter.")
+
+
 async def test_fault_25_a_region_that_the_base_url_is_not_in(at: At) -> None:
     """docs/faults.md 25: AWS refuses it as a sign-in; the message names the region and the base URL too."""
     with FakeBedrock(DONE) as api:

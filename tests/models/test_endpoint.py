@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ModelError
+from fairlead.models.clouds import Cloud
 from fairlead.models.endpoint import NO_KEY
 from fairlead.models.messages_api import AnthropicModel
 from models.asking import ANSWER, HELLO, asked, at_once, endpoint, events, failure, opened, shown
@@ -92,6 +93,23 @@ async def test_fault_25_an_address_that_is_none_is_refused_at_once(url: str) -> 
 def test_an_address_of_any_other_kind_is_one(url: str) -> None:
     """The harmless neighbours of what is refused."""
     endpoint(base_url=url, api_key=None).check()
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_hosted"),
+    [
+        ({"base_url": None}, True),
+        ({"base_url": "https://api.anthropic.com"}, True),
+        ({"base_url": "https://api.anthropic.com/v1/"}, True),
+        ({"base_url": "http://localhost:1", "cloud": Cloud("bedrock")}, True),
+        ({"base_url": "http://localhost:11434"}, False),
+        ({"base_url": "https://gateway.example/api"}, False),
+        ({"base_url": "http://[bad"}, False),
+    ],
+)
+def test_a_provider_s_model_differs_from_the_user_s_own(settings: dict[str, Any], is_hosted: bool) -> None:
+    """Advice on how to start a server is only for users who run one."""
+    assert endpoint(**settings).is_hosted is is_hosted
 
 
 async def test_fault_40_a_password_in_an_address_is_not_shown() -> None:

@@ -12,6 +12,7 @@ MAX_URL = 2000
 # The API pings while the model thinks, so there a long silence means a dead connection. A cloud may be silent as long
 # as the model thinks, and a local model may read a long prompt, or be loaded, for many minutes.
 SILENCE, CLOUD_SILENCE, LOCAL_SILENCE = 180.0, 600.0, 3600.0
+PROVIDER_HOST = "api.anthropic.com"
 LOCAL_NAMES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
 
 NO_KEY = (
@@ -49,6 +50,13 @@ class Endpoint:
     def shown_url(self) -> str | None:
         """The base URL as it may be shown: without a password in it."""
         return self.base_url and without_password(self.base_url)
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether a provider runs the model: Anthropic or a cloud."""
+        if self.cloud is not None or self.base_url is None:
+            return True
+        return _is_address(self.base_url) and urlsplit(self.base_url).hostname == PROVIDER_HOST
 
     @property
     def is_local(self) -> bool:

@@ -361,7 +361,7 @@ class Session:
                 closing = asyncio.ensure_future(self._model.aclose())
                 self._closing.add(closing)
                 closing.add_done_callback(self._closing.discard)
-            self._model, self._choice, self.window = open_model(choice), choice, Window()
+            self._model, self._choice, self.window = open_model(choice), choice, Window(choice.endpoint.is_hosted)
         self.window.begin_run(
             settings.context_tokens or context_of(self._model.name) if choice.replay is None else None
         )
