@@ -447,4 +447,4 @@ async def test_fault_69_an_editor_has_a_time_limit() -> None:
     editor = LspEditor(Silent().protocol, Documents(), answer_seconds=0.01)
     editor.capabilities.apply_edit = editor.capabilities.document_changes = True
     applied = await editor.apply("Accept a", [FileEdit(Path("/a"), "1\n", "2\n")])
-    assert (applied.ok, applied.silent, "did not answer" in applied.reason) == (False, True, True)
+    assert (applied.ok, applied.timed_out, "did not answer" in applied.reason) == (False, True, True)

@@ -272,7 +272,7 @@ class _Case:
 
     def _texts(self) -> dict[str, bytes]:
         """What the files say for the session: the open document, or the disk."""
-        person = self._room.session.files.person
+        person = self._room.session.files.user_files
         found: dict[str, bytes] = {}
         for path in {self._file, self._target}:
             buffer = person.buffer(path)

@@ -71,7 +71,7 @@ class Model:
         """The person saves a file that nothing is proposed for."""
         files = self.room.session.files
         path = self.room.folder / name
-        if files.proposal(path) is None and not files.proposed_at(path):
+        if files.proposal(path) is None and not files.is_proposed(path):
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
             self.mine[name] = self.view[name] = text

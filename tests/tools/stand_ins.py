@@ -33,15 +33,15 @@ class Documents:
 
     def __init__(self) -> None:
         self._open: dict[Path, Buffer] = {}
-        self.stamp = 0
+        self.change_token = 0
 
     def type(self, path: Path, text: str) -> None:
         """The person opens a document, or changes it."""
-        self.stamp += 1
-        self._open[path] = Buffer(text, self.stamp)
+        self.change_token += 1
+        self._open[path] = Buffer(text, self.change_token)
 
     def close(self, path: Path) -> None:
-        self.stamp += 1
+        self.change_token += 1
         del self._open[path]
 
     def open_buffer(self, path: Path) -> Buffer | None:
@@ -50,9 +50,9 @@ class Documents:
     def open_paths(self) -> Sequence[Path]:
         return list(self._open)
 
-    def leave(self, path: Path) -> None:
+    def note_removal(self, path: Path) -> None:
         if path in self._open:
-            self._open[path] = replace(self._open[path], left=True)
+            self._open[path] = replace(self._open[path], file_removed=True)
 
 
 class Person:

@@ -34,7 +34,7 @@ async def test_a_renamed_file_is_where_it_shall_be(desk: Desk) -> None:
     """Found by every tool under the new path, with its edits; the old path is free for another file."""
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("rename_file", path="a.txt", new_path="sub/b.txt") == "Proposed (now sub/b.txt)."
-    assert (path.read_text(), desk.files.proposed_at(path)) == ("needle\n", False)
+    assert (path.read_text(), desk.files.is_proposed(path)) == ("needle\n", False)
     await desk.call("edit_file", path="sub/b.txt", old_text="needle", new_text="needles")
     assert await desk.call("read_file", path="sub/b.txt") == "needles\n"
     for name, more in (("read_file", {}), ("delete_file", {}), ("edit_file", {"old_text": "n", "new_text": "m"})):

@@ -71,14 +71,14 @@ def test_fault_34_a_path_that_a_link_leads_elsewhere_is_not_the_same(files: File
     folder = path.parent / "sub"
     folder.mkdir()
     inner = folder / "b.txt"
-    assert files.still_there(path)
-    assert files.still_there(inner)
+    assert files.resolves_to_itself(path)
+    assert files.resolves_to_itself(inner)
     folder.rmdir()
     folder.symlink_to(path.parent.parent)
     path.unlink()
     path.symlink_to("b.txt")
-    assert not files.still_there(inner)
-    assert not files.still_there(path)
+    assert not files.resolves_to_itself(inner)
+    assert not files.resolves_to_itself(path)
 
 
 def test_fault_06_a_change_underneath_is_a_conflict_until_it_is_undone(files: Files, path: Path) -> None:
@@ -146,14 +146,14 @@ def test_the_stamp_changes_with_proposals_and_with_what_the_editor_tells(
     files: Files, documents: Documents, path: Path
 ) -> None:
     """docs/plan.md L10: a repeated call may be worth it then."""
-    stamps = [files.stamp]
+    stamps = [files.change_token]
     propose(files, path, "x\n")
-    stamps.append(files.stamp)
+    stamps.append(files.change_token)
     documents.type(path, "y\n")
-    stamps.append(files.stamp)
+    stamps.append(files.change_token)
     assert len(set(stamps)) == 3
     files.read(path)
-    assert files.stamp == stamps[-1]
+    assert files.change_token == stamps[-1]
 
 
 def test_unsaved_texts_are_those_of_proposals_and_open_documents(
@@ -164,4 +164,4 @@ def test_unsaved_texts_are_those_of_proposals_and_open_documents(
     documents.type(workspace / "b.txt", "b\n")
     documents.type(workspace.parent / "outside.txt", "o\n")
     propose(files, path, "proposed\n")
-    assert list(files.unsaved()) == [(path, "proposed\n"), (workspace / "b.txt", "b\n")]
+    assert list(files.texts_not_on_disk()) == [(path, "proposed\n"), (workspace / "b.txt", "b\n")]

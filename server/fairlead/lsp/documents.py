@@ -18,7 +18,7 @@ class Document:
         self.uri = uri
         self.path = path
         self.version = version
-        self.left = False
+        self.file_removed = False
         self._text: str | None = text
         self._lines = split_lines(text)
 
@@ -64,17 +64,17 @@ class Documents:
         self.encoding = "utf-16"
         self._documents: dict[str, Document] = {}
         self._names: set[str] = set()
-        self._stamp = 0
+        self._change_token = 0
 
     @property
-    def stamp(self) -> int:
-        return self._stamp
+    def change_token(self) -> int:
+        return self._change_token
 
     def open_buffer(self, path: Path) -> Buffer | None:
         if path.name not in self._names:  # avoids realpath: each round asks for every file that the agent knows
             return None
         document = self._documents.get(os.path.realpath(path))
-        return Buffer(document.text, document.version, document.left) if document is not None else None
+        return Buffer(document.text, document.version, document.file_removed) if document is not None else None
 
     def open_paths(self) -> Sequence[Path]:
         return [document.path for document in self._documents.values()]
@@ -87,7 +87,7 @@ class Documents:
     def opened(self, uri: str, text: str, version: int) -> Path | None:
         path = file_path(uri)
         if path is not None:
-            self._stamp += 1
+            self._change_token += 1
             self._documents[os.path.realpath(path)] = Document(uri, path, text, version)
             self._update_names()
         return path
@@ -98,16 +98,16 @@ class Documents:
         document = self._documents.get(os.path.realpath(path)) if path is not None else None
         if document is None:
             return None
-        self._stamp += 1
+        self._change_token += 1
         for change in changes:
             document.change(change, self.encoding)
-        document.version, document.left = version, False
+        document.version, document.file_removed = version, False
         return document.path
 
     def closed(self, uri: str) -> Path | None:
         path = file_path(uri)
         if path is not None:
-            self._stamp += 1
+            self._change_token += 1
             self._documents.pop(os.path.realpath(path), None)
             self._update_names()
         return path
@@ -119,16 +119,16 @@ class Documents:
 
     def saved(self, uri: str) -> Path | None:
         path = file_path(uri)
-        self._stamp += 1
+        self._change_token += 1
         if path is not None:
             self._mark(path, left=False)
         return path
 
-    def leave(self, path: Path) -> None:
-        self._stamp += 1
+    def note_removal(self, path: Path) -> None:
+        self._change_token += 1
         self._mark(path, left=True)
 
     def _mark(self, path: Path, *, left: bool) -> None:
         document = self._documents.get(os.path.realpath(path))
         if document is not None:
-            document.left = left
+            document.file_removed = left

@@ -96,7 +96,7 @@ class LspEditor:
         except wire.RequestError as error:
             return Applied(False, f"The editor refused the edit: {error}")
         except TimeoutError:
-            return Applied(False, SILENT.format(seconds=self._answer_seconds), silent=True)
+            return Applied(False, SILENT.format(seconds=self._answer_seconds), timed_out=True)
         if isinstance(answer, dict) and answer.get("applied") is True:
             return Applied(True)
         reason = answer.get("failureReason") if isinstance(answer, dict) else None

@@ -110,7 +110,7 @@ class Feedback:
 
     async def take(self) -> list[str]:
         """The notes for the model, the person's own words first; empty where there is no news."""
-        news = await self._files.seen.news()
+        news = await self._files.read_tracker.take_changes()
         items = [*self._decisions, *self._new_conflicts()]
         self._accepted, self._items, self._rejected = {}, [], False
         notes = [SAID.format(text=text) for text in self._said]

@@ -35,7 +35,7 @@ from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import Keeper
 from fairlead.session.timed_editor import Patience
 from fairlead.tools.approvals import Approvals
-from fairlead.tools.commands import Commands, to_its_end
+from fairlead.tools.commands import Commands, finish_uncancelled
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
@@ -176,7 +176,7 @@ class Session:
         """
         stopped = False
         try:
-            await to_its_end(_end_of(before))
+            await finish_uncancelled(_end_of(before))
         except asyncio.CancelledError:
             stopped = True
         begins()
@@ -373,7 +373,7 @@ class Session:
             plan=self.plan,
             history=self.history,
             emit=self.publish,
-            change_token=lambda: (self.files.stamp, self.plan.snapshot().revision, self._prompts),
+            change_token=lambda: (self.files.change_token, self.plan.snapshot().revision, self._prompts),
             take_feedback=self._take_feedback,
             has_user_message=lambda: self.feedback.has_user_message,
             cost_of=self._cost,

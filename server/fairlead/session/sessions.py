@@ -287,7 +287,7 @@ class Sessions:
     def on_document_event(self, path: Path) -> None:
         """Note a change of an open document. Its proposals are merged after `TYPING` seconds, once for many changes."""
         for session in self:
-            session.files.person.told(path)
+            session.files.user_files.note_document_event(path)
         if path not in self._due:
             self._due[path] = asyncio.get_running_loop().call_later(TYPING, self._typed, path)
 

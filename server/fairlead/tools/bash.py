@@ -75,7 +75,7 @@ class Bash:
         job.begin()
         if background:
             return _lines(*told, self._in_background(job))
-        return await self._to_its_end(job, told)
+        return await self._run_to_end(job, told)
 
     async def _ready(self, input: dict[str, Any], call: RunningCall, *, background: bool) -> Job:
         """Decides on the place, asks where it is to be asked, and opens the box."""
@@ -105,7 +105,7 @@ class Bash:
         call.progress = "Cancelled while the user was asked; the command was not run."
         await self._approvals.ask(call.id, command, self._files.root.path, reasons, layer.where, network=network)
 
-    async def _to_its_end(self, job: Job, told: list[str]) -> str:
+    async def _run_to_end(self, job: Job, told: list[str]) -> str:
         running, call = job.running, job.call
         dropped = "What it changed was dropped." if job.where == "sandboxed" else ""
 

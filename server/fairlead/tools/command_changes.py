@@ -10,7 +10,7 @@ from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.shell.output import one_line
 from fairlead.workspace.disk import BOM, DiskText, content_of, read_bytes
 from fairlead.workspace.files import Files
-from fairlead.workspace.pieces import Turns, worked_out
+from fairlead.workspace.long_work import Yielder, compute
 
 MAX_NAMED = 40
 MAX_KEPT = 5
@@ -20,7 +20,7 @@ NOT_TEXT = "surrogatepass"  # an unsaved document may hold what no encoding can
 def proposed_entries(files: Files) -> dict[str, Entry | None]:
     """What the workspace's files say for the agent where the disk says something else, by relative path."""
     entries: dict[str, Entry | None] = {}
-    for path, text in files.unsaved():
+    for path, text in files.texts_not_on_disk():
         entry = None if text is None else _entry(files, path, text)
         if text is None or entry is not None:
             entries[files.root.relative(path)] = entry
@@ -36,11 +36,11 @@ def _entry(files: Files, path: Path, text: str) -> Entry | None:
     source = Path(proposal.path) if proposal is not None else path
     mode = proposal.raw.mode if proposal is not None else None
     try:
-        disk = files.person.on_disk(source)
+        disk = files.user_files.on_disk(source)
     except ToolError:
         disk = None
     if disk is None:
-        return Entry((BOM if path in files.person.marked else b"") + text.encode("utf-8", NOT_TEXT), mode)
+        return Entry((BOM if path in files.user_files.new_with_bom else b"") + text.encode("utf-8", NOT_TEXT), mode)
     if source != path and mode is None:
         mode = source.stat().st_mode & 0o777
     if disk.text == text:
@@ -56,19 +56,19 @@ def _entry(files: Files, path: Path, text: str) -> Entry | None:
 async def capture(files: Files, changes: Changes, item_id: str | None, call_id: str) -> list[str]:
     """Proposes what a command changed; the lines tell the model what became of it.
 
-    Of many files it makes turns: the person is answered in between, and each file is taken as it is by then.
+    Of many files it yields in between: the person is answered in between, and each file is taken as it is by then.
     """
     done: list[str] = []
     failed: list[str] = [f"{change.path} ({change.unfit})" for change in changes.files if change.unfit]
     fit = [change for change in changes.files if not change.unfit]
     moves = dict(_renames(fit))
     targets = {change.path for change in moves.values()}
-    turns = Turns()
+    yielder = Yielder()
     # deletions first: a folder may have taken a file's place
     for change in sorted(fit, key=lambda change: (change.after is not None, change.path)):
         if change.path in targets:
             continue
-        await turns.next()
+        await yielder.checkpoint()
         try:
             if change.path in moves:
                 to = moves[change.path].path
@@ -119,7 +119,7 @@ async def _capture(files: Files, change: Change, item_id: str | None, call_id: s
     what = "not text, as a whole"
     if plain:
         # what the command did, of which the proposal may hold more, or take some of it back
-        made = new.hunks if old is None else await worked_out(hunks, before or "", after.text)
+        made = new.hunks if old is None else await compute(hunks, before or "", after.text)
         what = f"+{sum(len(hunk.new) for hunk in made)} -{sum(len(hunk.old) for hunk in made)}"
     return [f"{'new ' if before is None else ''}{change.path} ({what})"]
 
@@ -127,7 +127,7 @@ async def _capture(files: Files, change: Change, item_id: str | None, call_id: s
 def _on_disk(files: Files, path: Path) -> DiskText | None:
     proposal = files.changes.for_target(str(path))
     try:
-        return files.person.on_disk(Path(proposal.path) if proposal is not None else path)
+        return files.user_files.on_disk(Path(proposal.path) if proposal is not None else path)
     except ToolError:
         return None
 

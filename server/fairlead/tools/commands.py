@@ -79,7 +79,7 @@ class Job:
             NotRun: it was not run after all; not where `keep` is false.
         """
         try:
-            return await to_its_end(self._closed(keep))
+            return await finish_uncancelled(self._closed(keep))
         except NotRun:
             ended, exit_code = "failed", None
             raise
@@ -99,7 +99,7 @@ class Job:
         return "What it changed was dropped." if changes.files else ""
 
 
-async def to_its_end(work: Awaitable[T]) -> T:
+async def finish_uncancelled(work: Awaitable[T]) -> T:
     """The work's result; a cancellation waits until it is there."""
     task = asyncio.ensure_future(work)
     try:

@@ -38,7 +38,7 @@ class Diagnostics:
         below = root.resolve(given) if given else root.path
         if given and not below.exists():
             raise ToolError(f"The user has no such file: {given}")
-        is_open = self._files.person.buffer(below) is not None  # the editor may open it now, to look at it
+        is_open = self._files.user_files.buffer(below) is not None  # the editor may open it now, to look at it
         found = await self._source.diagnostics(below if below.is_file() else None)
         if found is None:
             raise ToolError("The editor gave no answer. Go on without, or check with a command.")

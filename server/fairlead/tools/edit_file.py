@@ -10,7 +10,7 @@ from fairlead.edits.match import MatchError, replace_once
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
-from fairlead.workspace.pieces import worked_out
+from fairlead.workspace.long_work import compute
 
 SPEC = ToolSpec(
     "edit_file",
@@ -42,17 +42,17 @@ class EditFile:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "edit", input["path"])
         path = self._files.root.resolve(input["path"])
-        await self._files.person.look(path)
+        await self._files.user_files.preload(path)
         old = self._files.read(path)
         if old is None:
-            hint = self._files.gone(path) or "To make a new file, use write_file."
+            hint = self._files.describe_removal(path) or "To make a new file, use write_file."
             raise ToolError(f"No such file: {input['path']}. {hint}")
         try:
-            new = await worked_out(replace_once, old, input["old_text"], input["new_text"])
+            new = await compute(replace_once, old, input["old_text"], input["new_text"])
         except MatchError as error:
             raise ToolError(str(error)) from error
         await self._files.propose(path, new, call.item_id, call.id, over=old)
-        changed = await worked_out(hunks, old, new)
+        changed = await compute(hunks, old, new)
         line = changed[0].new_start + 1
         added, removed = sum(len(h.new) for h in changed), sum(len(h.old) for h in changed)
         return f"Proposed at line {line} (+{added} -{removed})."

@@ -41,17 +41,17 @@ class ListFiles:
         root = self._files.root
         folder = root.resolve(input.get("path") or ".")
         fits = glob_filter(input.get("glob"))
-        own = {path: text for path, text in self._files.unsaved() if path.is_relative_to(folder)}
+        own = {path: text for path, text in self._files.texts_not_on_disk() if path.is_relative_to(folder)}
         unsaved = [path for path, text in own.items() if text is not None]
         if not folder.exists() and not unsaved:
             raise ToolError(f"No such file or folder: {input.get('path')}")
         names = await file_names(root.relative(folder), root.path, MAX_COLLECTED) if folder.exists() else set[str]()
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""
         # an open file that is on the disk but not in the list is an ignored one
-        names |= {root.relative(path) for path in unsaved if self._files.proposed_at(path) or not path.exists()}
+        names |= {root.relative(path) for path in unsaved if self._files.is_proposed(path) or not path.exists()}
         names -= {root.relative(path) for path, text in own.items() if text is None}
         fitting = set(filter(fits, names))
-        secrets = set(filter(self._files.secrets(), fitting))
+        secrets = set(filter(self._files.secret_filter(), fitting))
         ordered = sorted(fitting - secrets)
         if not ordered:
             return "No files." + left_out(len(secrets))

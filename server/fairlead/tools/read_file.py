@@ -11,7 +11,7 @@ from fairlead.edits.text import split_lines, with_line_end
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
-from fairlead.workspace.pieces import worked_out
+from fairlead.workspace.long_work import compute
 
 MAX_LINES = 2000
 MAX_CHARS = 60_000
@@ -50,18 +50,18 @@ class ReadFile:
         path = self._files.root.resolve(input["path"])
         text = await self._files.read_for_agent(path)
         if text is None:
-            hint = self._files.gone(path) or self._similar(input["path"])
+            hint = self._files.describe_removal(path) or self._similar(input["path"])
             raise ToolError(f"No such file: {input['path']}{hint and f'. {hint}'}")
-        shown = await worked_out(excerpt, text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
+        shown = await compute(excerpt, text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
         if len(shown) > WORTH_A_NOTE and call.already_shown(shown):
             return UNCHANGED.format(path=input["path"])
         return shown
 
     def _similar(self, given: str) -> str:
         folder = self._files.root.resolve(given).parent
-        is_secret = self._files.secrets()
+        is_secret = self._files.secret_filter()
         found = folder.iterdir() if folder.is_dir() else ()
-        there = (entry for entry in found if not self._files.gone(entry))
+        there = (entry for entry in found if not self._files.describe_removal(entry))
         names = [entry.name for entry in there if not is_secret(self._files.root.relative(entry))]
         close = difflib.get_close_matches(given.rsplit("/", 1)[-1], names[:5000], n=3, cutoff=0.6)
         return f"Similar names there: {', '.join(close)}" if close else ""

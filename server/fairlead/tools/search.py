@@ -64,7 +64,7 @@ class Search:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         root = self._files.root
         folder = root.resolve(input.get("path") or ".")
-        fits, is_secret = glob_filter(input.get("glob")), self._files.secrets()
+        fits, is_secret = glob_filter(input.get("glob")), self._files.secret_filter()
         unsaved = await self._unsaved(folder)
         if not folder.exists() and not any(text is not None for text in unsaved.values()):
             raise ToolError(f"No such file or folder: {input['path']}")
@@ -91,8 +91,8 @@ class Search:
     async def _unsaved(self, folder: Path) -> dict[str, str | None]:
         """Texts that may not be what the disk says, by name: proposals (None: none there), open buffers not ignored."""
         root = self._files.root
-        texts = {path: text for path, text in self._files.unsaved() if path.is_relative_to(folder)}
-        listed = [path for path in texts if not self._files.proposed_at(path) and path.exists()]
+        texts = {path: text for path, text in self._files.texts_not_on_disk() if path.is_relative_to(folder)}
+        listed = [path for path in texts if not self._files.is_proposed(path) and path.exists()]
         seen = await file_names(root.relative(folder), root.path, MAX_FILES) if listed else set()
         ignored = {path for path in listed if root.relative(path) not in seen}
         return {root.relative(path): text for path, text in texts.items() if path not in ignored}

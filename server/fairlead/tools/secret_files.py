@@ -16,7 +16,7 @@ async def ask_for_secret(files: Files, approvals: Approvals, call: RunningCall, 
     Raises:
         ToolError: the person said no, or the path cannot be used.
     """
-    path = files.secret_at(given)
+    path = files.secret_path(given)
     if path is None:
         return
     call.progress = "Cancelled while the user was asked; nothing was done."

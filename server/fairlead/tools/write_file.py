@@ -9,7 +9,7 @@ from fairlead.edits.text import split_lines
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
-from fairlead.workspace.pieces import worked_out
+from fairlead.workspace.long_work import compute
 
 SPEC = ToolSpec(
     "write_file",
@@ -37,14 +37,14 @@ class WriteFile:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "rewrite", input["path"])
         path = self._files.root.resolve(input["path"])
-        await self._files.person.look(path)
+        await self._files.user_files.preload(path)
         old = self._files.read(path)
         content = input["content"]
         if old is not None and "\r" not in content:
-            content = await worked_out(match_line_endings, old, content)
+            content = await compute(match_line_endings, old, content)
         if content == old:
             return "The file says exactly that already; nothing was proposed."
         await self._files.propose(path, content, call.item_id, call.id)
         what = "new file" if old is None else "rewrite"
-        count = len(await worked_out(split_lines, content))
+        count = len(await compute(split_lines, content))
         return f"Proposed ({what}, {count} {'line' if count == 1 else 'lines'})."

@@ -10,19 +10,19 @@ from typing import Literal, Protocol, get_args
 class Buffer:
     """An open document: the truth about its file, saved or not.
 
-    `left`: Fairlead removed its file, and the user has not touched the document since.
+    `file_removed`: Fairlead removed its file, and the user has not touched the document since.
     """
 
     text: str
     version: int
-    left: bool = False
+    file_removed: bool = False
 
 
 class Buffers(Protocol):
     """The editor's open documents."""
 
     @property
-    def stamp(self) -> int:
+    def change_token(self) -> int:
         """Grows with every change that the editor tells of."""
         ...
 
@@ -32,7 +32,7 @@ class Buffers(Protocol):
 
     def open_paths(self) -> Sequence[Path]: ...
 
-    def leave(self, path: Path) -> None:
+    def note_removal(self, path: Path) -> None:
         """Fairlead removed the file of an open document, which an editor goes on showing."""
         ...
 
@@ -92,11 +92,11 @@ class FileEdit:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What the editor said. `reason` is for people, empty where it gave none. `silent`: it gave no answer in time."""
+    """The editor's answer to an edit. `reason` is for people, empty if it gave none. `timed_out`: it did not answer."""
 
     ok: bool
     reason: str = ""
-    silent: bool = False
+    timed_out: bool = False
 
 
 ApprovalOption = Literal["allow_once", "allow_session", "reject"]

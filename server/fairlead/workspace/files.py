@@ -12,15 +12,15 @@ from fairlead.edits.changeset import Changeset, Proposal, Raw
 from fairlead.edits.merge import MergeConflict
 from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import Buffers
+from fairlead.workspace.long_work import Yielder, is_long
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Root
-from fairlead.workspace.pieces import Turns, is_long
 from fairlead.workspace.protected import is_repository
-from fairlead.workspace.read_tracker import Seen
+from fairlead.workspace.read_tracker import ReadTracker
 from fairlead.workspace.rejections import Rejections
 from fairlead.workspace.repositories import in_git_folder
 from fairlead.workspace.secrets import secret_rules
-from fairlead.workspace.user_files import PersonsFiles
+from fairlead.workspace.user_files import UserFiles
 
 OBSERVED_ASIDE = 2  # times, if the proposals change meanwhile; who types all the time would never let it end
 
@@ -35,8 +35,8 @@ class Files:
 
     def __init__(self, root: Root, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
         self.root = root
-        self.person = PersonsFiles(root.path, buffers)
-        self.seen = Seen(self.read, self.person.look)
+        self.user_files = UserFiles(root.path, buffers)
+        self.read_tracker = ReadTracker(self.read, self.user_files.preload)
         self.rejections = Rejections()
         self._on_interest = on_interest
         self._changes = Changeset()
@@ -73,25 +73,25 @@ class Files:
         return any(self._changed_at.get(str(path), 0) > version for path in paths)
 
     @property
-    def stamp(self) -> tuple[int, int, int]:
+    def change_token(self) -> tuple[int, int, int]:
         """Changes with the proposals, with what the editor tells of the person's files and what was said of both."""
-        return self.version, self.person.stamp, self.rejections.warnings
+        return self.version, self.user_files.change_token, self.rejections.warnings
 
     def proposal(self, path: Path) -> Proposal | None:
         return self._changes.get(str(path))
 
-    def proposed_at(self, path: Path) -> bool:
+    def is_proposed(self, path: Path) -> bool:
         """Whether the agent proposes something that a path says."""
         return self._changes.for_target(str(path)) is not None
 
-    def secrets(self) -> Callable[[str], bool]:
+    def secret_filter(self) -> Callable[[str], bool]:
         """Tells of a path relative to the root whether its file looks like a secret, by the name that it has now."""
         rules = secret_rules(self.root.path)
         moved = [proposal for proposal in self._changes if proposal.new_path is not None]
         renamed = {self.root.relative(Path(one.target)): self.root.relative(Path(one.path)) for one in moved}
         return lambda name: rules(name) or (name in renamed and rules(renamed[name]))
 
-    def secret_at(self, given: str) -> Path | None:
+    def secret_path(self, given: str) -> Path | None:
         """The path that a given one means, if the person has a file there that looks like a secret.
 
         By the name that it was given, the one that links lead to, and other spellings of both.
@@ -101,12 +101,12 @@ class Files:
         """
         path = self.root.resolve(given)
         proposal = self._changes.for_target(str(path))
-        there = os.path.lexists(path) or self.person.buffer(path) is not None
+        there = os.path.lexists(path) or self.user_files.buffer(path) is not None
         if not (there if proposal is None else proposal.base is not None):
             return None
         names = {self.root.relative(one) for one in (path, Path(os.path.normpath(self.root.path / given)))}
         names |= {"/".join(plain_parts(name)) for name in names}
-        return path if any(map(self.secrets(), names)) else None
+        return path if any(map(self.secret_filter(), names)) else None
 
     def read(self, path: Path) -> str | None:
         """What the agent sees in a file, None where there is none.
@@ -125,9 +125,9 @@ class Files:
 
     async def read_for_agent(self, path: Path) -> str | None:
         """As `read`; from now on the agent knows what the file says, and hears when another hand changes it."""
-        await self.person.look(path)
+        await self.user_files.preload(path)
         text = self.read(path)
-        self.seen.note(path, text)
+        self.read_tracker.note(path, text)
         self._on_interest(path)
         return text
 
@@ -137,16 +137,16 @@ class Files:
         Raises:
             ToolError: as `read`.
         """
-        return self.person.text(path)
+        return self.user_files.text(path)
 
-    def still_there(self, path: Path) -> bool:
+    def resolves_to_itself(self, path: Path) -> bool:
         """Whether a path still means the file that it meant; a symbolic link may lead it elsewhere meanwhile."""
         try:
             return self.root.resolve(str(path)) == path
         except ToolError:
             return False
 
-    def unsaved(self) -> Iterator[tuple[Path, str | None]]:
+    def texts_not_on_disk(self) -> Iterator[tuple[Path, str | None]]:
         """The files whose text is not (or may not be) what the disk says: proposals and open buffers."""
         seen: set[Path] = set()
         for proposal in self._changes:
@@ -156,7 +156,7 @@ class Files:
             seen.add(Path(proposal.target))
             if proposal.raw.data is None:
                 yield Path(proposal.target), proposal.proposed
-        for path in self.person.open_paths():
+        for path in self.user_files.open_paths():
             if path not in seen and path.is_relative_to(self.root.path):
                 text = self.current(path)
                 if text is not None:
@@ -180,10 +180,10 @@ class Files:
         self._check_place(path)
         known = self._changes.for_target(str(path))
         source = Path(known.path) if known else path
-        await self.person.look(source)
+        await self.user_files.preload(source)
         text = self._without_mark(source, text)
         if known is None or known.base is not None:
-            self.person.check_carried(source, text)
+            self.user_files.check_can_hold(source, text)
         current = self.current(path) if known is None and not self.proposal(path) else None
         await self._take(path, cs.propose, current, text, item_id, call_id, over=over)
 
@@ -208,7 +208,7 @@ class Files:
         known = self._changes.for_target(str(path))
         self._check_rejections(left)
         self.changes = left
-        self.seen.retell(path, before)
+        self.read_tracker.acknowledge(path, before)
         self._on_interest(path)
         await self.observe([Path(known.path) if known is not None else path])
 
@@ -219,7 +219,7 @@ class Files:
             ToolError: there is no such file, or the person rejected this.
         """
         self._check_no_repository(path)
-        await self.person.look(path)
+        await self.user_files.preload(path)
         await self._take(path, cs.delete, self._existing(path), item_id, call_id)
 
     async def rename(self, path: Path, new_path: Path, item_id: str | None, call_id: str | None) -> None:
@@ -230,22 +230,22 @@ class Files:
         """
         for one in (path, new_path):
             self._check_no_repository(one)
-            await self.person.look(one)
+            await self.user_files.preload(one)
         current = self._existing(path)
         self._check_place(new_path)
         own = self._changes.for_target(str(path))
         back = own is not None and own.path == str(new_path)
-        if not back and (self.read(new_path) is not None or self.person.text(new_path, binary=True) is not None):
+        if not back and (self.read(new_path) is not None or self.user_files.text(new_path, binary=True) is not None):
             raise ToolError(
                 f"{self.root.relative(new_path)} exists. Choose another name, or write its new content with "
                 f"write_file and delete {self.root.relative(path)}."
             )
         await self._take(path, cs.rename, str(new_path), current, item_id, call_id)
-        self.seen.note(new_path, self._known(new_path))
-        if path in self.person.marked:
-            self.person.marked.add(new_path)
+        self.read_tracker.note(new_path, self._known(new_path))
+        if path in self.user_files.new_with_bom:
+            self.user_files.new_with_bom.add(new_path)
 
-    def gone(self, path: Path) -> str:
+    def describe_removal(self, path: Path) -> str:
         """What became of a file that the person has and the agent has not, a sentence; empty where that is not so."""
         proposal = self.proposal(path)
         if proposal is None or self._changes.for_target(str(path)) not in (None, proposal):
@@ -260,9 +260,9 @@ class Files:
         if proposal is not None:
             text = proposal.proposed
         else:
-            text = None if self.proposal(path) else self.person.text(path, binary=True)
+            text = None if self.proposal(path) else self.user_files.text(path, binary=True)
         if text is None:
-            gone = self.gone(path)
+            gone = self.describe_removal(path)
             raise ToolError(f"No such file: {self.root.relative(path)}{gone and f'. {gone}'}")
         return text
 
@@ -287,7 +287,7 @@ class Files:
             raise ToolError(CHANGED.format(name=self.root.relative(path)))
         self._check_rejections(changes)
         self.changes = changes
-        self.seen.note(path, self._known(path))
+        self.read_tracker.note(path, self._known(path))
         self._on_interest(path)
 
     def _check_rejections(self, changes: Changeset) -> None:
@@ -306,9 +306,9 @@ class Files:
         """A byte order mark is no part of a text: a file keeps the one that it has, only a new one can get one."""
         if not text.startswith("\ufeff"):
             return text
-        disk = self.person.on_disk(path)
+        disk = self.user_files.on_disk(path)
         if disk is None:
-            self.person.marked.add(path)
+            self.user_files.new_with_bom.add(path)
         elif not disk.mark:
             raise ToolError("The content begins with a byte order mark (U+FEFF), which the file has not. Leave it out.")
         return text[1:]
@@ -338,14 +338,14 @@ class Files:
     async def observe(self, paths: Iterable[Path], allowed: Callable[[], bool] = lambda: True) -> None:
         """Looks at the person's files again: a proposal for one moves along with what they changed.
 
-        In turns, and in a thread where a file is long. Ends where it is not `allowed` any more.
+        In steps, and in a thread where a file is long. Ends where it is not `allowed` any more.
         """
-        turns = Turns()
+        yielder = Yielder()
         for path in paths:
-            await turns.next()
+            await yielder.checkpoint()
             for attempt in range(OBSERVED_ASIDE + 1):
                 if self.proposal(path) is not None:
-                    await self.person.look(path)
+                    await self.user_files.preload(path)
                 before, proposal = self._changes, self.proposal(path)
                 if proposal is None:
                     break
@@ -362,7 +362,7 @@ class Files:
 
     def _said(self, path: Path) -> str | None:
         try:
-            return self.person.text(path, binary=True)
+            return self.user_files.text(path, binary=True)
         except ToolError:
             return None
 
@@ -370,7 +370,7 @@ class Files:
         """Looks at all of them, at the very bytes of those that are closed."""
         paths = [Path(proposal.path) for proposal in self._changes]
         for path in paths:
-            self.person.forget(path)
+            self.user_files.invalidate(path)
         await self.observe(paths)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.edits.diff import changed_blocks
 from fairlead.edits.text import split_lines
-from fairlead.workspace.pieces import Turns, worked_out
+from fairlead.workspace.long_work import Yielder, compute
 
-MAX_TOLD = 50
+MAX_SPANS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,32 +20,32 @@ class Changed:
     spans: tuple[tuple[int, int], ...] | None
 
 
-class Seen:
+class ReadTracker:
     """The texts that the agent read or wrote, by file."""
 
-    def __init__(self, read: Callable[[Path], str | None], look: Callable[[Path], Awaitable[None]]) -> None:
+    def __init__(self, read: Callable[[Path], str | None], preload: Callable[[Path], Awaitable[None]]) -> None:
         """`look` makes what a long file says known, so that `read` is quick."""
-        self._read, self._look = read, look
+        self._read, self._preload = read, preload
         self._texts: dict[Path, str | None] = {}
 
     def note(self, path: Path, text: str | None) -> None:
         self._texts[path] = text
 
-    def retell(self, path: Path, before: str | None) -> None:
+    def acknowledge(self, path: Path, before: str | None) -> None:
         """The agent hears of a change otherwise: where it knew the text before, it knows the one of now too."""
         if path in self._texts and self._texts[path] == before:
             self._texts[path] = self._now(path)
 
-    async def news(self) -> list[Changed]:
+    async def take_changes(self) -> list[Changed]:
         """The files that say something else than the agent knows; it knows then."""
         found: list[Changed] = []
-        turns = Turns()
+        yielder = Yielder()
         for path in list(self._texts):
-            await turns.next()
-            await self._look(path)
+            await yielder.checkpoint()
+            await self._preload(path)
             known, now = self._texts[path], self._now(path)
             if now != known:
-                spans = None if now is None else await worked_out(_spans, known or "", now)
+                spans = None if now is None else await compute(_spans, known or "", now)
                 found.append(Changed(path, spans))
                 self._texts[path] = now
         return found
@@ -60,4 +60,4 @@ class Seen:
 def _spans(old: str, new: str) -> tuple[tuple[int, int], ...]:
     """The changed lines of the new text, from 1; where lines only went, the line that follows."""
     blocks = changed_blocks(split_lines(old), split_lines(new))
-    return tuple((b0 + 1, max(b0 + 1, b1)) for _, _, b0, b1 in blocks[:MAX_TOLD])
+    return tuple((b0 + 1, max(b0 + 1, b1)) for _, _, b0, b1 in blocks[:MAX_SPANS])

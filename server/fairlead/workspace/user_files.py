@@ -11,13 +11,13 @@ from typing import Literal
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.disk import BinaryFile, DiskText, Encoding, content_of, odd_line_ends, read_bytes
 from fairlead.workspace.editor import Buffer, Buffers
-from fairlead.workspace.pieces import LONG
+from fairlead.workspace.long_work import LONG
 
 Signature = tuple[int, int, int, int]
 DocumentState = Literal["closed", "saved", "unsaved", "new", "stray"]
 
 
-class PersonsFiles:
+class UserFiles:
     """Reads. An open document is the truth about its file, dirty or not; the disk is, where it is closed."""
 
     def __init__(self, root: Path, buffers: Buffers) -> None:
@@ -26,14 +26,14 @@ class PersonsFiles:
         self._awaited: dict[Path, str | None] = {}
         self._arrived: set[Path] = set()
         self._read: dict[Path, tuple[Signature, DiskText]] = {}
-        self.marked: set[Path] = set()  # new files that are to begin with a byte order mark
+        self.new_with_bom: set[Path] = set()  # new files that are to begin with a byte order mark
         self._encodings: dict[Path, Encoding] = {}
         self._written: dict[Path, tuple[bytes, DiskText]] = {}
 
     @property
-    def stamp(self) -> int:
+    def change_token(self) -> int:
         """Changes with what the editor tells."""
-        return self._buffers.stamp
+        return self._buffers.change_token
 
     def text(self, path: Path, *, binary: bool = False) -> str | None:
         """What a file says, None where there is none; of a binary one, if asked, a line that tells it from others.
@@ -63,7 +63,7 @@ class PersonsFiles:
             self._read[path] = (signature, found[1])
         return found[1]
 
-    async def look(self, path: Path) -> None:
+    async def preload(self, path: Path) -> None:
         """Reads a long file in a thread, so that `text` has it at hand; nothing, where it is open or known already."""
         if self.buffer(path) is not None:
             return
@@ -94,18 +94,18 @@ class PersonsFiles:
             return replace(disk, encoding=self._encodings.get(path, "utf-8"))
         return disk
 
-    def forget(self, path: Path) -> None:
+    def invalidate(self, path: Path) -> None:
         """The next look reads the bytes themselves: a signature may stay the same where they do not."""
         self._read.pop(path, None)
 
-    def wrote(self, path: Path, data: bytes, disk: DiskText) -> None:
+    def note_write(self, path: Path, data: bytes, disk: DiskText) -> None:
         """Fairlead wrote a file itself, and knows what its bytes mean."""
-        self.forget(path)
+        self.invalidate(path)
         self._written[path] = (data, disk)
 
-    def moved(self, path: Path, target: Path) -> None:
+    def note_move(self, path: Path, target: Path) -> None:
         """A file has another path: it is in the encoding there that it was in here."""
-        self.forget(path)
+        self.invalidate(path)
         if path in self._encodings:
             self._encodings[target] = self._encodings[path]
 
@@ -116,7 +116,7 @@ class PersonsFiles:
         empty file, and one that is not there, as a line end.
         """
         found = self._buffers.open_buffer(path)
-        if found is None or not (found.left or is_blank(found.text)):
+        if found is None or not (found.file_removed or is_blank(found.text)):
             return found
         try:
             disk = self.on_disk(path)
@@ -126,7 +126,7 @@ class PersonsFiles:
             return None
         if is_blank(found.text) and is_blank(disk.text):
             return replace(found, text=disk.text)
-        return None if found.left and found.text != disk.text else found
+        return None if found.file_removed and found.text != disk.text else found
 
     def document(self, path: Path) -> Buffer | None:
         """The open document as the editor shows it, whatever the file says."""
@@ -150,14 +150,14 @@ class PersonsFiles:
             return "new"
         return "saved" if disk.text == buffer.text else "unsaved"
 
-    def leave(self, path: Path) -> None:
+    def note_removal(self, path: Path) -> None:
         """Fairlead removed a file, which may be open."""
-        self._buffers.leave(path)
+        self._buffers.note_removal(path)
 
     def open_paths(self) -> Sequence[Path]:
         return self._buffers.open_paths()
 
-    def check_carried(self, path: Path, text: str) -> None:
+    def check_can_hold(self, path: Path, text: str) -> None:
         """Whether a text can be put into a file without changing anything else of it.
 
         Raises:
@@ -182,7 +182,7 @@ class PersonsFiles:
         return self.buffer(path) is None and bool(disk.oddity or odd_line_ends(text))
 
     @contextmanager
-    def awaiting(self, texts: Mapping[Path, str | None]) -> Iterator[None]:
+    def expecting(self, texts: Mapping[Path, str | None]) -> Iterator[None]:
         """While an editor makes files say these texts: notes those that it tells of, whatever comes after them."""
         self._awaited, self._arrived = dict(texts), set()
         try:
@@ -190,11 +190,11 @@ class PersonsFiles:
         finally:
             self._awaited, self._arrived = {}, set()
 
-    def arrived(self, path: Path) -> bool:
+    def has_arrived(self, path: Path) -> bool:
         """Whether the editor told of the awaited text."""
         return path in self._arrived
 
-    def told(self, path: Path) -> None:
+    def note_document_event(self, path: Path) -> None:
         """The editor told something newer of this file."""
         for awaited, text in self._awaited.items():
             buffer = self.buffer(awaited) if awaited not in self._arrived else None

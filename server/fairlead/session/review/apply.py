@@ -18,7 +18,7 @@ from fairlead.session.review.routing import Route, TargetState, choose_route
 from fairlead.session.session import Session
 from fairlead.workspace.disk import BOM, DiskText
 from fairlead.workspace.editor import FileEdit
-from fairlead.workspace.pieces import Turns
+from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.user_files import is_blank
 from fairlead.workspace.write import FileChange, write_files
 
@@ -54,10 +54,10 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
 
     The editor gets its edits as one workspace edit. If any of them fails, the server writes none of its own.
     """
-    turns = Turns()
+    yielder = Yielder()
     routes: list[tuple[FileEdit, Route]] = []
     for edit in edits:
-        await turns.next()
+        await yielder.checkpoint()
         routes.append((edit, _route(session, edit)))
     results = {
         id(edit): EditResult(False, route.message, retryable=False) for edit, route in routes if route.writer is None
@@ -69,13 +69,13 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     for_server = [edit for edit, route in routes if route.writer == "fairlead"]
     # deletions first: a new file may need the path of a deleted one
     for edit in sorted(for_server, key=lambda edit: edit.new is not None):
-        await turns.next()
+        await yielder.checkpoint()
         results[id(edit)] = failed or _write_file(session, edit)
     return [results[id(edit)] for edit in edits]
 
 
 def _route(session: Session, edit: FileEdit) -> Route:
-    user_files = session.files.person
+    user_files = session.files.user_files
     changes_text = edit.new is not None and edit.old != edit.new
     try:
         lossy = changes_text and user_files.needs_own_write(edit.path, edit.new or "")
@@ -87,7 +87,7 @@ def _route(session: Session, edit: FileEdit) -> Route:
 
 def _is_occupied(session: Session, edit: FileEdit) -> bool:
     """Whether a document without a file, with other text, is open at the path that the edit creates or moves to."""
-    user_files = session.files.person
+    user_files = session.files.user_files
     adds_path = edit.old is None or edit.new_path is not None
     if edit.new is None or not adds_path or user_files.document_state(edit.target) != "stray":
         return False
@@ -100,24 +100,24 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
         return []
     try:
         requested: list[FileEdit] = []
-        turns = Turns()
+        yielder = Yielder()
         for edit in edits:
-            await turns.next()
+            await yielder.checkpoint()
             requested.append(_against_document(session, _with_byte_order_mark(session, _with_digest(session, edit))))
     except ToolError as error:
         return [EditResult(False, str(error)) for _ in edits]
-    with session.files.person.awaiting({edit.target: edit.new for edit in edits}):
+    with session.files.user_files.expecting({edit.target: edit.new for edit in edits}):
         applied = await session.editor.apply(label, requested)
         if not applied.ok:
             # an editor may fail half-way without a rollback, so each file is checked
             reason = applied.reason or "The editor did not apply the edit."
-            refused = EditResult(False, reason, retryable=not applied.silent)
+            refused = EditResult(False, reason, retryable=not applied.timed_out)
             results = [_set_permissions(edit) if _is_applied(session, edit) else refused for edit in edits]
         else:
             results = await _confirmed(session, edits)
     for edit, result in zip(edits, results, strict=True):
         if result.done and edit.new_path is not None:
-            session.files.person.moved(edit.path, edit.new_path)
+            session.files.user_files.note_move(edit.path, edit.new_path)
     return results
 
 
@@ -127,7 +127,7 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
     Raises:
         ToolError: a closed file has changed.
     """
-    user_files = session.files.person
+    user_files = session.files.user_files
     is_open = user_files.buffer(edit.path) is not None
     on_disk = user_files.read(edit.path) if edit.old is not None else None
     if edit.old is None or (on_disk is None and is_open):
@@ -148,11 +148,11 @@ async def _confirmed(session: Session, edits: Sequence[FileEdit]) -> list[EditRe
     looks = [_Look(session, edit) for edit in edits]
     waiting = looks
     deadline = time.monotonic() + TELLING
-    turns = Turns()
+    yielder = Yielder()
     while True:
         left: list[_Look] = []
         for look in waiting:
-            await turns.next()
+            await yielder.checkpoint()
             if not look.is_done():
                 left.append(look)
         waiting = left
@@ -181,7 +181,7 @@ class _Look:
         edit, before = self._edit, self._said
         if edit.new_path is not None and _file_text(self._session, edit.path) is not None:
             return False
-        if self._session.files.person.arrived(edit.target):
+        if self._session.files.user_files.has_arrived(edit.target):
             return True
         self._said = _file_text(self._session, edit.target)
         if self._said == edit.new:
@@ -205,14 +205,14 @@ class _Look:
 
 def _with_byte_order_mark(session: Session, edit: FileEdit) -> FileEdit:
     """The edit of a new file, with its byte order mark in the text, where editors expect it."""
-    if edit.old is None and edit.new is not None and edit.path in session.files.person.marked:
+    if edit.old is None and edit.new is not None and edit.path in session.files.user_files.new_with_bom:
         return replace(edit, new=f"\ufeff{edit.new}")
     return edit
 
 
 def _against_document(session: Session, edit: FileEdit) -> FileEdit:
     """The edit based on the open document, if that differs from its file or has none."""
-    user_files = session.files.person
+    user_files = session.files.user_files
     document = user_files.document(edit.path)
     if document is None:
         return edit
@@ -233,8 +233,8 @@ def _file_text(session: Session, path: Path) -> str | None:
     if path.is_dir():
         return None
     try:
-        session.files.person.forget(path)
-        return session.files.person.text(path, binary=True)
+        session.files.user_files.invalidate(path)
+        return session.files.user_files.text(path, binary=True)
     except ToolError as error:
         return f"({error})"
 
@@ -259,10 +259,13 @@ def _write_file(session: Session, edit: FileEdit) -> EditResult:
     try:
         if edit.data is not None:
             _remove_empty_folder(edit.path)
-        found = session.files.person.read(edit.path)
+        found = session.files.user_files.read(edit.path)
         if (found[1].text if found is not None else None) != edit.old:
             return EditResult(False, CHANGED.format(name=edit.path.name))
-        data, disk = found or (None, DiskText("", mark=BOM if edit.path in session.files.person.marked else b""))
+        data, disk = found or (
+            None,
+            DiskText("", mark=BOM if edit.path in session.files.user_files.new_with_bom else b""),
+        )
         after = edit.data
         if after is None and edit.new is not None:
             after = data if edit.new == edit.old else disk.encode(edit.new, edit.path.name)
@@ -274,14 +277,14 @@ def _write_file(session: Session, edit: FileEdit) -> EditResult:
         return EditResult(False, str(error))
     except OSError as error:
         return EditResult(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is unchanged.")
-    session.files.person.moved(edit.path, edit.target)
+    session.files.user_files.note_move(edit.path, edit.target)
     if edit.target != edit.path or edit.new is None:
-        session.files.person.leave(edit.path)
+        session.files.user_files.note_removal(edit.path)
     if edit.data is not None:
         return EditResult(True, BYTES_RESTORED)
     if edit.new is None or after is None:
         return EditResult(True, route.message)
-    session.files.person.wrote(edit.target, after, replace(disk, text=edit.new))
+    session.files.user_files.note_write(edit.target, after, replace(disk, text=edit.new))
     what = disk.oddity or DiskText(edit.new).oddity
     return EditResult(True, route.message or (WRITTEN_BY_SERVER.format(what=what) if what else ""))
 

@@ -16,7 +16,7 @@ from fairlead.session.review.target import NO_HUNK, NO_PROPOSAL, HunkOutcome, Se
 from fairlead.session.session import Session
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import FileEdit
-from fairlead.workspace.pieces import Turns
+from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.risk import protections
 
 APPLY_ATTEMPTS = 3
@@ -92,13 +92,13 @@ async def _plan_all(
 ) -> list[_Plan]:
     """Plans what can be accepted; adds an outcome for what cannot."""
     plans: list[_Plan] = []
-    turns = Turns()
+    yielder = Yielder()
     for selection in selections:
-        await turns.next()
+        await yielder.checkpoint()
         proposal = session.files.proposal(selection.path)
         if proposal is None:
             outcomes += selection.outcomes("failed", NO_PROPOSAL)
-        elif not session.files.still_there(selection.path) or not session.files.still_there(Path(proposal.target)):
+        elif not all(map(session.files.resolves_to_itself, (selection.path, Path(proposal.target)))):
             outcomes += selection.outcomes("failed", MOVED_AWAY)
         elif proposal.whole != (selection.hunk_ids is None) or (proposal.whole and _is_newer(proposal, selection.seen)):
             outcomes += selection.outcomes("failed", NEWER)
@@ -132,7 +132,7 @@ def _plan(
             return []
         selection = replace(selection, hunk_ids=accepted)
     after = cs.accepted(proposal, regions)
-    buffer = session.files.person.buffer(selection.path)
+    buffer = session.files.user_files.buffer(selection.path)
     edit = FileEdit(
         selection.path,
         old=proposal.current,
@@ -151,16 +151,16 @@ async def _apply(
     """Applies the edits once. Returns the selections to try again, none if this is the last attempt."""
     if not plans:
         return []
-    turns = Turns()
+    yielder = Yielder()
     overwritten: list[tuple[Raw, tuple[str, ...]]] = []
     for plan in plans:
-        await turns.next()
+        await yielder.checkpoint()
         overwritten.append((_raw_before(session, plan), _missing_folders(Path(plan.before.target))))
     label = _label("Accept", [FileDecision(plan.before, plan.after, True) for plan in plans])
     results = await _apply_checked(session, label, plans)
     retry: list[Selection] = []
     for plan, (raw_before, folders), result in zip(plans, overwritten, results, strict=True):
-        await turns.next()
+        await yielder.checkpoint()
         if result.done:
             session.files.changes = cs.accept(session.files.changes, plan.before, plan.after)
             after = _with_actual_text(plan.after, result.actual_text)
@@ -188,7 +188,7 @@ async def _apply_checked(session: Session, label: str, plans: Sequence[_Plan]) -
             edit = plan.edit
             changes_text = plan.before.base is not None and edit.old != edit.new and edit.data is None
             if edit.new is not None and changes_text:
-                session.files.person.check_carried(edit.path, edit.new)
+                session.files.user_files.check_can_hold(edit.path, edit.new)
         except ToolError as error:
             refused[index] = EditResult(False, str(error))
     edits = [plan.edit for index, plan in enumerate(plans) if index not in refused]
@@ -256,7 +256,7 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
             raise WrongRequest("params.text contains a NUL character; only text files can be written")
         text = match_line_endings(before.proposed, text)
         try:
-            session.files.person.check_carried(selections[0].path, text)
+            session.files.user_files.check_can_hold(selections[0].path, text)
         except ToolError as error:
             raise RequestRefused(str(error)) from error
         if text == before.proposed:
@@ -273,7 +273,7 @@ def _replace(session: Session, before: Proposal, after: Proposal) -> None:
     """Replaces a proposal. The model learns of it through feedback, not as a changed file."""
     files = session.files
     files.changes = files.changes.with_proposal(after)
-    files.seen.retell(Path(before.target), before.proposed)
+    files.read_tracker.acknowledge(Path(before.target), before.proposed)
 
 
 def _record(session: Session, decision: Decision) -> None:

@@ -13,7 +13,7 @@ from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
-from fairlead.workspace.pieces import Turns
+from fairlead.workspace.long_work import Yielder
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ async def _undo(session: Session, decision: Decision, label: str) -> tuple[list[
     await session.files.observe_all()
     try:
         files: list[_FileUndo] = []
-        turns = Turns()
+        yielder = Yielder()
         for file_decision in decision.files:
-            await turns.next()
+            await yielder.checkpoint()
             files.append(_file_undo(session, file_decision))
     except MovedOn as error:
         session.publish()
@@ -89,7 +89,7 @@ async def _undo(session: Session, decision: Decision, label: str) -> tuple[list[
     outcomes: list[HunkOutcome] = []
     indexes: list[int] = []
     for index, (file, result) in enumerate(zip(files, results, strict=True)):
-        await turns.next()
+        await yielder.checkpoint()
         path = Path(file.proposal.path)
         if result is not None and not result.done:
             outcomes.append(HunkOutcome(path, None, "failed", result.message))
@@ -106,7 +106,7 @@ def _file_undo(session: Session, decision: FileDecision) -> _FileUndo:
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if decision.in_file and new_path is not None else path
     name = session.root.relative(now_at)
-    session.files.person.forget(now_at)
+    session.files.user_files.invalidate(now_at)
     current = read_text(session, now_at)
     now = session.files.proposal(path) or (session.files.proposal(now_at) if now_at != path else None)
     proposal = revert(decision, now, current, name)
@@ -127,9 +127,9 @@ def inverse_edit(session: Session, decision: FileDecision) -> FileEdit:
     name = session.root.relative(now_at)
     if read_text(session, now_at) != decision.after.current:
         raise MovedOn(f"{name} has changed since. Undo your own changes there first (in the editor), then this.")
-    if not session.files.still_there(now_at):
+    if not session.files.resolves_to_itself(now_at):
         raise MovedOn(f"{name} now leads elsewhere, through a symbolic link. Restore it first.")
-    buffer = session.files.person.buffer(now_at)
+    buffer = session.files.user_files.buffer(now_at)
     edit = FileEdit(now_at, decision.after.current, decision.before.current, buffer.version if buffer else None)
     after_path = decision.after.new_path
     move_to = path if new_path is not None else Path(after_path) if after_path is not None else None
@@ -154,7 +154,7 @@ def read_text(session: Session, path: Path) -> str | None:
         MovedOn: the file cannot be read.
     """
     try:
-        return session.files.person.text(path, binary=True)
+        return session.files.user_files.text(path, binary=True)
     except ToolError as error:
         if path.is_dir():
             return None
@@ -166,4 +166,4 @@ def _set_proposal(session: Session, undone: _FileUndo) -> None:
     known = files.proposal(Path(undone.proposal.target))
     before = known.proposed if known is not None else undone.decision.after.proposed
     files.changes = files.changes.with_proposal(undone.proposal)
-    files.seen.retell(Path(undone.proposal.target), before)
+    files.read_tracker.acknowledge(Path(undone.proposal.target), before)

@@ -71,7 +71,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
     last = accepts[-1]
     if last.before.whole:
         return inverse_edit(session, last)
-    session.files.person.forget(path)
+    session.files.user_files.invalidate(path)
     current = read_text(session, path)
     text = current or ""
     for accepted in reversed(accepts):
@@ -83,7 +83,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
             raise MovedOn(
                 f"{name}: the same lines were changed again since. Undo that first, or edit the file yourself."
             ) from error
-    buffer = session.files.person.buffer(path)
+    buffer = session.files.user_files.buffer(path)
     return FileEdit(path, current, text, buffer.version if buffer is not None else None)
 
 

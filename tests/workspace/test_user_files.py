@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fairlead.workspace.user_files import PersonsFiles
+from fairlead.workspace.user_files import UserFiles
 from tools.stand_ins import Documents
 
 
@@ -11,16 +11,16 @@ def test_an_encoding_is_kept_when_its_last_letter_goes(tmp_path: Path) -> None:
     what an undo puts back is the byte that was there."""
     file, moved = tmp_path / "a.txt", tmp_path / "b.txt"
     file.write_bytes(b"caf\xe9\n")
-    person = PersonsFiles(tmp_path, Documents())
-    before = person.on_disk(file)
+    user_files = UserFiles(tmp_path, Documents())
+    before = user_files.on_disk(file)
     assert before is not None
     file.write_bytes(b"cafe\n")
-    now = person.on_disk(file)
+    now = user_files.on_disk(file)
     assert now is not None and now.encode(before.text) == b"caf\xe9\n"
     file.rename(moved)
-    person.moved(file, moved)
-    there = person.on_disk(moved)
+    user_files.note_move(file, moved)
+    there = user_files.on_disk(moved)
     assert there is not None and there.encode(before.text) == b"caf\xe9\n"
     moved.write_bytes("café\n".encode())
-    utf_8 = person.on_disk(moved)
+    utf_8 = user_files.on_disk(moved)
     assert utf_8 is not None and utf_8.encoding == "utf-8"

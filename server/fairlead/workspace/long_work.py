@@ -11,13 +11,13 @@ TURN = 0.01  # seconds; a request takes several turns of the loop until it is an
 T = TypeVar("T")
 
 
-class Turns:
+class Yielder:
     """For work in many small steps: gives the loop back again and again."""
 
     def __init__(self) -> None:
         self._began = monotonic()
 
-    async def next(self) -> None:
+    async def checkpoint(self) -> None:
         """Before each step."""
         if monotonic() - self._began > TURN:
             await asyncio.sleep(0)
@@ -29,6 +29,6 @@ def is_long(*values: object) -> bool:
     return sum(len(one) for one in values if isinstance(one, str)) > LONG
 
 
-async def worked_out(work: Callable[..., T], *given: Any) -> T:
+async def compute(work: Callable[..., T], *given: Any) -> T:
     """What a function of values returns; in a thread where the texts among the values are long."""
     return await asyncio.to_thread(work, *given) if is_long(*given) else work(*given)
