@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.match import replace_once
+from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import FileDecision, revert
 
@@ -33,7 +34,7 @@ def proposed(length: int, changes: int) -> Changeset:
     lines = text.splitlines(keepends=True)
     for at in range(2, length, length // changes):
         lines[at] = f"    changed = {at}\n"
-    return cs.propose(Changeset(), PATH, text, "".join(lines), "1", "call")
+    return cs.propose(Changeset(), PATH, text, "".join(lines), Author("1", "call"))
 
 
 def the(changes: Changeset) -> Proposal:
@@ -67,7 +68,7 @@ def figures(length: int, count: int, times: int) -> dict[str, float]:
     decision = FileDecision(old, accepted, in_file=True)
     works: dict[str, Callable[[], object]] = {
         "match the old text of an edit": lambda: replace_once(text, "changed = 2\n", "changed = 0\n"),
-        "propose one more edit": lambda: cs.propose(changes, PATH, None, new, "2", "call 2"),
+        "propose one more edit": lambda: cs.propose(changes, PATH, None, new, Author("2", "call 2")),
         "derive the hunks": lambda: the(changes).hunks,
         "rebase on a typed line": lambda: the(changes).rebased(typed).hunks,
         "accept one hunk": accept_one,

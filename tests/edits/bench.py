@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Proposal, untouched
 from fairlead.edits.undo import Decision, DecisionLog, FileDecision, revert
 
@@ -28,10 +29,10 @@ class Bench:
         self.changes = cs.observe(self.changes, PATH, text)
 
     def propose(self, text: str) -> None:
-        self.changes = cs.propose(self.changes, PATH, self.disk, text, "1", "call")
+        self.changes = cs.propose(self.changes, PATH, self.disk, text, Author("1", "call"))
 
     def delete(self) -> None:
-        self.changes = cs.delete(self.changes, PATH, self.disk, "1", "call")
+        self.changes = cs.delete(self.changes, PATH, self.disk, Author("1", "call"))
 
     def accept(self, hunk_ids: Collection[str] | None, over_mine: bool = False) -> None:
         before = self.proposal

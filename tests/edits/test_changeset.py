@@ -9,6 +9,7 @@ from hypothesis import example, given
 from edits.patching import patched
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Proposal
+from fairlead.edits.origins import Author
 from fairlead.edits.text import split_lines
 
 PATH = "/ws/a.py"
@@ -21,7 +22,7 @@ def proposed(base: str | None, *texts: str, path: str = PATH, items: Sequence[st
     changes = Changeset()
     for number, text in enumerate(texts):
         item = items[number] if number < len(items) else None
-        changes = cs.propose(changes, path, base, text, item, f"call {number}")
+        changes = cs.propose(changes, path, base, text, Author(item, f"call {number}"))
     return changes
 
 
@@ -135,7 +136,7 @@ def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps:
         order, lines = changes.order, _lines(on_disk, changes)
         if kind == "propose":
             goal = str(given_value)
-            changes = cs.propose(changes, PATH, on_disk, goal, "1", "c")
+            changes = cs.propose(changes, PATH, on_disk, goal, Author("1", "c"))
             assert changes.order == order + 1
         elif kind == "type":
             on_disk = str(given_value)
@@ -283,7 +284,7 @@ def test_the_agent_may_come_to_what_the_person_wrote() -> None:
     base, mine = "a\nb\nc\nd\n", "a\nmine\nc\nd\n"
     conflict = cs.observe(proposed(base, "a\nB\nc\nD\n"), PATH, mine)
     for text in ("a\nb\nc\nD\n", "a\nmine\nc\nD\n"):
-        changes = cs.propose(conflict, PATH, mine, text, "2", "c")
+        changes = cs.propose(conflict, PATH, mine, text, Author("2", "c"))
         assert (the(changes).base, the(changes).current, the(changes).proposed) == (mine, mine, "a\nmine\nc\nD\n")
         assert [(hunk.old, hunk.new) for hunk in the(changes).hunks] == [(("d\n",), ("D\n",))]
 
@@ -318,7 +319,7 @@ def test_what_was_proposed_while_an_accept_was_under_way_stays_proposed() -> Non
     changes = proposed("a\nb\nc\n", "A\nb\nc\n")
     before = the(changes)
     done = cs.accepted(before, cs.acceptable(before, None, over_mine=False))
-    changes = cs.propose(changes, PATH, "a\nb\nc\n", "A\nb\nC\n", "2", "later")
+    changes = cs.propose(changes, PATH, "a\nb\nc\n", "A\nb\nC\n", Author("2", "later"))
     changes = cs.accept(changes, before, done)
     applied = "A\nb\nc\n"
     assert (the(changes).base, the(changes).current, the(changes).proposed) == (applied, applied, "A\nb\nC\n")
@@ -327,11 +328,11 @@ def test_what_was_proposed_while_an_accept_was_under_way_stays_proposed() -> Non
 
 def test_what_was_renamed_further_while_its_accept_was_under_way_stays_so() -> None:
     """The file has the first of the new paths now; the second one is proposed for it there, with what was edited."""
-    changes = cs.rename(Changeset(), PATH, "/ws/b", "a\n", None, None)
+    changes = cs.rename(Changeset(), PATH, "/ws/b", "a\n", Author())
     before = the(changes)
     done = cs.accepted(before, [])
-    further = cs.rename(changes, "/ws/b", "/ws/c", None, None, None)
-    further = cs.propose(further, "/ws/c", None, "b\n", None, None)
+    further = cs.rename(changes, "/ws/b", "/ws/c", None, Author())
+    further = cs.propose(further, "/ws/c", None, "b\n", Author())
     moved = the(cs.accept(further, before, done), "/ws/b")
     assert (moved.kind, moved.new_path, moved.base, moved.proposed) == ("rename", "/ws/c", "a\n", "b\n")
     assert len(cs.accept(changes, before, done)) == 0
@@ -341,22 +342,22 @@ def test_a_created_file_that_was_accepted_is_modified_from_then_on() -> None:
     """The next proposal for it has the accepted text as its base."""
     changes = proposed(None, "a\n")
     changes, text = accepted(changes, None)
-    changes = cs.propose(changes, PATH, text, "a\nb\n", None, None)
+    changes = cs.propose(changes, PATH, text, "a\nb\n", Author())
     assert (the(changes).kind, the(changes).base) == ("modify", "a\n")
 
 
 def test_proposals_build_on_each_other_and_the_base_stays() -> None:
     """The second one is made on the first, and what the file says meanwhile is no new base."""
     changes = proposed("a\nb\n", "A\nb\n")
-    changes = cs.propose(changes, PATH, "ignored\n", "A\nB\n", None, None)
+    changes = cs.propose(changes, PATH, "ignored\n", "A\nB\n", Author())
     assert (the(changes).base, the(changes).proposed) == ("a\nb\n", "A\nB\n")
     assert len(the(changes).hunks) == 1
 
 
 def test_files_are_decided_on_by_themselves() -> None:
     """In the order in which they were first proposed; deciding one leaves the others as they are."""
-    changes = cs.propose(proposed("a\n", "b\n"), OTHER, None, "new\n", None, None)
-    changes = cs.propose(changes, PATH, "a\n", "c\n", None, None)
+    changes = cs.propose(proposed("a\n", "b\n"), OTHER, None, "new\n", Author())
+    changes = cs.propose(changes, PATH, "a\n", "c\n", Author())
     assert [proposal.path for proposal in changes] == [PATH, OTHER]
     other = the(changes, OTHER)
     assert the(rejected(changes, None), OTHER) is other
@@ -389,7 +390,7 @@ def test_a_rejected_change_leaves_its_item_nothing() -> None:
     """A later change at the same place is the later item's alone."""
     changes = proposed("a\nb\nc\n", "a\nc\n", items=["1"])
     hunk = the(changes).hunks[0].id
-    changes = cs.propose(changes, PATH, None, "a\nc\nx\n", "2", "c")
+    changes = cs.propose(changes, PATH, None, "a\nc\nx\n", Author("2", "c"))
     changes = rejected(changes, [hunk]) if hunk in [h.id for h in the(changes).hunks] else changes
-    changes = cs.propose(changes, PATH, None, "a\nB\nc\nx\n", "3", "c")
+    changes = cs.propose(changes, PATH, None, "a\nB\nc\nx\n", Author("3", "c"))
     assert "1" not in the(changes).item_ids

@@ -7,7 +7,7 @@ from hypothesis import given
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import hunks
-from fairlead.edits.origins import Origin, Origins
+from fairlead.edits.origins import Author, Origin, Origins
 from fairlead.edits.text import split_lines
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n", "日\n"]), max_size=10).map("".join)
@@ -121,7 +121,7 @@ def test_a_step_whose_changes_were_changed_again_is_told_with_the_one_that_did(
     changes, text = Changeset(), LETTERS
     for item, old, new in texts:
         text = text.replace(old, new, 1)
-        changes = cs.propose(changes, "/a", LETTERS, text, item, "call")
+        changes = cs.propose(changes, "/a", LETTERS, text, Author(item, "call"))
     proposal = changes.get("/a")
     assert proposal is not None
     assert proposal.overtaken == overtaken
@@ -129,7 +129,7 @@ def test_a_step_whose_changes_were_changed_again_is_told_with_the_one_that_did(
 
 def test_a_deletion_overtakes_all_that_was_changed_in_the_file() -> None:
     """What a step wrote into a file that a later one deletes is gone, and the step can say so."""
-    changes = cs.propose(Changeset(), "/a", LETTERS, LETTERS.replace("b", "B"), "1", "call")
-    proposal = cs.delete(changes, "/a", LETTERS, "2", "call").get("/a")
+    changes = cs.propose(Changeset(), "/a", LETTERS, LETTERS.replace("b", "B"), Author("1", "call"))
+    proposal = cs.delete(changes, "/a", LETTERS, Author("2", "call")).get("/a")
     assert proposal is not None
     assert proposal.overtaken == {"1": "2"}

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from lsprotocol import types
 
+from fairlead.edits.origins import Author
 from fairlead.edits.proposal import PLAIN, Raw
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import ClientCapabilities, LspEditor
@@ -227,16 +228,16 @@ class _Case:
         if change.mode is not None or BINARY in (change.old, change.new):
             said = [None if data is None else content_of(data, "f").text for data in (change.old, change.new)]
             raw = Raw(change.new, change.mode) if change.new == BINARY else Raw(mode=change.mode)
-            await files.capture(self._file, said[0], said[1], raw if change.new is not None else PLAIN, None, None)
+            await files.capture(self._file, said[0], said[1], raw if change.new is not None else PLAIN, Author())
             return
         if change.new is None:
-            await files.delete(self._file, None, None)
+            await files.delete(self._file, Author())
             return
         new = change.new.decode("utf-8" if change.new.isascii() else "cp1252")
         if change.old != change.new:
-            await files.propose(self._file, new + self._typed, None, None)
+            await files.propose(self._file, new + self._typed, Author())
         if change.new_name != "f":
-            await files.rename(self._file, self._target, None, None)
+            await files.rename(self._file, self._target, Author())
 
     @property
     def _able(self) -> Any:

@@ -3,6 +3,7 @@
 from fairlead.agent.model import Usage
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Raw
+from fairlead.edits.origins import Author
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import BEFORE, CommandRun, Record
 from protocol.golden import FOLDER
@@ -33,16 +34,16 @@ def proposals() -> Changeset:
     """A file changed in two places, a new, a deleted, a renamed, a binary and an executable one, and a conflict."""
     base = 'def greet():\n    return "Hello"\n\n\ndef part():\n    return "👋 Bye"'
     first = base.replace("Hello", "你好")
-    changes = cs.propose(Changeset(), _path("src/問候.py"), base, first, "1", "toolu_01")
-    changes = cs.propose(changes, _path("src/問候.py"), base, first.replace("Bye", "再見"), "2", "toolu_02")
-    changes = cs.propose(changes, _path("docs/new file.md"), None, "# 問候\n", "2", "toolu_03")
-    changes = cs.propose(changes, _path("setup.cfg"), "a = 1\r\n", "a = 9\r\n", "1", "toolu_01")
-    changes = cs.propose(changes, _path("setup.cfg"), "a = 1\r\n", "a = 2\r\n", None, "toolu_04")
-    changes = cs.delete(changes, _path("alt.txt"), "alt\n", "2", "toolu_05")
-    changes = cs.rename(changes, _path("a.py"), _path("lib/b.py"), "b = 1\n", "2", "toolu_06")
+    changes = cs.propose(Changeset(), _path("src/問候.py"), base, first, Author("1", "toolu_01"))
+    changes = cs.propose(changes, _path("src/問候.py"), base, first.replace("Bye", "再見"), Author("2", "toolu_02"))
+    changes = cs.propose(changes, _path("docs/new file.md"), None, "# 問候\n", Author("2", "toolu_03"))
+    changes = cs.propose(changes, _path("setup.cfg"), "a = 1\r\n", "a = 9\r\n", Author("1", "toolu_01"))
+    changes = cs.propose(changes, _path("setup.cfg"), "a = 1\r\n", "a = 2\r\n", Author(None, "toolu_04"))
+    changes = cs.delete(changes, _path("alt.txt"), "alt\n", Author("2", "toolu_05"))
+    changes = cs.rename(changes, _path("a.py"), _path("lib/b.py"), "b = 1\n", Author("2", "toolu_06"))
     picture = Raw(b"\x89PNG\0")
-    changes = cs.propose(changes, _path("logo.png"), None, "(binary file, 5 bytes)", "2", "toolu_07", picture)
-    changes = cs.propose(changes, _path("run.sh"), "ls\n", "ls -l\n", "2", "toolu_07", Raw(mode=0o755))
+    changes = cs.propose(changes, _path("logo.png"), None, "(binary file, 5 bytes)", Author("2", "toolu_07"), picture)
+    changes = cs.propose(changes, _path("run.sh"), "ls\n", "ls -l\n", Author("2", "toolu_07"), Raw(mode=0o755))
     return cs.observe(changes, _path("setup.cfg"), "a = 3\r\n")
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fairlead.agent.messages import ToolResult, text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, FileDecision
 from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
@@ -30,7 +31,7 @@ places = st.sampled_from(["1", "2", "before"])
 
 
 def proposing(path: str, text: str) -> Change:
-    return lambda state: with_changes(state, cs.propose(state.changes, path, "one\ntwo\n", text, "1", "call-1"))
+    return lambda state: with_changes(state, cs.propose(state.changes, path, "one\ntwo\n", text, Author("1", "call-1")))
 
 
 def with_changes(state: SessionState, changes: Changeset) -> SessionState:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from fairlead.agent.messages import text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import Written, fold
@@ -92,11 +93,11 @@ def test_a_journal_written_anew_says_the_same(made: list[Change]) -> None:
 def test_a_text_and_a_message_are_written_once() -> None:
     """What stays as it is costs nothing: an edit writes the new text only, a round only its own messages."""
     big = "line\n" * 1000
-    changes = cs.propose(Changeset(), "/ws/a.txt", big, big + "1\n", "1", "c1")
+    changes = cs.propose(Changeset(), "/ws/a.txt", big, big + "1\n", Author("1", "c1"))
     one = SessionState(changes=changes, messages=({"role": "user", "content": [text_block(big)]},))
     following = Written()
     assert len(json.dumps(following.entry(one))) > 3 * len(big)
-    two = replace(one, changes=cs.propose(changes, "/ws/a.txt", None, "short\n", "1", "c2"))
+    two = replace(one, changes=cs.propose(changes, "/ws/a.txt", None, "short\n", Author("1", "c2")))
     three = saying("yes")(replace(two, decisions=DecisionLog().with_decision(Decision("reject", "R", ()))))
     assert following.entry(replace(two, at=5.0)) is not None
     assert len(json.dumps(following.entry(three))) < 400

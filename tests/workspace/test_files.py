@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.agent.errors import ToolError
+from fairlead.edits.origins import Author
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
 from session.room import now
@@ -32,7 +33,7 @@ def path(workspace: Path) -> Path:
 
 
 def propose(files: Files, path: Path, text: str) -> None:
-    now(files.propose(path, text, "1", "call"))
+    now(files.propose(path, text, Author("1", "call")))
 
 
 def test_the_proposal_then_the_buffer_then_the_disk(files: Files, documents: Documents, path: Path) -> None:

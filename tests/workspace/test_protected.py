@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.errors import ToolError
+from fairlead.edits.origins import Author
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
 from fairlead.workspace.protected import is_protected, is_repository, protected_files, protected_links
@@ -170,5 +171,5 @@ async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Pat
     assert protected_links(workspace).keys() == {"ci/hooks", "store/config", "store/hooks"}
     files = Files(Root(workspace), Documents())
     with pytest.raises(ToolError, match="repository itself"):
-        await files.propose(workspace / "store/hooks/pre-commit", "x\n", None, None)
-    await files.propose(workspace / "deep/plain/hooks/pre-commit", "x\n", None, None)
+        await files.propose(workspace / "store/hooks/pre-commit", "x\n", Author())
+    await files.propose(workspace / "deep/plain/hooks/pre-commit", "x\n", Author())

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from fairlead.agent.model import ToolSpec
+from fairlead.edits.origins import Author
 
 Mode = Literal["agent", "plan", "ask"]
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
@@ -39,6 +40,11 @@ class RunningCall:
     """Set by a handler that waited for background work: the same call may return something else the next time (L10)."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)
     """Whether the same call already returned this text, and the model can still read it."""
+
+    @property
+    def author(self) -> Author:
+        """The author of what the call proposes."""
+        return Author(self.item_id, self.id)
 
     def result_when_stopped(self) -> str:
         return self.progress if isinstance(self.progress, str) else self.progress()

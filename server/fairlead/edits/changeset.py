@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from fairlead.edits.cached_derivation import cached_derivation
 from fairlead.edits.merge import Region, merged
-from fairlead.edits.origins import Origin, Origins
+from fairlead.edits.origins import Author, Origin, Origins
 from fairlead.edits.proposal import PLAIN, Kind, Proposal, Raw, untouched
 
 __all__ = ["PLAIN", "Changeset", "Kind", "Proposal", "Raw"]
@@ -55,35 +55,21 @@ class Changeset:
         return replace(self, files=MappingProxyType({key: p for key, p in self.files.items() if key != path}))
 
 
-@dataclass(frozen=True)
-class _Author:
-    """The plan item in progress and the tool call that makes a proposal."""
-
-    item_id: str | None
-    call_id: str | None
-
-    def signs(self, changes: Changeset) -> tuple[Changeset, Origin]:
-        order = changes.order + 1
-        return replace(changes, order=order), Origin(order, self.item_id, self.call_id)
-
-
 def propose(
     changes: Changeset,
     path: str,
     current: str | None,
     proposed: str,
-    item_id: str | None,
-    call_id: str | None,
+    author: Author,
     raw: Raw | None = None,
 ) -> Changeset:
     """Adds a proposed text for a file.
 
     Args:
         current: the text of the user's file now, None if there is no file; used if the file has no proposal yet.
-        item_id, call_id: the plan item in progress and the tool call that proposes it.
         raw: bytes and permissions; None keeps those already proposed.
     """
-    changes, origin = _Author(item_id, call_id).signs(changes)
+    changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path)
     if old is None:
         moved = changes.get(path)  # the file was renamed away and is created again: two files now
@@ -98,6 +84,11 @@ def propose(
     return changes.with_proposal(new)
 
 
+def _with_next_origin(changes: Changeset, author: Author) -> tuple[Changeset, Origin]:
+    order = changes.order + 1
+    return replace(changes, order=order), Origin(order, author.item_id, author.call_id)
+
+
 def _split(changes: Changeset, renamed: Proposal) -> Changeset:
     """Turns a rename into a new file at its target. The caller decides about the old path."""
     text = renamed.proposed or ""
@@ -105,20 +96,18 @@ def _split(changes: Changeset, renamed: Proposal) -> Changeset:
     return changes.without(renamed.path).with_proposal(created)
 
 
-def delete(changes: Changeset, path: str, current: str | None, item_id: str | None, call_id: str | None) -> Changeset:
+def delete(changes: Changeset, path: str, current: str | None, author: Author) -> Changeset:
     """Proposes to delete a file; for a file that is only proposed, removes its proposal."""
-    changes, origin = _Author(item_id, call_id).signs(changes)
+    changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or untouched(path, current)
     made = origin.taking([old.made, *old.origins.lines, *old.origins.gaps])
     gone = replace(old, proposed=None, new_path=None, origins=Origins.untouched(""), made=made, raw=PLAIN)
     return changes.with_proposal(gone)
 
 
-def rename(
-    changes: Changeset, path: str, new_path: str, current: str | None, item_id: str | None, call_id: str | None
-) -> Changeset:
+def rename(changes: Changeset, path: str, new_path: str, current: str | None, author: Author) -> Changeset:
     """Proposes another path for a file, together with its proposed text."""
-    changes, origin = _Author(item_id, call_id).signs(changes)
+    changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or untouched(path, current)
     if old.kind == "create":
         return changes.without(old.path).with_proposal(replace(old, path=new_path, made=origin))
@@ -127,13 +116,7 @@ def rename(
 
 
 def capture(
-    changes: Changeset,
-    path: str,
-    before: str | None,
-    after: str | None,
-    raw: Raw,
-    item_id: str | None,
-    call_id: str | None,
+    changes: Changeset, path: str, before: str | None, after: str | None, raw: Raw, author: Author
 ) -> Changeset:
     """Adds what a command changed in a file that contained `before` when it started; None: no file.
 
@@ -147,13 +130,13 @@ def capture(
     if now != before and after is not None and raw.data is None:
         after = merged(before or "", now or "", after)
     if after is None:
-        left = delete(changes, path, before, item_id, call_id)
+        captured = delete(changes, path, before, author)
     else:
-        left = propose(changes, path, before, after, item_id, call_id, raw)
-    proposal = left.for_target(path)
+        captured = propose(changes, path, before, after, author, raw)
+    proposal = captured.for_target(path)
     if proposal is not None:
         proposal.precompute()
-    return left
+    return captured
 
 
 def observe(changes: Changeset, path: str, current: str | None) -> Changeset:

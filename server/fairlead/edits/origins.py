@@ -8,6 +8,14 @@ from fairlead.edits.text import split_lines
 
 
 @dataclass(frozen=True, slots=True)
+class Author:
+    """The plan item in progress and the tool call that propose a change; None if there is none."""
+
+    item_id: str | None = None
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """The plan item and tool call that made a change.
 

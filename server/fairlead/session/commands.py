@@ -74,7 +74,7 @@ class SessionCommands:
         return View(proposed, secrets.names, closed, secrets.repositories)
 
     async def _captured(self, changes: Changes, call: RunningCall) -> str:
-        lines = await capture(self._files, changes, call.item_id, call.id)
+        lines = await capture(self._files, changes, call.author)
         self._emit(None)
         return "\n".join(lines)
 

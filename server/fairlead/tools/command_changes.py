@@ -6,6 +6,7 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.edits.changeset import PLAIN, Raw
 from fairlead.edits.diff import hunks
+from fairlead.edits.origins import Author
 from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.shell.output import one_line
 from fairlead.workspace.disk import BOM, DiskText, content_of, read_bytes
@@ -53,7 +54,7 @@ def _entry(files: Files, path: Path, text: str) -> Entry | None:
         return Entry(text.encode("utf-8", NOT_TEXT), mode)
 
 
-async def capture(files: Files, changes: Changes, item_id: str | None, call_id: str) -> list[str]:
+async def capture(files: Files, changes: Changes, author: Author) -> list[str]:
     """Proposes what a command changed; the lines tell the model what became of it.
 
     Of many files it yields in between: the person is answered in between, and each file is taken as it is by then.
@@ -72,10 +73,10 @@ async def capture(files: Files, changes: Changes, item_id: str | None, call_id: 
         try:
             if change.path in moves:
                 to = moves[change.path].path
-                await files.rename(files.root.path / change.path, files.root.path / to, item_id, call_id)
+                await files.rename(files.root.path / change.path, files.root.path / to, author)
                 done.append(f"renamed {change.path} to {to}")
             else:
-                done += await _capture(files, change, item_id, call_id)
+                done += await _capture(files, change, author)
         except ToolError as error:
             failed.append(f"{change.path}: {' '.join(str(error).splitlines())}")
     lines: list[str] = []
@@ -99,18 +100,18 @@ def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
                 yield old.path, change
 
 
-async def _capture(files: Files, change: Change, item_id: str | None, call_id: str) -> list[str]:
+async def _capture(files: Files, change: Change, author: Author) -> list[str]:
     path = files.root.path / change.path
     disk = _on_disk(files, path)
     before = None if change.before is None else _said(change.before.data, disk).text
     if change.after is None:
-        await files.capture(path, before, None, PLAIN, item_id, call_id)
+        await files.capture(path, before, None, PLAIN, author)
         return [f"deleted {change.path}"]
     after = _said(change.after.data, disk)
     plain = after.encoding == "utf-8" and not after.mark if disk is None else _same_dress(after, disk)
     mode = _new_mode(path, change.after.mode)
     old = files.changes.for_target(str(path))
-    await files.capture(path, before, after.text, Raw(None if plain else change.after.data, mode), item_id, call_id)
+    await files.capture(path, before, after.text, Raw(None if plain else change.after.data, mode), author)
     new = files.changes.for_target(str(path))
     if new is old:
         return []

@@ -30,7 +30,7 @@ class DeleteFile:
         await ask_for_secret(self._files, self._approvals, call, "delete", input["path"])
         path = self._files.root.resolve(input["path"])
         self._files.root.check_no_link(input["path"])
-        await self._files.delete(path, call.item_id, call.id)
+        await self._files.delete(path, call.author)
         return (
             "Proposed (deletion)." if self._files.proposal(path) else "Done: what was proposed there is not any more."
         )

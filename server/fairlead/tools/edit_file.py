@@ -51,7 +51,7 @@ class EditFile:
             new = await compute(replace_once, old, input["old_text"], input["new_text"])
         except MatchError as error:
             raise ToolError(str(error)) from error
-        await self._files.propose(path, new, call.item_id, call.id, over=old)
+        await self._files.propose(path, new, call.author, over=old)
         changed = await compute(hunks, old, new)
         line = changed[0].new_start + 1
         added, removed = sum(len(h.new) for h in changed), sum(len(h.old) for h in changed)

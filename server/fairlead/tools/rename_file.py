@@ -40,5 +40,5 @@ class RenameFile:
         root.check_no_link(input["path"])
         if path == new_path:
             raise ToolError("Both paths are the same file.")
-        await self._files.rename(path, new_path, call.item_id, call.id)
+        await self._files.rename(path, new_path, call.author)
         return f"Proposed (now {root.relative(new_path)})."

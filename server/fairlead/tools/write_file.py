@@ -44,7 +44,7 @@ class WriteFile:
             content = await compute(match_line_endings, old, content)
         if content == old:
             return "The file says exactly that already; nothing was proposed."
-        await self._files.propose(path, content, call.item_id, call.id)
+        await self._files.propose(path, content, call.author)
         what = "new file" if old is None else "rewrite"
         count = len(await compute(split_lines, content))
         return f"Proposed ({what}, {count} {'line' if count == 1 else 'lines'})."

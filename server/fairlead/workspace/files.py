@@ -10,6 +10,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Proposal, Raw
 from fairlead.edits.merge import MergeConflict
+from fairlead.edits.origins import Author
 from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import Buffers
 from fairlead.workspace.long_work import Yielder, is_long
@@ -162,9 +163,7 @@ class Files:
                 if text is not None:
                     yield path, text
 
-    async def propose(
-        self, path: Path, text: str, item_id: str | None, call_id: str | None, over: str | None = None
-    ) -> None:
+    async def propose(self, path: Path, text: str, author: Author, over: str | None = None) -> None:
         """Proposes a text for a file; equal to what is there already, nothing is proposed.
 
         Args:
@@ -185,11 +184,9 @@ class Files:
         if known is None or known.base is not None:
             self.user_files.check_can_hold(source, text)
         current = self.current(path) if known is None and not self.proposal(path) else None
-        await self._take(path, cs.propose, current, text, item_id, call_id, over=over)
+        await self._take(path, cs.propose, current, text, author, over=over)
 
-    async def capture(
-        self, path: Path, before: str | None, after: str | None, raw: Raw, item_id: str | None, call_id: str | None
-    ) -> None:
+    async def capture(self, path: Path, before: str | None, after: str | None, raw: Raw, author: Author) -> None:
         """Proposes what a command left in a file that said `before` when the command began; None: no file.
 
         What the person or the agent did to the file in the meantime is kept. Long texts are compared in a thread.
@@ -198,7 +195,7 @@ class Files:
             ToolError: both changed the same lines of a proposal, or the person rejected this.
         """
         self._check_no_repository(path)
-        given = (str(path), before, after, raw, item_id, call_id)
+        given = (str(path), before, after, raw, author)
         try:
             left = await self._worked_out(cs.capture, *given)
         except MergeConflict as error:
@@ -212,7 +209,7 @@ class Files:
         self._on_interest(path)
         await self.observe([Path(known.path) if known is not None else path])
 
-    async def delete(self, path: Path, item_id: str | None, call_id: str | None) -> None:
+    async def delete(self, path: Path, author: Author) -> None:
         """Proposes that a file shall be no more.
 
         Raises:
@@ -220,9 +217,9 @@ class Files:
         """
         self._check_no_repository(path)
         await self.user_files.preload(path)
-        await self._take(path, cs.delete, self._existing(path), item_id, call_id)
+        await self._take(path, cs.delete, self._existing(path), author)
 
-    async def rename(self, path: Path, new_path: Path, item_id: str | None, call_id: str | None) -> None:
+    async def rename(self, path: Path, new_path: Path, author: Author) -> None:
         """Proposes another path for a file.
 
         Raises:
@@ -240,7 +237,7 @@ class Files:
                 f"{self.root.relative(new_path)} exists. Choose another name, or write its new content with "
                 f"write_file and delete {self.root.relative(path)}."
             )
-        await self._take(path, cs.rename, str(new_path), current, item_id, call_id)
+        await self._take(path, cs.rename, str(new_path), current, author)
         self.read_tracker.note(new_path, self._known(new_path))
         if path in self.user_files.new_with_bom:
             self.user_files.new_with_bom.add(new_path)
