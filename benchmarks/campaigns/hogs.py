@@ -176,7 +176,7 @@ def main() -> int:
         command = arranged(given)
         os.execvp(command[0], command)
     limits = {"processes": given.processes, "memoryMb": given.memory}
-    below = Limits.of(given.processes).processes * 4 // 5
+    below = Limits.from_settings(given.processes).processes * 4 // 5
     wrong = False
     print(f"{'':34} slowest answer  processes  memory   gone  read back  last words")
     for name, command in HOGS.items():

@@ -99,7 +99,7 @@ async def measure(runs: int, sizes: Sequence[int]) -> None:
         for files in sizes:
             root = workspace(Path(folder), files)
             found = await probe(root, Path(folder) / "state")
-            if found.place is None:
+            if found.layers_folder is None:
                 print(f"  no sandbox here: {found.reason}")
                 return
             programs = {"unshare": "", **({"bubblewrap": found.bubblewrap} if found.bubblewrap else {})}

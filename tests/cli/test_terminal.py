@@ -115,7 +115,7 @@ def test_a_commands_output(workspace: Path, record: Record) -> None:
         lines = terminal.screen.lines
         assert f"    {command}" in lines
         assert f"    in {workspace}" in lines
-        assert "    · It runs in the workspace itself, with your rights." in lines
+        assert "    · It runs outside the sandbox, with your permissions." in lines
         assert "      line 1" in lines
         assert "      line 30" not in lines
         assert "      line 60" in lines

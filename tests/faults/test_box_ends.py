@@ -90,8 +90,8 @@ async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         found = await find(workspace, state, backend)
         layer = await found.layer()
         try:
-            assert found.place is not None
-            yield Kind(layer, workspace, found.place, found.bubblewrap, mark)
+            assert found.layers_folder is not None
+            yield Kind(layer, workspace, found.layers_folder, found.bubblewrap, mark)
         finally:
             await layer.aclose()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fairlead.shell.layer import USUAL, Limits, View
+from fairlead.shell.layer import DEFAULT_LIMITS, Limits, View
 from fairlead.shell.process import Command
 from fairlead.shell.sandbox.limits import TOO_LARGE, TOO_MANY
 from fairlead.workspace.secrets import SecretFinder
@@ -119,7 +119,7 @@ async def test_fault_48_a_box_of_too_many_processes_is_ended(box: Boxes, workspa
     """docs/faults.md 48: a fork loop (30 too), whatever sessions it makes; nothing is left, and changes come back."""
     if way == "C" and not has("gcc"):
         pytest.skip("gcc is not installed")
-    limits = Limits(processes=40, memory=USUAL.memory)
+    limits = Limits(processes=40, memory=DEFAULT_LIMITS.memory)
     ran = await box.run(f"echo kept > kept.txt; {FORK_LOOPS[way]}", limits=limits)
     assert ran.output.endswith(f"\nEnded: {TOO_MANY.format(40)}.\n")
     assert (ran.code, ran.left) == (137, {"kept.txt": b"kept\n"})
@@ -136,7 +136,7 @@ HOGS = {
 @pytest.mark.parametrize("way", HOGS)
 async def test_fault_49_a_box_of_too_much_memory_is_ended(box: Boxes, workspace: Path, way: str) -> None:
     """docs/faults.md 49: all its processes and its files in memory count; nothing is left, changes come back."""
-    ran = await box.run(f"echo kept > kept.txt; {HOGS[way]}", limits=Limits(USUAL.processes, 100 << 20))
+    ran = await box.run(f"echo kept > kept.txt; {HOGS[way]}", limits=Limits(DEFAULT_LIMITS.processes, 100 << 20))
     assert ran.output.endswith(f"\nEnded: {TOO_LARGE.format(100)}.\n")
     assert (ran.code, ran.left) == (137, {"kept.txt": b"kept\n"})
     assert at_work(workspace) == []
@@ -148,7 +148,7 @@ async def test_fault_49_shared_memory_counts_once(box: Boxes) -> None:
         "import os, time\\nb = b'x' * 50_000_000\\nfor _ in range(10):\\n"
         "    if os.fork() == 0: time.sleep(9); os._exit(0)\\ntime.sleep(1.5); print('well')"
     ).replace("\\n", "\n")
-    ran = await box.run(f'python3 -c "{code}"', limits=Limits(USUAL.processes, 250 << 20))
+    ran = await box.run(f'python3 -c "{code}"', limits=Limits(DEFAULT_LIMITS.processes, 250 << 20))
     assert (ran.output, ran.code) == ("well\n", 0)
 
 

@@ -127,7 +127,7 @@ async def test_wider_than_the_sandbox_asks(workspace: Path, replay: Replay) -> N
         await client.run()
         first, second = client.all("agent/approve")
         assert (first["mode"], "network" in " ".join(first["reasons"])) == ("sandboxed", True)
-        assert (second["mode"], "workspace itself" in " ".join(second["reasons"])) == ("workspace", True)
+        assert (second["mode"], "outside the sandbox" in " ".join(second["reasons"])) == ("workspace", True)
         assert all("no need" in text for text in texts(client))
         assert proposals(client) == {}
     assert list(workspace.iterdir()) == []

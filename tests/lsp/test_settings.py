@@ -29,7 +29,7 @@ def test_a_bad_rule_is_named_and_left_out() -> None:
     assert (settings.bash.allow, settings.bash.deny) == (("ls",), ())
     assert problems == [
         "bash.allow: 'a; b' was left out. "
-        "A rule is one plain command, without ;, |, &&, $ or the like; write one rule for each.",
+        "A rule is one plain command, without ;, |, &&, $ or the like. Write one rule per command.",
         "bash.allow: 3 must be text",
         "bash.deny must be a list of rules",
     ]

@@ -18,7 +18,7 @@ AN_APPROVAL = ApprovalRequest(
     FOLDER,
     reasons=(
         "Runs on the files on disk; 2 proposed edits are not visible to it.",
-        "Commands run in the workspace itself, with your rights.",
+        "It runs outside the sandbox, with your permissions.",
     ),
 )
 A_SECRET = ApprovalRequest(

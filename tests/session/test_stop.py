@@ -16,7 +16,7 @@ from fairlead.session.prompt import RunTask
 from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
-from fairlead.shell.layers import Layers
+from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.paths import Root
 from support.fake_api import Call, FakeApi, Text, Turn
 from tools.stand_ins import Documents, Person
@@ -64,7 +64,7 @@ class Desk:
         workspace, endpoint = folder / "ws", Endpoint("m", 1000, None, api.url, "test-key", None)
         workspace.mkdir(parents=True)
         (workspace / "long.txt").write_text(LONG)
-        person, layers, root = Person("allow_once"), Layers(folder / "storage"), Root(workspace)
+        person, layers, root = Person("allow_once"), CommandLayers(folder / "storage"), Root(workspace)
         host = Host(Documents(), person, lambda: ModelChoice(endpoint), Settings(), layers=layers, root=root)
         self.events: list[SessionEvent] = []
         self.session = Session("0123456789ab", "", root, host, self.events.append, Journals().unkept())

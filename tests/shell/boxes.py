@@ -1,4 +1,4 @@
-"""Layers on real folders, with both programs that make a box, for the tests of the sandbox."""
+"""CommandLayers on real folders, with both programs that make a box, for the tests of the sandbox."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairlead.shell.layer import USUAL, Box, Change, Changes, Entry, Limits, View
+from fairlead.shell.layer import DEFAULT_LIMITS, Box, Change, Changes, Entry, Limits, View
 from fairlead.shell.sandbox.probe import BUBBLEWRAP, Capability, probe
 
 if TYPE_CHECKING:
@@ -32,11 +32,13 @@ class Ran:
     @property
     def left(self) -> dict[str, bytes | None]:
         """The bytes of each changed file, None for deleted ones."""
-        return {each.path: each.after.data if each.after else None for each in self.changes.files if not each.unfit}
+        return {
+            each.path: each.after.data if each.after else None for each in self.changes.files if not each.not_proposed
+        }
 
     @property
-    def unfit(self) -> dict[str, str]:
-        return {each.path: each.unfit for each in self.changes.files if each.unfit}
+    def not_proposed(self) -> dict[str, str]:
+        return {each.path: each.not_proposed for each in self.changes.files if each.not_proposed}
 
     def change(self, path: str) -> Change:
         return next(each for each in self.changes.files if each.path == path)
@@ -53,7 +55,7 @@ class Boxes:
         command: str,
         view: View = PLAIN,
         *,
-        limits: Limits = USUAL,
+        limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
     ) -> Ran:
@@ -86,7 +88,7 @@ async def start(box: Box) -> asyncio.subprocess.Process:
 async def find(workspace: Path, place: Path, backend: str) -> Capability:
     """The sandbox as it is found here, made by the named backend."""
     found = await probe(workspace, place)
-    if found.place is None:
+    if found.layers_folder is None:
         pytest.skip(found.reason)
     if backend == "unshare":
         return replace(found, bubblewrap="")

@@ -25,7 +25,9 @@ def without_death_signals() -> None:
     number, first, allow, succeed = 0, 16, 0x7FFF0000, 0x00050000
     steps = [(load, 0, number), (equal, 3, PRCTL[platform.machine()]), (load, 0, first), (equal, 1, 1)]
     steps += [(answer, 0, succeed), (answer, 0, allow)]
-    kernel.close_calls(b"".join(struct.pack("=HBBI", code, 0, otherwise, value) for code, otherwise, value in steps))
+    kernel.install_seccomp_filter(
+        b"".join(struct.pack("=HBBI", code, 0, otherwise, value) for code, otherwise, value in steps)
+    )
 
 
 async def main(workspace: Path, place: Path, bubblewrap: str) -> None:

@@ -6,7 +6,7 @@ import pwd
 import sys
 from pathlib import Path
 
-from fairlead.shell.layer import USUAL, Limits, View
+from fairlead.shell.layer import DEFAULT_LIMITS, Limits, View
 from fairlead.shell.sandbox.limits import TOO_MANY
 from fairlead.shell.sandbox.overlay import SandboxLayer
 from fairlead.shell.sandbox.probe import Capability, probe
@@ -31,7 +31,7 @@ async def check(layer: SandboxLayer, workspace: Path) -> None:
     hidden = await box.run("cat .env; rm .env; echo x > .env", View(hidden=[".env"]))
     assert "KEY" not in hidden.output
     assert hidden.changes.files == []
-    bomb = await box.run("b() { b | b & }; b; sleep 60", limits=Limits(40, USUAL.memory))
+    bomb = await box.run("b() { b | b & }; b; sleep 60", limits=Limits(40, DEFAULT_LIMITS.memory))
     assert (bomb.output.splitlines()[-1], bomb.changes.files) == (f"Ended: {TOO_MANY.format(40)}.", [])
     assert on_disk(workspace) == {".env": "KEY", ".gitignore": "*.o\nk.d/\n", "a.txt": "a", "d/b.txt": "b"}
 
@@ -45,9 +45,9 @@ async def main(folder: Path) -> None:
     workspace.chmod(0o555)  # the user may not write there: a command writes to the layer
     os.environ["PATH"] += f":{pwd.getpwuid(0).pw_dir}/bin"  # a folder of the path that the user cannot look at
     found = await probe(workspace, state)
-    assert found.place == state, found
+    assert found.layers_folder == state, found
     for program in {found.bubblewrap, ""}:
-        layer = await Capability(found.root, found.place, program).layer()
+        layer = await Capability(found.root, found.layers_folder, program).layer()
         try:
             await check(layer, workspace)
         finally:

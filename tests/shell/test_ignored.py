@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.shell.sandbox.ignored import Ignored, Outer, outer_rules, user_rules
+from fairlead.shell.sandbox.ignored import IgnoreRules, OuterRules, outer_rules, user_rules
 from shell.boxes import write
 
 RULES = {
@@ -22,11 +22,11 @@ PATHS = [
 ]
 
 
-def reader(root: Path) -> Ignored:
+def reader(root: Path) -> IgnoreRules:
     def read(path: str) -> bytes | None:
         return (root / path).read_bytes() if (root / path).is_file() else None
 
-    return Ignored(read, Outer(user_rules(root / ".git")))
+    return IgnoreRules(read, OuterRules(user_rules(root / ".git")))
 
 
 def test_as_git_has_it(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_as_git_has_it(tmp_path: Path) -> None:
     check = ["git", "-C", str(tmp_path), "-c", "core.quotePath=off", "check-ignore", "--no-index", *PATHS]
     said = subprocess.run(check, check=False, capture_output=True, text=True).stdout.splitlines()
     ignored = reader(tmp_path)
-    assert [path for path in PATHS if ignored.file(path)] == said
+    assert [path for path in PATHS if ignored.ignores_file(path)] == said
 
 
 def test_a_folder_of_a_repository_as_git_has_it(tmp_path: Path) -> None:
@@ -51,17 +51,21 @@ def test_a_folder_of_a_repository_as_git_has_it(tmp_path: Path) -> None:
     write(workspace, dict.fromkeys(paths, ""))
     check = ["git", "-C", str(workspace), "check-ignore", "--no-index", *paths]
     said = subprocess.run(check, check=True, capture_output=True, text=True).stdout.splitlines()
-    ignored = Ignored({".gitignore": b"!x.tmp\n/own\n"}.get, outer_rules(workspace, tmp_path / ".git"))
-    assert [path for path in paths if ignored.file(path)] == said
-    assert (ignored.folder("made"), ignored.folder("d/made"), ignored.folder("")) == (True, False, False)
+    ignored = IgnoreRules({".gitignore": b"!x.tmp\n/own\n"}.get, outer_rules(workspace, tmp_path / ".git"))
+    assert [path for path in paths if ignored.ignores_file(path)] == said
+    assert (ignored.ignores_folder("made"), ignored.ignores_folder("d/made"), ignored.ignores_folder("")) == (
+        True,
+        False,
+        False,
+    )
 
 
 def test_a_workspace_that_its_repository_ignores_has_its_own_rules_alone(tmp_path: Path) -> None:
     """What is done in a folder that the repository around it ignores is work too."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     write(tmp_path, {".gitignore": "/scratch\n*.log\n", "scratch/ws/a.log": "", ".git/info/exclude": "*.x\n"})
-    ignored = Ignored({".gitignore": b"*.o\n"}.get, outer_rules(tmp_path / "scratch/ws", tmp_path / ".git"))
-    assert [path for path in ("a.log", "a.py", "a.x", "a.o") if ignored.file(path)] == ["a.o"]
+    ignored = IgnoreRules({".gitignore": b"*.o\n"}.get, outer_rules(tmp_path / "scratch/ws", tmp_path / ".git"))
+    assert [path for path in ("a.log", "a.py", "a.x", "a.o") if ignored.ignores_file(path)] == ["a.o"]
 
 
 @pytest.mark.parametrize("path", ["build", "sub/build", "foo/bar"])
@@ -69,8 +73,8 @@ def test_folders(tmp_path: Path, path: str) -> None:
     """A rule that ends in a slash names folders only; one without names both."""
     write(tmp_path, RULES)
     ignored = reader(tmp_path)
-    assert ignored.folder(path) == (path != "foo/bar")
-    assert not ignored.file(path.replace("/bar", "/bar"))
+    assert ignored.ignores_folder(path) == (path != "foo/bar")
+    assert not ignored.ignores_file(path.replace("/bar", "/bar"))
 
 
 HOSTILE = ["*a*a*a*a*a*b", "*?a*?a*?a*?b", "**a**a**a**a**b", "*[a/]*[a/]*[a/]*[a/]*b", "**/a*/**/a*/**/a*/**/b"]
@@ -80,10 +84,10 @@ HOSTILE = ["*a*a*a*a*a*b", "*?a*?a*?a*?b", "**a**a**a**a**b", "*[a/]*[a/]*[a/]*[
 def test_no_rule_takes_long(rule: str) -> None:
     """A pattern with many stars, on a long name and on a deep path, does not hold the server."""
     text = f"{rule}\nlast\n".encode()
-    ignored = Ignored({".gitignore": text}.get, Outer())
+    ignored = IgnoreRules({".gitignore": text}.get, OuterRules())
     deep = "/".join(["a" * 100] * 40)
     start = time.monotonic()
-    assert not ignored.file("a" * 250)
-    assert not ignored.file(deep)
-    assert ignored.file("last")
+    assert not ignored.ignores_file("a" * 250)
+    assert not ignored.ignores_file(deep)
+    assert ignored.ignores_file("last")
     assert time.monotonic() - start < 10

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.shell.sandbox.index import only_within
+from fairlead.shell.sandbox.index import assume_rest_unchanged
 from shell.boxes import write
 
 NAMES = [*(f"p/{number}" for number in range(300)), "p/ä ö", "p2/x", "a", "z/b/c", f"z/{'n' * 200}", "last"]
@@ -32,7 +32,7 @@ def test_what_lies_beside_a_folder_is_not_missed(tmp_path: Path, version: int, f
         write(top, {"p/later": "", "q/later": ""})
         git(top, "add", "--intent-to-add", "p/later", "q/later")
     assert (top / ".git/index").read_bytes()[7] == version
-    data = only_within(b"p", top / ".git/index")
+    data = assume_rest_unchanged(b"p", top / ".git/index")
     assert data is not None
     made.write_bytes(data)
     tree = git(top, "ls-files", "--stage")
@@ -49,7 +49,7 @@ def test_what_lies_beside_a_folder_is_not_missed(tmp_path: Path, version: int, f
 def test_what_is_no_index_is_left_alone(tmp_path: Path) -> None:
     """No file, an empty one, another one, and one that is cut off."""
     path = tmp_path / "index"
-    assert only_within(b"p", path) is None
+    assert assume_rest_unchanged(b"p", path) is None
     for data in (b"", b"x" * 100, b"DIRC\0\0\0\x02\0\0\0\x05" + b"\0" * 60, b"DIRC\0\0\0\x04\0\0\0\x05" + b"\xff" * 80):
         path.write_bytes(data)
-        assert only_within(b"p", path) is None
+        assert assume_rest_unchanged(b"p", path) is None

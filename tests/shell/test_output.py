@@ -7,7 +7,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.shell.output import HEAD, PIECE, STREAMED, TAIL, BoundedOutput, Stream, coloured, plain, visible
+from fairlead.display import escape_invisible, keep_colours, strip_sequences
+from fairlead.shell.output import BATCH, HEAD, STREAM_LIMIT, TAIL, BoundedOutput, Stream
 
 PLAIN = {
     "colours": ("\x1b[1;31mred\x1b[0m", "red"),
@@ -36,7 +37,7 @@ PLAIN = {
 def test_fault_31_what_a_terminal_obeys_is_taken_out(name: str) -> None:
     """docs/faults.md 31: colours, titles, links, the clipboard; what is said stays."""
     text, shown = PLAIN[name]
-    assert plain(text) == shown
+    assert strip_sequences(text) == shown
 
 
 NOISE = st.text(
@@ -47,9 +48,9 @@ NOISE = st.text(
 @given(NOISE)
 def test_fault_31_no_control_character_is_left(text: str) -> None:
     """docs/faults.md 31: but for tabs and newlines; and doing it again changes nothing."""
-    shown = plain(text)
+    shown = strip_sequences(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
-    assert plain(shown) == shown
+    assert strip_sequences(shown) == shown
     assert shown.count("\n") == text.count("\n")
 
 
@@ -67,17 +68,17 @@ COLOURED = {
 def test_fault_31_for_the_person_colours_stay(name: str) -> None:
     """docs/faults.md 31: and lines that start anew; all else that a terminal obeys is taken out."""
     text, shown = COLOURED[name]
-    assert coloured(text) == (text if shown is None else shown)
+    assert keep_colours(text) == (text if shown is None else shown)
 
 
 @given(NOISE)
 def test_fault_31_for_the_person_nothing_but_colours_stays(text: str) -> None:
     """docs/faults.md 31: whatever comes, and doing it again changes nothing."""
-    shown = coloured(text)
+    shown = keep_colours(text)
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]", shown)
     assert re.sub(r"\x1b\[[0-9;:]*m", "", shown).count("\x1b") == 0
-    assert coloured(shown) == shown
-    assert plain(shown) == plain(text)
+    assert keep_colours(shown) == shown
+    assert strip_sequences(shown) == strip_sequences(text)
 
 
 @given(st.lists(NOISE, max_size=6))
@@ -90,7 +91,7 @@ async def test_what_streams_in_pieces_is_shown_as_in_one(pieces: list[str]) -> N
     for at in range(0, len(data), 3):
         stream.add(data[at : at + 3])
     stream.end()
-    assert "".join(shown) == coloured(data.decode())
+    assert "".join(shown) == keep_colours(data.decode())
 
 
 async def test_fault_27_a_flood_is_bounded_for_the_person_too() -> None:
@@ -104,15 +105,15 @@ async def test_fault_27_a_flood_is_bounded_for_the_person_too() -> None:
     text = "".join(shown)
     assert text.startswith("y\ny\n")
     assert text.endswith("y\nlast\n")
-    assert f"[... {10_000_005 - STREAMED - PIECE:,} bytes left out ...]" in text
-    assert len(text) < STREAMED + PIECE + 100
+    assert f"[... {10_000_005 - STREAM_LIMIT - BATCH:,} bytes left out ...]" in text
+    assert len(text) < STREAM_LIMIT + BATCH + 100
 
 
 async def test_what_comes_behind_a_flood_is_shown_soon() -> None:
     """A server that said much at its start is still to be watched."""
     shown: list[str] = []
     stream = Stream(shown.append)
-    stream.add(b"x" * STREAMED)
+    stream.add(b"x" * STREAM_LIMIT)
     stream.add(b"listening\n")
     async with asyncio.timeout(30):
         while "listening" not in "".join(shown):
@@ -124,7 +125,7 @@ async def test_what_comes_behind_a_flood_is_shown_soon() -> None:
 @given(NOISE, st.integers(0, 60))
 def test_fault_31_nor_where_it_is_cut_in_two(text: str, cut: int) -> None:
     """docs/faults.md 31: a stream is shown piece by piece."""
-    assert "\x1b" not in plain(text[:cut]) + plain(text[cut:])
+    assert "\x1b" not in strip_sequences(text[:cut]) + strip_sequences(text[cut:])
 
 
 VISIBLE = {
@@ -143,7 +144,7 @@ VISIBLE = {
 @pytest.mark.parametrize("command", VISIBLE)
 def test_a_command_that_a_person_approves_hides_nothing(command: str) -> None:
     """Control characters and those that turn or hide text are written out; what people write is as it is."""
-    assert visible(command) == VISIBLE[command]
+    assert escape_invisible(command) == VISIBLE[command]
 
 
 @given(st.lists(st.binary(max_size=12), max_size=12), st.integers(1, 8), st.integers(1, 8))
@@ -156,11 +157,11 @@ def test_head_and_tail_are_kept_and_the_rest_is_counted(chunks: list[bytes], hea
         everything += chunk
         text = output.text()
         if len(everything) <= head + tail:
-            assert text == plain(everything.decode("utf-8", "replace"))
+            assert text == strip_sequences(everything.decode("utf-8", "replace"))
         else:
             first, last = everything[:head].decode("utf-8", "replace"), everything[-tail:].decode("utf-8", "replace")
             left_out = len(everything) - head - tail
-            assert text == f"{plain(first)}\n[... {left_out:,} bytes left out ...]\n{plain(last)}"
+            assert text == f"{strip_sequences(first)}\n[... {left_out:,} bytes left out ...]\n{strip_sequences(last)}"
 
 
 def test_a_gigabyte_takes_the_room_of_its_ends() -> None:

@@ -103,9 +103,9 @@ async def test_ignored_outputs_stay_in_the_layer(box: Boxes, workspace: Path) ->
     """A build and a folder of dependencies are there for the next command and are no changes; nor is cleaning them."""
     write(workspace, {".gitignore": "node_modules/\n*.o\n", "a.c": "a"})
     first = await box.run("mkdir -p node_modules/x; echo x > node_modules/x/i.js; ln -s x node_modules/y; echo o > a.o")
-    assert (first.changes.files, first.changes.kept) == ([], ["a.o", "node_modules/"])
+    assert (first.changes.files, first.changes.ignored) == ([], ["a.o", "node_modules/"])
     second = await box.run("cat node_modules/y/i.js a.o; rm a.o; echo z > node_modules/z.js")
-    assert (second.output, second.changes.files, second.changes.kept) == ("x\no\n", [], [])
+    assert (second.output, second.changes.files, second.changes.ignored) == ("x\no\n", [], [])
     assert await box.output("ls node_modules; test ! -e a.o") == "x\ny\nz.js\n"
     assert on_disk(workspace) == {".gitignore": "node_modules/\n*.o\n", "a.c": "a"}
 
@@ -160,7 +160,7 @@ async def test_what_the_person_saves_meanwhile_is_not_undone(box: Boxes, workspa
     write(workspace, {"a.txt": "saved meanwhile"})
     await process.communicate()
     changes = await opened.close()
-    assert [(each.path, each.unfit) for each in changes.files] == [
+    assert [(each.path, each.not_proposed) for each in changes.files] == [
         ("a.txt", "it was changed on the disk while the command ran")
     ]
     assert on_disk(workspace) == {"a.txt": "saved meanwhile"}
@@ -179,7 +179,7 @@ async def test_hidden_and_read_only_files(box: Boxes, workspace: Path) -> None:
     )
     assert "KEY" not in ran.output
     assert ran.left == {"b.txt": b"c\n"}
-    assert ran.unfit == {}
+    assert ran.not_proposed == {}
 
 
 async def test_a_formatter_and_a_generator(box: Boxes, workspace: Path) -> None:

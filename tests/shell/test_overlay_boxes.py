@@ -57,7 +57,7 @@ async def test_a_killed_server_leaves_nothing_for_long(workspace: Path, tmp_path
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(main())\n"
     )
-    place = (await find(workspace, tmp_path / "state", "unshare")).place
+    place = (await find(workspace, tmp_path / "state", "unshare")).layers_folder
     assert place is not None
     subprocess.run([sys.executable, "-c", code, str(workspace), str(place)], check=False)
     assert len(list(place.glob("layer-*"))) == 1

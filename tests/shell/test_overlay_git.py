@@ -38,13 +38,13 @@ async def test_git_in_a_box(box: Boxes, workspace: Path) -> None:
     view = seen(**{"a.txt": "changed\n"})
     look = "git status --short; git log --oneline | head -1 | cut -d' ' -f2; git diff --stat | tail -1"
     looked = await box.run(look, view)
-    assert (looked.code, looked.changes.dropped) == (0, [])
+    assert (looked.code, looked.changes.warnings) == (0, [])
     assert looked.output == " M a.txt\nfirst\n 1 file changed, 1 insertion(+), 1 deletion(-)\n"
     steps = ["git mv a.txt ä\\ b.txt", "git stash -q", "git stash pop -q", f"git {NAMED} commit -qm '$(x)'"]
     ran = await box.run(" && ".join([*steps, "git log -1 --format=%s"]), view)
     assert (ran.code, ran.output) == (0, "$(x)\n")
     assert ran.left == {"a.txt": None, "ä b.txt": b"changed\n"}
-    assert [line.startswith(UNSEEN) for line in ran.changes.dropped] == [True]
+    assert [line.startswith(UNSEEN) for line in ran.changes.warnings] == [True]
     assert before == {path: path.read_bytes() for path in (workspace / ".git").rglob("*") if path.is_file()}
     assert git(workspace, "log", "--format=%s") == "first\n"
 
@@ -71,10 +71,10 @@ async def test_a_repository_in_another_folder_of_the_workspace(box: Boxes, works
     writes = ["echo x > store/hooks/pre-commit", "echo x >> store/config", "echo x > store/new", "echo b > a.txt"]
     ran = await box.run("; ".join(writes), view)
     assert ran.output.count("Read-only file system") == 2
-    assert (ran.left, ran.unfit) == ({"a.txt": b"b\n"}, {})
-    assert [line.startswith(UNSEEN) for line in ran.changes.dropped] == [True]
+    assert (ran.left, ran.not_proposed) == ({"a.txt": b"b\n"}, {})
+    assert [line.startswith(UNSEEN) for line in ran.changes.warnings] == [True]
     gone = await box.run("rm -rf store")
-    assert (gone.left, gone.unfit) == ({}, {})
+    assert (gone.left, gone.not_proposed) == ({}, {})
     assert await box.output("git -C store rev-parse --git-dir") == ".\n"
 
 
@@ -89,7 +89,7 @@ async def test_what_git_did_to_the_files_is_not_taken_for_edits(box: Boxes, work
     for command in (f"git {NAMED} stash -q", "git switch -q other; echo x > b.txt", "git checkout -q --detach"):
         ran = await box.run(command, view)
         assert (ran.code, list(ran.changes.files)) == (0, []), ran.output
-        assert [line.startswith("Nothing of this command was taken over") for line in ran.changes.dropped] == [True]
+        assert [line.startswith("Nothing of this command was taken over") for line in ran.changes.warnings] == [True]
         assert await box.output("cat a.txt; git stash list; git branch --show-current; ls", view) in (
             "changed\nmaster\na.txt\n",
             "changed\nmain\na.txt\n",
@@ -119,10 +119,10 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
         commit = f"git add . && git {NAMED} commit -qm second && git log --format=%s"
         ran = await box.run(commit, seen(**{"b.txt": "b"}))
         assert (ran.code, ran.output) == (0, "second\nfirst\n")
-        assert [line.startswith(UNSEEN) for line in ran.changes.dropped] == [True]
+        assert [line.startswith(UNSEEN) for line in ran.changes.warnings] == [True]
         stash = await box.run(f"git {NAMED} stash -q && echo x > c.txt", seen(**{"a.txt": "changed\n"}))
         assert (stash.code, list(stash.changes.files)) == (0, [])
-        assert [line.startswith("Nothing of this command") for line in stash.changes.dropped] == [True]
+        assert [line.startswith("Nothing of this command") for line in stash.changes.warnings] == [True]
         hooks = await box.run('echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"')
         assert "Read-only file system" in hooks.output
     assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before
@@ -153,10 +153,13 @@ async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path)
     async with boxes(workspace, tmp_path / "state", backend) as box:
         view = seen(**{"a.txt": "changed\n", "new.txt": "n\n"})
         looked = await box.run("git status --short; git log --format=%s; git diff --name-only", view)
-        assert (looked.output, looked.changes.dropped) == (" M a.txt\n?? my-hooks/\n?? new.txt\nfirst\npkg/a.txt\n", [])
+        assert (looked.output, looked.changes.warnings) == (
+            " M a.txt\n?? my-hooks/\n?? new.txt\nfirst\npkg/a.txt\n",
+            [],
+        )
         assert (await box.run("mkdir made && echo x > made/x && echo y > y")).left == {"y": b"y\n"}
         commit = await box.run(f"git add . && git {NAMED} commit -qm second && git log -1 --format=%s", view)
-        assert (commit.output, [line.startswith(UNSEEN) for line in commit.changes.dropped]) == ("second\n", [True])
+        assert (commit.output, [line.startswith(UNSEEN) for line in commit.changes.warnings]) == ("second\n", [True])
         assert "other" not in await box.output(f"ls -A {top}")
         hooks = 'echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"'
         closed = await box.run(f"{hooks}; echo x > ../other/b.txt; echo x > ../new; git config a.b c")

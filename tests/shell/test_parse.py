@@ -2,18 +2,20 @@
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given, settings
 
-from fairlead.shell.parse import LIMIT, parse
+from fairlead.shell.parse import MAX_BYTES, parse
 from fairlead.shell.words import Word
 
 PIECES = [
@@ -59,7 +61,7 @@ UNCLEAR = [
     "$x", "a `b \\`c\\``", "f() { a; }", "[[ -v a ]]", "((a=1))", "${x:=a}", "${!x}", "a <<E\n$(b)\nE", "a <<E\nx",
     "a <<E\nE\\\n\nE", "case a in b) c;; esac", "export A=1", "coproc a", "a 'b", "a \0", "a \x1b[8m", "a\u200b",
     "a\rb", "a \ud800", "select x in a; do b; done", "a < /dev/tcp/h/1", "a >&2 b", "a[$(b)]=1",
-    "for PATH in a; do b; done", "a" * (LIMIT + 1), "a|" * 20_000, "a=(" * 10_000, "(" * 500 + "a",
+    "for PATH in a; do b; done", "a" * (MAX_BYTES + 1), "a|" * 20_000, "a=(" * 10_000, "(" * 500 + "a",
 ]  # fmt: skip
 
 
@@ -89,7 +91,7 @@ def test_writes_and_assignments_belong_to_their_command() -> None:
 def test_no_text_is_too_odd(text: str) -> None:
     """It never raises, and what a word begins with is true of its value."""
     for command in parse(text).commands:
-        assert all(word.value is None or word.value == word.begins for word in command.words)
+        assert all(word.value is None or word.value == word.prefix for word in command.words)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +127,13 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("bash")
 
 
+def timed_by(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """The words that bash may run for `time`: without its option, and without assignments."""
+    yield words[1:]
+    yield words[2:]
+    yield tuple(dropwhile(lambda word: re.fullmatch(r"-p|--|[A-Za-z_]\w*\+?=.*", word.text, re.S), words[1:]))
+
+
 @pytest.mark.skipif(sys.platform == "win32" or not shutil.which("bash"), reason="compares with a real bash")
 @settings(deadline=None, max_examples=300)
 @given(TEXTS)
@@ -133,7 +142,7 @@ def test_fault_36_bash_runs_nothing_but_what_was_understood(empty: Path, text: s
     parsed = parse(text)
     if parsed.unclear:
         return
-    timed = [each.words[skip:] for each in parsed.commands if each.text.startswith("time") for skip in (1, 2)]
+    timed = [words for each in parsed.commands if each.text.startswith("time") for words in timed_by(each.words)]
     known = [*(each.words for each in parsed.commands), *timed]
     for ran in runs(text, empty):
         assert any(fits(words, ran) for words in known), (text, ran)
@@ -174,6 +183,6 @@ def fits(words: Sequence[Word], ran: Sequence[str]) -> bool:
         return not ran
     if words[0].value is not None:
         return bool(ran) and ran[0] == words[0].value and fits(words[1:], ran[1:])
-    begin = words[0].begins.removeprefix("~")
+    begin = words[0].prefix.removeprefix("~")
     count = next((at for at, word in enumerate(ran) if not word.startswith(begin)), len(ran))
     return any(fits(words[1:], ran[taken:]) for taken in range(count + 1))

@@ -6,12 +6,12 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from fairlead.shell.policy import MOST_REASONS, Verdict, decide
+from fairlead.shell.policy import MAX_REASONS, Permission, check_permission
 from fairlead.shell.rules import Rule
 
 Approvals = Literal["ask", "sandboxed"]
-RIGHTS = "It runs in the workspace itself, with your rights."
-NETWORK = "It wants to use the network."
+RIGHTS = "It runs outside the sandbox, with your permissions."
+NETWORK = "It uses the network."
 ALLOWED = ["ls", "git log *", "echo *", "find *", "npm test"]
 ALLOW = list(map(Rule.parse, ALLOWED))
 ALLOWED_COMMANDS = st.sampled_from(["ls", "git log", "git log --oneline", "echo a 'b c'", "find . -name x", "npm test"])
@@ -27,9 +27,9 @@ JOINS = [
 ]  # fmt: skip
 
 
-def judge(command: str, **given: Any) -> Verdict:
+def judge(command: str, **given: Any) -> Permission:
     """In the sandbox with the usual settings, unless it is said otherwise."""
-    return decide(command, **{"where": "sandboxed", "approvals": "sandboxed", **given})
+    return check_permission(command, **{"where": "sandboxed", "approvals": "sandboxed", **given})
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def judge(command: str, **given: Any) -> Verdict:
 )
 def test_in_the_sandbox_nothing_asks(command: str) -> None:
     """Whatever it is: it can write nowhere and reach nothing."""
-    assert judge(command) == Verdict("run")
+    assert judge(command) == Permission("run")
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_in_the_sandbox_nothing_asks(command: str) -> None:
 )
 def test_what_is_wider_asks_unless_a_rule_allows_it(given: dict[str, Any], reason: str) -> None:
     """The reason stands first; a rule for the command is an answer to all of them."""
-    assert judge("npm test", **given) == Verdict("ask", (reason,))
-    assert judge("npm test", allow=ALLOW, **given) == Verdict("run")
+    assert judge("npm test", **given) == Permission("ask", (reason,))
+    assert judge("npm test", allow=ALLOW, **given) == Permission("run")
 
 
 REASONS = {
@@ -62,11 +62,11 @@ REASONS = {
     "echo $(id -u)": ["No rule allows: id -u"],
     "git log --output=x": ["The rule `git log *` does not cover --output=x: it writes or deletes files."],
     "find . -exec ls {} +": ["The rule `find *` does not cover -exec: it runs other programs."],
-    "$cmd x": ["What it runs is only known when it runs: $cmd", "No rule allows: $cmd x"],
-    "[ -f x ] && ls": ["It has a test or a calculation, which may run commands of its own ([ ], [[ ]], (( )))."],
+    "$cmd x": ["The program's name is not known before it runs: $cmd", "No rule allows: $cmd x"],
+    "[ -f x ] && ls": ["It contains a test or a calculation, which can run other commands ([ ], [[ ]], (( )))."],
     "x=1": ["It sets x=1."],
     "ls \u202e": [
-        "It has characters that are not shown or change the direction of the text.",
+        "It contains characters that are invisible or change the direction of the text.",
         "No rule allows: ls \\u202e",
     ],
     "a" * 100: ["No rule allows: " + "a" * 79 + "…"],
@@ -76,13 +76,13 @@ REASONS = {
 @pytest.mark.parametrize("command", REASONS)
 def test_the_reasons_are_exact(command: str) -> None:
     """What is the matter, in words for people; where it runs comes first."""
-    assert judge(command, where="workspace", allow=ALLOW) == Verdict("ask", (RIGHTS, *REASONS[command]))
+    assert judge(command, where="workspace", allow=ALLOW) == Permission("ask", (RIGHTS, *REASONS[command]))
 
 
 def test_there_are_few_reasons() -> None:
     """A long command does not fill the screen."""
     verdict = judge("; ".join(f"x{n}" for n in range(20)), where="workspace", network=True, allow=ALLOW)
-    assert len(verdict.reasons) == MOST_REASONS + 1
+    assert len(verdict.reasons) == MAX_REASONS + 1
     assert verdict.reasons[:3] == (RIGHTS, NETWORK, "No rule allows: x0")
     assert verdict.reasons[-1] == "And 16 more."
 
@@ -90,16 +90,16 @@ def test_there_are_few_reasons() -> None:
 def test_what_is_denied_is_denied_in_the_sandbox_too() -> None:
     """The strictest rule wins, also over one that allows the very same."""
     rules = [Rule.parse("git push *")]
-    said = Verdict("deny", ("Your rule denies it: git push *",))
+    said = Permission("deny", ("Your rule denies it: git push *",))
     for more in ({}, {"allow": rules}, {"where": "workspace"}, {"approvals": "ask"}):
         assert judge("cd x && git push origin", deny=rules, **more) == said
-    assert judge("git status", deny=rules) == Verdict("run")
+    assert judge("git status", deny=rules) == Permission("run")
 
 
 def test_where_it_is_not_certain_what_runs_a_rule_that_denies_makes_it_ask() -> None:
     """A name that is made up when it runs could be the one that is denied."""
     verdict = judge("$(echo git) push", deny=[Rule.parse("git push *")])
-    assert (verdict.action, verdict.reasons[0]) == ("ask", "It is not certain whether your rules deny it.")
+    assert (verdict.action, verdict.reasons[0]) == ("ask", "Your deny rules cannot be checked for all of it.")
 
 
 @settings(deadline=None)

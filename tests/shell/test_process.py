@@ -15,8 +15,8 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.direct import DirectLayer
-from fairlead.shell.layer import USUAL, Launch, View
-from fairlead.shell.output import HEAD, PIECE, STREAMED, TAIL
+from fairlead.shell.layer import DEFAULT_LIMITS, Launch, View
+from fairlead.shell.output import BATCH, HEAD, STREAM_LIMIT, TAIL
 from fairlead.shell.process import Command, CommandResult, command_environment
 from fairlead.shell.reaper import TOO_MANY
 
@@ -149,7 +149,7 @@ async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
     assert result.output.endswith("y\n")
     assert "bytes left out ...]" in result.output
     assert len(result.output) <= HEAD + TAIL + 100
-    assert streamed <= STREAMED + 3 * (PIECE + 100)
+    assert streamed <= STREAM_LIMIT + 3 * (BATCH + 100)
     assert peak < 5_000_000
     assert ticks > 5
 
@@ -239,7 +239,7 @@ async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: st
     """docs/faults.md 30: and the model reads why; meanwhile the loop of the server goes on."""
     result = await ran(f"while :; do {start.format(nap=nap)} done", tmp_path, timeout=30)
     assert (result.exit_code, result.ended) == (1, "exited")
-    assert result.output.endswith(TOO_MANY.format(USUAL.processes))
+    assert result.output.endswith(TOO_MANY.format(DEFAULT_LIMITS.processes))
     assert await gone(nap)
 
 

@@ -71,7 +71,7 @@ async def test_the_persons_secrets_are_not_there(box: Boxes) -> None:
     tools = {name.split("/")[0] for name in (*installed.IN_HOME, ".gitconfig")}
     assert set(shown) <= tools | {Path(folder).relative_to(Path.home()).parts[0] for folder in _path_in_home()}
     assert not {".ssh", ".aws", ".netrc", ".npmrc", ".config/gh"} & set(shown)
-    for path in mounts.closed_to_others():
+    for path in mounts.root_only_paths():
         assert (await box.run(f"cat '{path}'")).code != 0, path
     assert (await box.run("cat /etc/shadow")).code != 0
 
@@ -81,7 +81,7 @@ async def test_fault_61_what_only_root_may_read(workspace: Path, tmp_path: Path,
     """Root's command reads its workspace and what everybody may read, and no file that only root may read."""
     if os.geteuid() != 0 or not is_there(backend):
         pytest.skip("this is about root's commands")
-    if not (await probe(workspace, tmp_path / "state")).by_permission:
+    if not (await probe(workspace, tmp_path / "state")).enforce_permissions:
         pytest.skip("this system does not let root leave out files by permission")
     with tempfile.TemporaryDirectory(prefix="fairlead-root-", dir=Path(__file__).parents[2]) as folder:
         beside = Path(folder)
@@ -97,7 +97,7 @@ async def test_fault_61_what_only_root_may_read(workspace: Path, tmp_path: Path,
         async with boxes(beside / "own/w", tmp_path / "state", backend) as box:
             ran = await box.run(f"grep -rh HUNTER {folder} . link /proc/1/root{folder}; true", View(hidden=[".env"]))
             assert "HUNTER" not in ran.output
-            is_shown = not any(beside.is_relative_to(blank.path) for blank in mounts.blanks())
+            is_shown = not any(beside.is_relative_to(blank.path) for blank in mounts.private_folders())
             ran = await box.run(f"cat {folder}/a/b/c/d/e/f/all 2> /dev/null; cat private in/x && echo x > new && id -u")
             assert (ran.output, ran.left) == (f"{'ALL' if is_shown else ''}MINEMINE0\n", {"new": b"x\n"})
             assert " D" not in await box.output("git status --short")
@@ -166,7 +166,7 @@ async def test_workspaces_that_cannot_be_boxed(kind: str, tmp_path: Path) -> Non
     """Refused with the reason, before anything is tried."""
     root = {"home": Path.home(), "around the home": Path.home().parent, "system": Path("/proc")}[kind]
     found = await probe(root, tmp_path / "state")
-    assert found.place is None
+    assert found.layers_folder is None
     assert found.reason
 
 
@@ -176,13 +176,13 @@ async def test_a_system_without_user_namespaces(workspace: Path, tmp_path: Path)
         "import asyncio, pathlib, sys\n"
         "from fairlead.shell.sandbox.probe import probe\n"
         "found = asyncio.run(probe(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))\n"
-        "print(found.place, found.reason)\n"
+        "print(found.layers_folder, found.reason)\n"
     )
     within = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     python = [sys.executable, "-c", code, str(workspace), str(tmp_path / "state")]
     without = ["unshare", "--user", "--map-root-user", "sh", "-c", within, "sh", *python]
     ran = subprocess.run(without, check=True, capture_output=True, text=True)
-    assert ran.stdout.startswith("None User namespaces cannot be made: they are switched off (user.max_user_namespaces")
+    assert ran.stdout.startswith("None User namespaces are not available: they are disabled (user.max_user_namespaces")
 
 
 async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path, tmp_path: Path) -> None:
@@ -194,10 +194,10 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
     tmp_path.chmod(0o700)
     closed = next(folder for folder in (*reversed(tmp_path.parents), tmp_path) if not folder.stat().st_mode & 0o001)
     found = await probe(workspace, tmp_path / "state")
-    assert (found.place, found.may_pass) == (None, False)
+    assert (found.layers_folder, found.is_temporary) == (None, False)
     assert found.reason == (
         f"Commands run as the owner of the workspace (user 65534), who cannot enter {closed}. "
-        f"Work as that user, move the workspace, or let others pass (chmod o+x {closed})."
+        f"Work as that user, move the workspace, or let other users enter the folder (chmod o+x {closed})."
     )
 
 
@@ -206,24 +206,30 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
     [
         (
             "[Errno 13] Permission denied: '/x'",
-            "Trying it failed: [Errno 13] Permission denied: '/x'. It takes a kernel",
+            "A trial of the sandbox failed: [Errno 13] Permission denied: '/x'. The sandbox needs Linux 5.12",
         ),
-        ("mount overlay /ws: No such device", "The system cannot do it (mount overlay /ws: No such device). It takes"),
+        (
+            "mount overlay /ws: No such device",
+            "This system supports no sandbox (mount overlay /ws: No such device). The sandbox needs Linux 5.12",
+        ),
         ("mount overlay /ws: No space left on device", "No space is left for the sandbox's files."),
-        ("namespaces: No space left on device", "The system cannot do it (namespaces: No space left on device)."),
-        (reasons.NO_ANSWER, "Trying it failed: a command in it gave no answer in time."),
+        ("namespaces: No space left on device", "This system supports no sandbox (namespaces: No space left on"),
+        (
+            reasons.TIMED_OUT,
+            "A trial of the sandbox failed: the trial command timed out. The next task tries it again.",
+        ),
     ],
 )
 def test_fault_55_the_reason_is_what_failed(workspace: Path, failed: str, reason: str) -> None:
     """docs/faults.md 55: no reason names a container, or a setting, that the failure has nothing to do with."""
-    assert reasons.explained([failed], workspace).startswith(reason)
+    assert reasons.explain([failed], workspace).startswith(reason)
 
 
 async def test_a_state_folder_inside_the_workspace_is_not_used(workspace: Path) -> None:
     """The layer goes elsewhere, so that it is not a part of what it is over."""
     found = await probe(workspace, workspace / "state")
-    assert found.place is not None
-    assert not found.place.is_relative_to(workspace)
+    assert found.layers_folder is not None
+    assert not found.layers_folder.is_relative_to(workspace)
 
 
 async def test_as_an_ordinary_user(tmp_path: Path) -> None:
@@ -307,7 +313,7 @@ async def test_fault_60_of_tools_only_programs_and_libraries(
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
             ran = await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")
             assert (ran.code, ran.output) == (0, "PROGRAM\n" * len(PROGRAMS))
-            assert home / ".rustup/toolchains" in mounts.tools(workspace, os.environ)
+            assert home / ".rustup/toolchains" in mounts.tool_paths(workspace, os.environ)
 
 
 def test_of_an_environments_python_only_what_runs_it_is_shown(workspace: Path) -> None:
@@ -319,7 +325,7 @@ def test_of_an_environments_python_only_what_runs_it_is_shown(workspace: Path) -
         shown = {"python/bin": ["bin", "lib/python3.12"], "python": [], "link/bin": [], "plain/bin": []}
         for home, parts in shown.items():
             write(workspace, {".venv/pyvenv.cfg": f"home = {folder}/{home}\n"})
-            found = [path for path in mounts.tools(workspace, {}) if path.is_relative_to(folder)]
+            found = [path for path in mounts.tool_paths(workspace, {}) if path.is_relative_to(folder)]
             assert found == [Path(folder, "python", part) for part in parts]
 
 
@@ -344,7 +350,7 @@ SETTINGS = """[user]
 
 def test_of_the_persons_settings_of_git_only_harmless_ones_are_shown() -> None:
     """No password, no program, nothing that is not known."""
-    assert gitconfig.harmless(SETTINGS).splitlines() == [
+    assert gitconfig.harmless_settings(SETTINGS).splitlines() == [
         *("[user]", "name = Ann", "[core]", "autocrlf = input", '[color "diff"]', "meta =     blue", "[user]"),
     ]
 
@@ -357,7 +363,7 @@ def test_fault_59_what_the_users_settings_of_git_include(tmp_path: Path) -> None
         write(tmp_path, {"srv/team.cfg": "[user]\n\tname = Ann\n[http]\n\textraHeader = HUNTER\n"})
         write(home, {name: '[includeIf "gitdir:~/work/"]\n\tpath = one\n'})
         write((home / name).parent, {"one": f"[include]\n\tpath = {team}\n"})
-        assert list(gitconfig.with_secrets([], home, text_of)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
+        assert list(gitconfig.redacted_settings([], home, text_of)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
 
 
 async def test_no_access_in_the_repositorys_settings(box: Boxes, workspace: Path) -> None:

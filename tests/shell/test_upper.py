@@ -30,8 +30,8 @@ async def test_what_is_no_ordinary_file_is_told_and_not_kept(workspace: Path, tm
     async with boxes(workspace, tmp_path / "state") as box:
         links = "ln -s /etc l; ln -sf /etc/passwd a.txt; touch -h old"
         ran = await box.run(f'{links}; mkfifo p; python3 -c "{make}"; echo c > b.txt')
-        assert ran.unfit.keys() == {"l", "p", "s", "a.txt"}
-        assert ran.unfit["l"] == "it is a link"
+        assert ran.not_proposed.keys() == {"l", "p", "s", "a.txt"}
+        assert ran.not_proposed["l"] == "it is a link"
         assert ran.left == {"b.txt": b"c\n"}
         assert await box.output("ls; cat a.txt") == "a.txt\nb.txt\nold\na"
 
@@ -44,7 +44,7 @@ async def test_no_link_leads_out_of_the_layer(workspace: Path, tmp_path: Path, i
     write(workspace, {".gitignore": "build\n" if ignored else "", "src/a.txt": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run(f"rm -r src; ln -s {outside} src; ln -s {outside} build")
-        assert ran.unfit.keys() == ({"src"} if ignored else {"src", "build"})
+        assert ran.not_proposed.keys() == ({"src"} if ignored else {"src", "build"})
         assert ran.left == {"src/a.txt": None}
         view = seen(**{"build/a.txt": "ours", "build/sub/b.txt": None, "src/c.txt": "c"})
         assert await box.output("cat build/a.txt; ls src", view) == "oursa.txt\nc.txt\n"
@@ -55,7 +55,7 @@ async def test_a_deep_tree_is_told_and_removed(workspace: Path, tmp_path: Path) 
     """Deeper than any path can name: one line, and the layer is empty again."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("python3 p.py", seen(**{"p.py": DEEP}))
-        assert list(ran.unfit.values()) == ["the folders are nested too deeply"]
+        assert list(ran.not_proposed.values()) == ["the folders are nested too deeply"]
         assert await box.output("ls") == ""
 
 
@@ -67,9 +67,9 @@ async def test_large_files_are_told_and_not_read(workspace: Path, tmp_path: Path
     start = time.monotonic()
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run(f"truncate -s 7G huge; truncate -s {collect_changes.MAX_BYTES + 1} a.txt; touch same.bin")
-        assert ran.unfit == dict.fromkeys(["huge", "a.txt"], "it is larger than 20 MB")
+        assert ran.not_proposed == dict.fromkeys(["huge", "a.txt"], "it is larger than 20 MB")
         assert ran.left == {}
-        assert (await box.run("rm same.bin")).unfit == {"same.bin": "it was larger than 20 MB"}
+        assert (await box.run("rm same.bin")).not_proposed == {"same.bin": "it was larger than 20 MB"}
     assert time.monotonic() - start < 10
 
 
@@ -78,7 +78,7 @@ async def test_more_files_than_can_be_proposed(workspace: Path, tmp_path: Path) 
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("for n in $(seq 2500); do echo x > f$n; done")
         assert len(ran.left) == collect_changes.MAX_CHANGES
-        assert ran.changes.dropped == ["500 more files were changed than can be proposed at once; they are not kept."]
+        assert ran.changes.warnings == ["500 more files were changed than can be proposed at once; they are not kept."]
         assert await box.output("ls") == ""
 
 
@@ -86,7 +86,7 @@ async def test_names_that_are_not_text(workspace: Path, tmp_path: Path) -> None:
     """Told in a form that can be shown, and not kept."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("echo x > $'a\\xff.txt'")
-    assert ran.unfit == {"a�.txt": "its name is not UTF-8"}
+    assert ran.not_proposed == {"a�.txt": "its name is not UTF-8"}
 
 
 async def test_rules_that_are_no_file(workspace: Path, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_rules_that_are_no_file(workspace: Path, tmp_path: Path) -> None:
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("mkfifo .gitignore; rm d/.gitignore; mkdir d/.gitignore; echo b > d/a.o; echo c > c.txt")
     assert ran.left == {"d/.gitignore": None, "c.txt": b"c\n"}
-    assert ran.unfit.keys() == {".gitignore"}
+    assert ran.not_proposed.keys() == {".gitignore"}
 
 
 async def test_files_that_nobody_may_read(workspace: Path, tmp_path: Path) -> None:
@@ -148,8 +148,8 @@ async def test_a_link_of_the_disk_is_not_looked_through(workspace: Path, tmp_pat
         same = "printf theirs > link/secret.txt; echo k > link/new.txt; truncate -s 20000005 link/big"
         ran = await box.run(f"rm link && mkdir link && {same}; echo b > a.txt")
     assert ran.left == {"a.txt": b"b\n"}
-    assert ran.unfit.keys() == {"link", "link/secret.txt", "link/new.txt", "link/big"}
-    assert {each.before for each in ran.changes.files if each.unfit} == {None}
+    assert ran.not_proposed.keys() == {"link", "link/secret.txt", "link/new.txt", "link/big"}
+    assert {each.before for each in ran.changes.files if each.not_proposed} == {None}
 
 
 @pytest.mark.parametrize("name", [".git", "other.git"])
@@ -159,7 +159,7 @@ async def test_a_deep_tree_in_a_repository(workspace: Path, tmp_path: Path, name
     async with boxes(workspace, tmp_path / "state") as box:
         view = seen(**{"p.py": f"import os\nos.chdir('{name}')\n{DEEP}"})
         ran = await box.run("python3 p.py; echo b > b.txt", view)
-        assert (ran.code, ran.left, ran.unfit) == (0, {"b.txt": b"b\n"}, {})
+        assert (ran.code, ran.left, ran.not_proposed) == (0, {"b.txt": b"b\n"}, {})
         assert await box.output(f"ls {name}") == "HEAD\nobjects\nrefs\n"
 
 
@@ -178,7 +178,7 @@ async def test_a_virtual_environment_stays_in_the_layer(workspace: Path, tmp_pat
     async with boxes(workspace, tmp_path / "state") as box:
         make = "mkdir -p my-env/lib; touch my-env/pyvenv.cfg my-env/lib/x src/pyvenv.cfg"
         ran = await box.run(f"{make}; echo b > src/a.py")
-        assert (ran.left, ran.changes.kept) == ({"src/a.py": b"b\n", "src/pyvenv.cfg": b""}, ["my-env/"])
+        assert (ran.left, ran.changes.ignored) == ({"src/a.py": b"b\n", "src/pyvenv.cfg": b""}, ["my-env/"])
         assert await box.output("ls my-env") == "lib\npyvenv.cfg\n"
 
 
@@ -187,8 +187,8 @@ async def test_ignored_files_of_the_disk_that_differ_are_named(workspace: Path, 
     write(workspace, {".gitignore": "*.o\n", "a.o": "a", "b.o": "b", "__pycache__/a.pyc": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("echo x > a.o; rm b.o; echo x > new.o; echo x > __pycache__/a.pyc")
-        assert [line.partition(": ")[2] for line in ran.changes.dropped] == ["a.o, b.o."]
-        assert (await box.run("cat a.o")).changes.dropped == []
+        assert [line.partition(": ")[2] for line in ran.changes.warnings] == ["a.o, b.o."]
+        assert (await box.run("cat a.o")).changes.warnings == []
 
 
 def test_no_folder_is_made_behind_a_link(tmp_path: Path) -> None:

@@ -22,5 +22,5 @@ def capability() -> Capability:
 def needs_sandbox() -> None:
     """Skips the test where there is none."""
     found = capability()
-    if found.place is None:
+    if found.layers_folder is None:
         pytest.skip(found.reason)

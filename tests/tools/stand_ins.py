@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fairlead.agent.events import Event
 from fairlead.agent.schema import check_input
@@ -12,6 +12,7 @@ from fairlead.plan import TodoManager
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, View, Where
+from fairlead.shell.policy import Permission
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands
 from fairlead.tools.table import tool_table
@@ -77,20 +78,14 @@ class Person:
         return Applied(False, "nobody edits here")
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What is decided about every command."""
-
-    action: Literal["run", "ask", "deny"] = "ask"
-    reasons: Sequence[str] = ("Commands run in the workspace itself, with your rights.",)
+OUTSIDE = Permission("ask", ("It runs outside the sandbox, with your permissions.",))
 
 
 def direct_commands(
-    root: Path, emit: Callable[[Event], None] = lambda _: None, timeout: float = 20, verdict: Verdict | None = None
+    root: Path, emit: Callable[[Event], None] = lambda _: None, timeout: float = 20, permission: Permission = OUTSIDE
 ) -> Commands:
     """Commands that run in the workspace itself, as where there is no sandbox."""
     direct = DirectLayer(root)
-    decided = verdict or Verdict()
 
     async def layer() -> Layer:
         return direct
@@ -101,10 +96,10 @@ def direct_commands(
     async def view() -> View:
         return View()
 
-    def decide(command: str, *, where: Where, network: bool, unsandboxed: bool) -> Verdict:
-        return decided
+    def check(command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
+        return permission
 
-    return Commands(layer, direct, view, captured, decide, emit, timeout, BackgroundCommands(), "No sandbox here.")
+    return Commands(layer, direct, view, captured, check, emit, timeout, BackgroundCommands(), "No sandbox here.")
 
 
 @dataclass

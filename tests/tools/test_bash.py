@@ -15,7 +15,7 @@ from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest
 from tools.stand_ins import Desk, Person
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
-RIGHTS = "Commands run in the workspace itself, with your rights."
+RIGHTS = "It runs outside the sandbox, with your permissions."
 NO_SANDBOX = "No sandbox here."
 Made = Callable[..., Desk]
 

@@ -11,7 +11,7 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted
-from fairlead.shell.background import MOST
+from fairlead.shell.background import MAX_RUNNING
 from fairlead.shell.output import HEAD, TAIL
 from tools.stand_ins import Desk
 
@@ -110,13 +110,13 @@ async def test_it_has_a_time_limit_only_if_it_is_given_one(desk: Desk) -> None:
 
 async def test_there_are_so_many_at_once(desk: Desk) -> None:
     """One more is refused, with their names, and asks nobody; one that ended makes room."""
-    for _ in range(MOST):
+    for _ in range(MAX_RUNNING):
         await desk.call("bash", command=nap(), background=True)
     with pytest.raises(
-        ToolError, match=f"{MOST} commands run in the background already: cmd-1 .*End one with bash_kill"
+        ToolError, match=f"{MAX_RUNNING} commands run in the background already: cmd-1 .*End one with bash_kill"
     ):
         await desk.call("bash", command="true", background=True)
-    assert len(desk.person.asked) == MOST
+    assert len(desk.person.asked) == MAX_RUNNING
     await desk.call("bash_kill", id="cmd-2")
     assert "cmd-9" in await desk.call("bash", command="true", background=True)
 

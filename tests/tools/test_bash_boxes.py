@@ -11,11 +11,13 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
 from fairlead.shell.direct import DirectBox, DirectLayer
-from fairlead.shell.layer import USUAL, Change, Changes, Entry, Launch, Layer, Limits, View, Where
+from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, View, Where
+from fairlead.shell.policy import Permission
 from fairlead.tools.commands import Commands
-from tools.stand_ins import Desk, Person, Verdict, direct_commands
+from tools.stand_ins import Desk, Person, direct_commands
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
+RUN = Permission("run")
 CHANGES = Changes([Change("a.txt", None, Entry(b"a"))])
 
 
@@ -34,7 +36,7 @@ class Boxes:
         command: str,
         view: View,
         *,
-        limits: Limits = USUAL,
+        limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
     ) -> "Box":
@@ -72,7 +74,7 @@ class Made:
         return self.desk.events
 
 
-def made(workspace: Path, action: Verdict | None = None, fails: str = "") -> Made:
+def made(workspace: Path, permission: Permission = RUN, fails: str = "") -> Made:
     boxes, captured, events = Boxes(workspace, fails), [], []
 
     async def layer() -> Layer:
@@ -82,9 +84,8 @@ def made(workspace: Path, action: Verdict | None = None, fails: str = "") -> Mad
         captured.append(call.id)
         return f"{len(changes.files)} file changed."
 
-    verdict = action or Verdict("run", ())
     commands: Commands = replace(
-        direct_commands(workspace, events.append, verdict=verdict), layer=layer, captured=capture, unavailable=""
+        direct_commands(workspace, events.append, permission=permission), layer=layer, captured=capture, unavailable=""
     )
     desk = Desk(workspace, Person("reject"), commands=commands)
     desk.events = events
@@ -107,7 +108,7 @@ async def test_a_command_of_a_sandbox_is_not_asked_for_and_its_changes_are_told(
 
 async def test_what_is_asked_names_the_place_and_the_reasons(workspace: Path) -> None:
     """As they were decided; there is nothing that the command does not see."""
-    room = made(workspace, Verdict("ask", ("With the network.",)))
+    room = made(workspace, Permission("ask", ("With the network.",)))
     await room.desk.call("write_file", path="a", content="x")
     with pytest.raises(ToolError, match="did not allow"):
         await room.desk.call("bash", command="curl x", network=True)
@@ -128,7 +129,7 @@ async def test_outside_of_the_sandbox_it_runs_in_the_workspace_and_says_what_it_
 
 async def test_a_denied_command_asks_nobody(workspace: Path) -> None:
     """The model reads the reasons."""
-    room = made(workspace, Verdict("deny", ("Rule: rm",)))
+    room = made(workspace, Permission("deny", ("Rule: rm",)))
     with pytest.raises(ToolError, match=r"settings do not allow this command\.\nRule: rm"):
         await room.desk.call("bash", command="rm a")
     assert (room.desk.person.asked, room.boxes.opened) == ([], [])

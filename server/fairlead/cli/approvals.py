@@ -9,8 +9,8 @@ from fairlead.cli.ask import Option, ask
 from fairlead.cli.display import Display
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.text import clean, rows
+from fairlead.display import escape_invisible
 from fairlead.lsp.params import file_path
-from fairlead.shell.output import visible
 
 OPTIONS = (
     Option("y", "yes, once", "run it, this once"),
@@ -80,11 +80,11 @@ class Approvals:
         if params["kind"] == "file":
             lines = [Text(), Text("  This file is not touched without asking:", style="bold yellow")]
             name = file_path(params["uri"] or "") or params["uri"]
-            lines += rows(Text(visible(str(name)), style="bold"), console, width, indent=4)
+            lines += rows(Text(escape_invisible(str(name)), style="bold"), console, width, indent=4)
         else:
             lines = [Text(), Text("  The agent wants to run a command:", style="bold yellow")]
-            lines += rows(Text(visible(params["command"] or ""), style="bold"), console, width, indent=4)
-            lines += rows(Text(f"in {visible(params['cwd'] or '')}", style="dim"), console, width, indent=4)
+            lines += rows(Text(escape_invisible(params["command"] or ""), style="bold"), console, width, indent=4)
+            lines += rows(Text(f"in {escape_invisible(params['cwd'] or '')}", style="dim"), console, width, indent=4)
         for reason in params["reasons"]:
             lines += rows(Text(f"{marks.note} {clean(reason)}", style="yellow"), console, width, indent=4)
         return lines

@@ -10,7 +10,7 @@ from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.text import Text
 
-from fairlead.shell.output import plain
+from fairlead.display import strip_sequences
 
 # the start of a terminal sequence whose rest may come with the next piece, or half a CRLF
 _UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,200}\x1b?|[ -/]*)|\r)\Z")
@@ -30,7 +30,7 @@ _WORD = re.compile(rf"\s*[{_OPENING}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)?[{_CLOSING}]*\
 
 def clean(text: str) -> str:
     """Text without terminal sequences, control and direction characters; lines end in a newline."""
-    return _SURROGATES.sub("\ufffd", _DIRECTION.sub("", plain(text)))
+    return _SURROGATES.sub("\ufffd", _DIRECTION.sub("", strip_sequences(text)))
 
 
 def revealed(text: str) -> str:

@@ -7,11 +7,11 @@ from typing import Any, cast, get_args
 
 from lsprotocol import types
 
+from fairlead.display import escape_invisible
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.rpc import AgentProtocol
-from fairlead.shell.output import visible
 from fairlead.workspace.editor import (
     Applied,
     ApprovalAnswer,
@@ -162,16 +162,16 @@ def _decision(answer: Any) -> ApprovalAnswer:
 def _choice(question: str, options: Sequence[str]) -> dict[str, Any]:
     return {
         "type": int(types.MessageType.Info),
-        "message": visible(question),
+        "message": escape_invisible(question),
         "actions": [{"title": option} for option in options],
     }
 
 
 def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons = "\n".join(request.reasons)
-    question = f"Run this command in {request.cwd}?\n\n{visible(request.command)}"
+    question = f"Run this command in {request.cwd}?\n\n{escape_invisible(request.command)}"
     if request.path is not None:
-        question = f"Allow this file?\n\n{visible(str(request.path))}"
+        question = f"Allow this file?\n\n{escape_invisible(str(request.path))}"
     message = f"{reasons}\n\n{question}"
     return {
         "type": int(types.MessageType.Warning),

@@ -10,7 +10,7 @@ from fairlead.session.host import Host
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, Limits, View, Where
-from fairlead.shell.policy import Verdict, decide
+from fairlead.shell.policy import Permission, check_permission
 from fairlead.shell.rules import Rule
 from fairlead.tools.command_changes import capture, proposed_entries
 from fairlead.tools.commands import Commands
@@ -42,10 +42,10 @@ class SessionCommands:
             direct=self._direct,
             view=self._view,
             captured=self._captured,
-            decide=self._decide,
+            check_permission=self._check_permission,
             emit=self._emit,
             timeout=bash.timeout_seconds,
-            limits=Limits.of(bash.processes, bash.memory_mb),
+            limits=Limits.from_settings(bash.processes, bash.memory_mb),
             background=self.background,
             unavailable=self._unavailable,
         )
@@ -78,9 +78,9 @@ class SessionCommands:
         self._emit(None)
         return "\n".join(lines)
 
-    def _decide(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Verdict:
+    def _check_permission(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
         settings = self._host.settings
-        return decide(
+        return check_permission(
             command,
             where=where,
             network=network,

@@ -8,7 +8,7 @@ from pathlib import Path
 from fairlead.models.factory import ModelChoice
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
-from fairlead.shell.layers import Layers
+from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource, Editor
 from fairlead.workspace.paths import Root
 
@@ -42,7 +42,7 @@ class Host:
     now: Callable[[], float] = time.time
     watch: Callable[[Path], None] = lambda _: None
     journals: Journals = field(default_factory=Journals)
-    layers: Layers = field(default_factory=lambda: Layers(None))
+    layers: CommandLayers = field(default_factory=lambda: CommandLayers(None))
     root: Root | None = None
     trusted: bool = True
     wakes: bool = True

@@ -1,1 +1,1 @@
-"""Running the agent's commands."""
+"""Runs the agent's commands."""

@@ -1,4 +1,4 @@
-"""Commands that go on while the agent works: servers and watchers. A session has one `BackgroundCommands`."""
+"""Background commands: servers and watchers that run while the agent works. A session has one `BackgroundCommands`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,41 +8,42 @@ from typing import Literal
 from fairlead.agent.errors import ToolError
 from fairlead.shell.process import Command, CommandResult
 
-MOST = 8
+MAX_RUNNING = 8
 Ended = Literal["exited", "timeout", "stopped", "failed"]
 
 
 @dataclass
 class BackgroundCommand:
-    """One of them. `ended` is None while it runs; `stopped`: the agent, the person or the session's end ended it.
-
-    `exit_code` is None where it was killed. `news` is what the agent should hear of its end.
-    """
+    """A background command, running or ended."""
 
     handle: str
     command: str
     running: Command
-    work: asyncio.Future[CommandResult] = field(repr=False)
+    task: asyncio.Future[CommandResult] = field(repr=False)
     ended: Ended | None = None
+    """How it ended; None while it runs. `stopped`: by the agent, by the user, or with the session."""
     exit_code: int | None = None
-    news: str = ""
-    over: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    """None if it was killed."""
+    end_report: str = ""
+    """What the model is told about the end, in addition to `ended` and `exit_code`."""
+    finished: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    """Set when the command has ended and `on_end` has run."""
 
     @property
     def seconds(self) -> float:
         return self.running.seconds
 
     async def stop(self) -> None:
-        """Ends it, and returns when nothing of it is left."""
-        self.work.cancel()
-        await self.over.wait()
+        """End the command. Returns when none of its processes is left."""
+        self.task.cancel()
+        await self.finished.wait()
 
 
-After = Callable[[BackgroundCommand], Awaitable[str]]
+OnEnd = Callable[[BackgroundCommand], Awaitable[str]]
 
 
 class BackgroundCommands:
-    """The background commands of a session, by handle (`cmd-1`). Those that ended stay, to be asked for."""
+    """The background commands of a session, by handle (`cmd-1`). Ended commands stay, so that they can be queried."""
 
     def __init__(self) -> None:
         self._commands: dict[str, BackgroundCommand] = {}
@@ -52,25 +53,27 @@ class BackgroundCommands:
     def running(self) -> list[BackgroundCommand]:
         return [command for command in self._commands.values() if command.ended is None]
 
-    def check(self) -> None:
-        """Raises ToolError where no further one may be started."""
-        if len(self.running) >= MOST:
+    def check_capacity(self) -> None:
+        """Raises ToolError if no further command may be started."""
+        if len(self.running) >= MAX_RUNNING:
             names = ", ".join(f"{command.handle} ({command.command})" for command in self.running)
-            raise ToolError(f"{MOST} commands run in the background already: {names}. End one with bash_kill first.")
+            raise ToolError(
+                f"{MAX_RUNNING} commands run in the background already: {names}. End one with bash_kill first."
+            )
 
     def next_handle(self) -> str:
         return f"cmd-{len(self._commands) + 1}"
 
-    def start(self, handle: str, command: str, running: Command, after: After) -> None:
-        """Runs a command until it ends or is stopped; then `after` clears up, and says what the agent should hear."""
+    def start(self, handle: str, command: str, running: Command, on_end: OnEnd) -> None:
+        """Start a command. When it ends or is stopped, `on_end` cleans up and returns text for its `end_report`."""
         started = BackgroundCommand(handle, command, running, asyncio.ensure_future(running.run()))
         self._commands[handle] = started
-        task = asyncio.ensure_future(_mind(started, after))
+        task = asyncio.ensure_future(_supervise(started, on_end))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def get(self, handle: str) -> BackgroundCommand:
-        """Raises ToolError for a handle that is not there."""
+        """Raises ToolError for an unknown handle."""
         found = self._commands.get(handle)
         if found is None:
             known = ", ".join(self._commands) or "none was started"
@@ -78,26 +81,26 @@ class BackgroundCommands:
         return found
 
     def stop(self) -> None:
-        """Begins the end of all of them."""
+        """Begin to end all commands, without waiting."""
         for command in self.running:
-            command.work.cancel()
+            command.task.cancel()
 
     async def aclose(self) -> None:
-        """Ends all of them, and returns when nothing of them is left."""
+        """End all commands. Returns when none of their processes is left."""
         self.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-async def _mind(command: BackgroundCommand, after: After) -> None:
+async def _supervise(command: BackgroundCommand, on_end: OnEnd) -> None:
     try:
-        result = await command.work
+        result = await command.task
     except asyncio.CancelledError:
         command.ended = "stopped"
     except ToolError as error:
-        command.ended, command.news = "failed", str(error)
+        command.ended, command.end_report = "failed", str(error)
     else:
         command.ended, command.exit_code = result.ended, result.exit_code
     try:
-        command.news = "\n".join(filter(None, (command.news, await after(command))))
+        command.end_report = "\n".join(filter(None, (command.end_report, await on_end(command))))
     finally:
-        command.over.set()
+        command.finished.set()

@@ -1,7 +1,7 @@
-"""Arguments by which harmless-looking programs run other programs or write files: what a `*` in a rule does not cover.
+"""Arguments with which harmless-looking programs run other programs or write files. A rule's `*` does not cover them.
 
-The table is data, for reading and for adding to. It says nothing about whether a command is harmful, only that who
-allowed `find *` did not think of `find -delete`. A rule that names the argument itself allows it (docs/commands.md).
+The table does not say that a command is harmful, only that a user who allowed `find *` did not think of `find -delete`.
+A rule that names the argument itself allows it (docs/commands.md).
 """
 
 import re
@@ -15,26 +15,30 @@ RUNS, WRITES, STATE = "runs other programs", "writes or deletes files", "changes
 
 @dataclass(frozen=True, slots=True)
 class Danger:
-    """The place of the word, and what it does, to follow "it"."""
+    """A dangerous word of a command."""
 
     index: int
-    does: str
+    """Its index in the command's words."""
+    effect: str
+    """What it does, as a predicate: "runs other programs"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Options of programs (of a subcommand, with `after`). Long ones count when abbreviated, short ones in clusters.
-
-    `words` is a pattern for whole words; `every` says that no argument at all is covered.
-    """
+    """Dangerous arguments of some programs. Fields with several names are separated by blanks."""
 
     programs: str
-    does: str
+    effect: str
     long: str = ""
+    """Long options; abbreviations match too."""
     short: str = ""
+    """Letters of short options, which also match in clusters (`-xvF`)."""
     words: str = ""
-    after: str = ""
+    """A regular expression for whole words."""
+    subcommands: str = ""
+    """The row applies only to these subcommands."""
     every: bool = False
+    """Every argument is dangerous."""
 
 
 TABLE = (
@@ -71,10 +75,12 @@ TABLE = (
     Row("cargo", RUNS, long="--config"),
     Row("git", RUNS, long="--ext-diff --textconv --open-files-in-pager --upload-pack --receive-pack --exec --extcmd"),
     Row("git", WRITES, long="--output"),
-    Row("git", RUNS, after="grep", short="O"),
-    Row("git", RUNS, after="rebase", short="xi"),
-    Row("git", RUNS, after="clone", long="--config --template", short="uc"),
-    Row("git", RUNS, after="config bisect submodule filter-branch difftool mergetool hook maintenance", every=True),
+    Row("git", RUNS, subcommands="grep", short="O"),
+    Row("git", RUNS, subcommands="rebase", short="xi"),
+    Row("git", RUNS, subcommands="clone", long="--config --template", short="uc"),
+    Row(
+        "git", RUNS, subcommands="config bisect submodule filter-branch difftool mergetool hook maintenance", every=True
+    ),
     Row("xargs parallel", RUNS, every=True),
     Row("eval source . trap", RUNS, every=True),
     Row("set shopt alias unalias enable hash read readarray mapfile getopts let test [ bind", STATE, every=True),
@@ -98,7 +104,7 @@ _AWK_PROGRAM = re.compile(r"system|getline|[|>@]")
 
 
 def dangers(words: Sequence[Word]) -> Iterator[Danger]:
-    """What of a command's words a `*` does not cover. A word of unknown value counts where it could be an option."""
+    """The words of a command that a `*` does not cover. A word of unknown value counts if it could be an option."""
     name = program(words)
     if name in ("sed", "gsed"):
         yield from _sed(words)
@@ -113,7 +119,7 @@ def dangers(words: Sequence[Word]) -> Iterator[Danger]:
 
 
 def program(words: Sequence[Word]) -> str:
-    """The name of what is run, without its folder; empty where it is not known."""
+    """The name of the program without its folder. Empty if unknown."""
     return (words[0].value or "").rpartition("/")[2] if words else ""
 
 
@@ -121,13 +127,13 @@ def _listed(words: Sequence[Word], rows: Sequence[Row], first: int) -> Iterator[
     for index, word in enumerate(words[first:], first):
         for row in rows:
             if row.every or _matches(row, word):
-                yield Danger(index, row.does)
+                yield Danger(index, row.effect)
                 break
 
 
 def _matches(row: Row, word: Word) -> bool:
     if word.value is None:
-        return not word.begins or word.begins.startswith("-") or (row.words != "" and not row.words.startswith("-"))
+        return not word.prefix or word.prefix.startswith("-") or (row.words != "" and not row.words.startswith("-"))
     if row.words and re.fullmatch(row.words, word.value, re.S):
         return True
     if word.value.startswith("--"):
@@ -137,11 +143,11 @@ def _matches(row: Row, word: Word) -> bool:
 
 
 def _wrapped(words: Sequence[Word]) -> Iterator[Danger]:
-    """All words up to the one that is run, and then what that one does."""
+    """All words before the wrapped command, then the dangers of that command."""
     for index, word in enumerate(words[1:], 1):
         yield Danger(index, RUNS)
         if word.value is None or not re.match(r"-|[\d.]+[a-z]?$|\w+=", word.value):
-            yield from (Danger(index + inner.index, inner.does) for inner in dangers(words[index:]))
+            yield from (Danger(index + inner.index, inner.effect) for inner in dangers(words[index:]))
             return
 
 
@@ -152,18 +158,18 @@ def _git(words: Sequence[Word]) -> Iterator[Danger]:
         if word.value is None or word.value.startswith("-"):
             yield Danger(index, "can make git run other programs")
             continue
-        rows = [row for row in TABLE if row.programs == "git" and word.value in (row.after or word.value).split()]
+        rows = [row for row in TABLE if row.programs == "git" and word.value in (row.subcommands or word.value).split()]
         yield from _listed(words, rows, index + 1)
         return
 
 
 def _sed(words: Sequence[Word]) -> Iterator[Danger]:
-    """All but a few plain scripts: sed's language can write files and run commands."""
+    """All scripts except a few plain ones, because sed's language can write files and run commands."""
     script_next = seen = False
     for index, word in enumerate(words[1:], 1):
         value = word.value
         if value is None:
-            if script_next or not seen or word.begins[:1] in ("", "-"):
+            if script_next or not seen or word.prefix[:1] in ("", "-"):
                 yield Danger(index, RUNS)
             script_next = False
         elif script_next or not (seen or value.startswith("-")):
@@ -185,7 +191,7 @@ def _awk(words: Sequence[Word]) -> Iterator[Danger]:
         if value_next:
             value_next = False
         elif value is None:
-            if not seen or word.begins[:1] in ("", "-"):
+            if not seen or word.prefix[:1] in ("", "-"):
                 yield Danger(index, RUNS)
         elif value.startswith("-") and not seen:
             value_next = value in ("-F", "-v", "--field-separator", "--assign")

@@ -1,4 +1,4 @@
-"""Commands in the workspace itself, with the person's rights: where there is no sandbox, or it was not wanted."""
+"""Runs commands in the workspace itself, with the user's permissions: without a sandbox, or when it was not wanted."""
 
 import os
 import shutil
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
-from fairlead.shell.layer import USUAL, Changes, Launch, Limits, View, Where
+from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, View, Where
 from fairlead.shell.process import command_environment
 
 
 class DirectLayer:
-    """Runs on the files on the disk; what a `View` says beyond them is not seen.
+    """Runs commands on the files on disk and ignores their `View`.
 
-    On Linux all that a command started ends with it (`reaper.py`). Elsewhere that is its process group (on Windows its
-    process tree): what leaves the group lives on.
+    On Linux, every process that a command started ends with it (`reaper.py`). Elsewhere only its process group does
+    (on Windows its process tree), so a process that leaves the group survives.
     """
 
     where: Where = "workspace"
@@ -29,23 +29,21 @@ class DirectLayer:
         command: str,
         view: View,
         *,
-        limits: Limits = USUAL,
+        limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
     ) -> "DirectBox":
-        """Raises ToolError where there is no shell. Of the limits the number of processes holds, on Linux."""
+        """Raises ToolError if there is no shell. Only the limit of processes applies, and only on Linux."""
         shell = shutil.which("bash") or (shutil.which("sh") if sys.platform != "win32" else None)
         if shell is None:
-            raise ToolError(
-                "There is no bash on this system; install it (on Windows: Git for Windows) to run commands."
-            )
-        # isolated and without site packages: nothing of the workspace is imported, and it starts in 10 ms
-        reaped = [sys.executable, "-I", "-S", reaper.__file__, str(os.getpid()), str(limits.processes)]
-        minded = reaped if sys.platform == "linux" else []
-        return DirectBox(Launch([*minded, shell, "-c", "--", command], self._root, command_environment()))
+            raise ToolError("bash was not found. Install it (on Windows: Git for Windows) to run commands.")
+        # isolated and without site packages: imports nothing from the workspace and starts in 10 ms
+        reaping = [sys.executable, "-I", "-S", reaper.__file__, str(os.getpid()), str(limits.processes)]
+        wrapper = reaping if sys.platform == "linux" else []
+        return DirectBox(Launch([*wrapper, shell, "-c", "--", command], self._root, command_environment()))
 
     async def aclose(self) -> None:
-        """Keeps nothing."""
+        """Nothing to remove."""
 
 
 @dataclass(frozen=True)
@@ -53,5 +51,5 @@ class DirectBox:
     launch: Launch
 
     async def close(self) -> Changes:
-        """Nothing is to be read back: the command wrote to the person's own files."""
+        """Returns no changes: the command wrote to the user's own files."""
         return Changes()

@@ -1,4 +1,4 @@
-"""Where a command runs, what it sees there and what it leaves: the port that a system fills (docs/sandbox.md)."""
+"""The port to the places where a command can run, and the values that go in and out (docs/sandbox.md)."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -10,93 +10,92 @@ from fairlead.agent.errors import ToolError
 
 Where = Literal["sandboxed", "workspace"]
 
-# what builds need by their parallel jobs; each of them is several processes or threads
-_LEAST_PROCESSES, _PROCESSES_PER_CPU = 512, 64
+# enough for the parallel jobs of a build, each of which is several processes or threads
+_MIN_PROCESSES, _PROCESSES_PER_CPU = 512, 64
 _CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file: its bytes, and its permission bits (None: those of the file that is there, else the usual ones)."""
+    """A file's content."""
 
     data: bytes
     mode: int | None = None
+    """Permission bits. None: those of the file on disk, or the default ones if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a command shall see besides the files on the disk. Paths are relative to the workspace, with `/`.
-
-    `proposed` says what a file holds instead, None: it is not there. `hidden` are files that the command must not read,
-    `read_only` files and folders that it must not write; names that do not exist are passed over. `repositories` are
-    folders of git, and a `.git` that leads to one, of whose settings it sees no tokens.
-    """
+    """How a command's view differs from the files on disk. Paths are relative to the workspace, with `/`."""
 
     proposed: Mapping[str, Entry | None] = field(default_factory=dict[str, Entry | None])
+    """Files with other content than on disk. None: the file does not exist."""
     hidden: Collection[str] = ()
+    """Files that the command must not read. Names that do not exist are ignored."""
     read_only: Collection[str] = ()
+    """Files and folders that the command must not write. Names that do not exist are ignored."""
     repositories: Collection[str] = ()
+    """Git folders, and `.git` files that name one. The command sees their settings without tokens."""
 
 
-def _memory() -> int:
-    """The machine's, or the container's where that has less; in bytes."""
+def _available_memory() -> int:
+    """The machine's memory, or the container's if that is less, in bytes."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         return min(machine, int(_CONTAINER_MEMORY.read_text()))
-    except (OSError, ValueError):  # there is no such file, or it says "max"
+    except (OSError, ValueError):  # the file does not exist or contains "max"
         return machine
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a command may take of the machine, all of it together: processes and threads, and memory in bytes."""
+    """The resources that all processes of a command may use together."""
 
     processes: int
+    """Processes and threads."""
     memory: int
+    """In bytes."""
 
     @classmethod
-    def of(cls, processes: int = 0, memory_mb: int = 0) -> "Limits":
-        """0: by the machine's size, so that honest builds stay below it and the machine stays usable."""
+    def from_settings(cls, processes: int = 0, memory_mb: int = 0) -> "Limits":
+        """0 means: by the machine's size, high enough for normal builds and low enough to keep the machine usable."""
         return cls(
-            processes or max(_LEAST_PROCESSES, _PROCESSES_PER_CPU * (os.cpu_count() or 1)),
-            memory_mb << 20 or _memory() // 2,
+            processes or max(_MIN_PROCESSES, _PROCESSES_PER_CPU * (os.cpu_count() or 1)),
+            memory_mb << 20 or _available_memory() // 2,
         )
 
 
-# where nobody set any
-USUAL = Limits.of()
+DEFAULT_LIMITS = Limits.from_settings()
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a command did to one file. `before` is what it found (of the view), `after` what it left; None: no file.
-
-    `unfit` says, for people, why this cannot be proposed (a link, a device, too large); `after` is None then.
-    """
+    """What a command did to one file."""
 
     path: str
     before: Entry | None
+    """The file as the command found it in its view. None: there was no file."""
     after: Entry | None
-    unfit: str = ""
+    """The file as the command left it. None: there is no file."""
+    not_proposed: str = ""
+    """Why this change cannot be proposed (a link, a device, too large), as text for people. `after` is None then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a command left in the workspace's layer.
-
-    `files` are not ignored by git's rules. `kept` names what is (caches, builds) and was not there before: files, and
-    folders with `/` for all that is in them; they stay for the next command. `dropped` names what is neither, one line
-    each, for people (changes of `.git`, say).
-    """
+    """What a command changed in the workspace's layer."""
 
     files: Sequence[Change] = ()
-    kept: Sequence[str] = ()
-    dropped: Sequence[str] = ()
+    """Changes of files that git's rules do not ignore."""
+    ignored: Sequence[str] = ()
+    """New files that git ignores (caches, builds), which stay for the next command. A folder ends with `/`."""
+    warnings: Sequence[str] = ()
+    """Lines for people about other changes, such as discarded changes of `.git`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How the process of a command is started; `pass_fds` are inherited."""
+    """How to start the process of a command. It inherits `pass_fds`."""
 
     argv: Sequence[str]
     cwd: Path
@@ -105,7 +104,7 @@ class Launch:
 
 
 class NotRun(ToolError):
-    """The command was not run: the place for it could not be made. `reason` is what failed, where more is said."""
+    """The command was not run, because its box could not be made. `reason` is what failed, without advice."""
 
     def __init__(self, text: str, reason: str = "") -> None:
         super().__init__(text)
@@ -113,27 +112,27 @@ class NotRun(ToolError):
 
 
 class Box(Protocol):
-    """A place made for one command."""
+    """The place where one command runs."""
 
     @property
     def launch(self) -> Launch: ...
 
     async def close(self) -> Changes:
-        """After the process has ended, or was never started: takes the place down and says what was changed there.
+        """Remove the box and return what the command changed. Call it after the process ended or was never started.
 
         Raises:
             NotRun: the process ended before the command began.
-            ToolError: it cannot be read back; the message says what is lost.
+            ToolError: the changes cannot be read; the message says what is lost.
         """
         ...
 
 
 class Layer(Protocol):
-    """How commands run on this system. One per session; `aclose` removes what it kept on the disk."""
+    """Where and how a session's commands run. `aclose` removes its files."""
 
     @property
     def where(self) -> Where:
-        """`sandboxed`: on the proposed files, and nothing else can be written. `workspace`: on the person's files."""
+        """`sandboxed`: on a copy-on-write view with the proposed files. `workspace`: on the user's files."""
         ...
 
     async def open(
@@ -141,14 +140,14 @@ class Layer(Protocol):
         command: str,
         view: View,
         *,
-        limits: Limits = USUAL,
+        limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
     ) -> Box:
-        """Makes the place for a command line of bash. Several may be open at once when all but one are `background`.
+        """Make the box for a bash command line. Several may be open at once if all but one are `background`.
 
         Raises:
-            ToolError: it cannot be made. Nothing ever runs in a weaker place than `where` says.
+            ToolError: it cannot be made. A command never runs in a weaker place than `where` says.
         """
         ...
 

@@ -1,8 +1,7 @@
-"""A command line of bash, taken apart into its simple commands; what is not understood for certain is named.
+"""Parses a bash command line into simple commands, and reports everything that it does not understand for certain.
 
-The grammar is tree-sitter's, and bash reads some texts differently. So only kinds of nodes that are known here count
-as understood, no byte between them may be more than white space, and quotes and heredocs are checked a second time.
-Nothing here judges a command (policy.py), and nothing is run, looked up or expanded.
+bash reads some texts differently from tree-sitter's grammar. So only the node types listed here count as understood,
+only white space may lie between nodes, and quotes and heredocs are checked again. No I/O.
 """
 
 import re
@@ -13,16 +12,16 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fairlead.shell.output import visible
-from fairlead.shell.words import Piece, Word, joined, literal, quoted, unquoted
+from fairlead.display import escape_invisible
+from fairlead.shell.words import Piece, Word, join_pieces, literal, quoted, unquoted
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-LIMIT = 50_000  # bytes; what is longer is not examined
-DEPTH = 60  # of nested nodes
-PIPES = 1000  # the grammar's time grows with their square, and cannot be bounded from outside there
-SECONDS = 0.2  # the grammar's time for anything else; what takes longer is not examined
+MAX_BYTES = 50_000
+MAX_DEPTH = 60  # of nested nodes
+MAX_PIPES = 1000  # the grammar's time grows with their square, and nothing interrupts it there
+MAX_SECONDS = 0.2  # for the grammar
 
 _STATEMENTS = {
     "program", "list", "pipeline", "negated_command", "subshell", "compound_statement", "if_statement", "elif_clause",
@@ -33,12 +32,12 @@ _TOKENS = {
     "until", "do", "done", "for", "in", "$(", "`", "<(", ">(",
 }  # fmt: skip
 _UNCLEAR = {
-    "test_command": "It has a test or a calculation, which may run commands of its own ([ ], [[ ]], (( ))).",
-    "arithmetic_expansion": "It has a calculation, which may run commands of its own ($(( ))).",
-    "expansion": "It has an expansion that does more than to name a variable (${...}).",
+    "test_command": "It contains a test or a calculation, which can run other commands ([ ], [[ ]], (( ))).",
+    "arithmetic_expansion": "It contains a calculation, which can run other commands ($(( ))).",
+    "expansion": "It contains an expansion that does more than name a variable (${...}).",
     "function_definition": "It defines a function.",
-    "case_statement": "It has a case statement, which is not examined.",
-    "c_style_for_statement": "It has a counting loop, which is not examined.",
+    "case_statement": "It contains a case statement, which is not checked.",
+    "c_style_for_statement": "It contains a counting loop, which is not checked.",
     "declaration_command": "It sets variables that later commands see.",
     "unset_command": "It removes variables or functions that later commands see.",
 }
@@ -51,23 +50,23 @@ _WORDS = {
     "command_substitution", "process_substitution",
 }  # fmt: skip
 _WRITING = {">", ">>", ">|", "&>", "&>>", "<>", ">&"}
-_UNREAD = "Some of it cannot be read as bash for certain."
+_UNREAD = "It could not be parsed completely."
 _NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _LOOP_VARIABLE = re.compile(rb"[a-z]+[0-9]*")
 _HEREDOC_NAME = re.compile(rb"([\"']?)(\w+)\1")
 _LONE = re.compile(rb"[!{](?:\\\n)*[ \t\n]")  # `!]` and `{}` are words
 _REST_OF_LINE = re.compile(rb"(?:[^'\"\\`$]|\"[^\"\\`$]*\"|'[^']*')*")
 _CONTINUED = b"\\\n"
-# The grammar's scanner looks characters up in a table that ends long before the last one (tree-sitter-bash issue 337),
-# which can crash the process, so it sees none but ASCII. To bash the others are letters, but not of a variable's name.
+# The grammar's scanner can crash the process on characters beyond its table (tree-sitter-bash issue 337), so it gets
+# only ASCII. For bash, all other characters are letters, though not in a variable's name.
 _ASCII = bytes(range(128)) + b"x" * 128
-# no other ${...} only names a variable
-_NAMED = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*#?!$-]|\{[A-Za-z_]\w*\})", re.ASCII)
+# every other ${...} does more than name a variable
+_PLAIN_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*#?!$-]|\{[A-Za-z_]\w*\})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A redirection that writes: its operator (`>`, `>>`, ...) and the file."""
+    """A redirection that writes to a file. `operator` is `>`, `>>` or the like."""
 
     operator: str
     target: Word
@@ -75,54 +74,57 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One command with its words; the first is what is run. Without words: assignments or writes that stand alone.
-
-    `assignments` are as written (`CI=1`), `text` is how all of it is written.
-    """
+    """One command."""
 
     words: tuple[Word, ...]
+    """The program and its arguments. Empty for assignments or writes without a program."""
     assignments: tuple[str, ...] = ()
+    """As written (`CI=1`)."""
     writes: tuple[Write, ...] = ()
     text: str = ""
+    """The whole command as written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """All simple commands wherever they stand, and what was not understood, as sentences for people."""
+    """A parsed command line."""
 
     commands: tuple[SimpleCommand, ...]
+    """All simple commands, including nested ones."""
     unclear: tuple[str, ...]
+    """What was not understood, as sentences for the user."""
 
 
 def parse(command: str) -> Parsed:
-    """Takes any text apart; never raises. Where `unclear` is empty, bash runs no command but those that are named."""
+    """Parse any text. Never raises. If `unclear` is empty, bash runs no commands except the returned ones."""
     unclear: list[str] = []
-    if visible(command) != command:
-        unclear.append("It has characters that are not shown or change the direction of the text.")
+    if escape_invisible(command) != command:
+        unclear.append("It contains characters that are invisible or change the direction of the text.")
     source = command.encode("utf-8", "surrogatepass")
-    if len(source) > LIMIT or source.count(b"|") > PIPES:
-        return Parsed((), (*unclear, f"It is longer than {LIMIT:,} bytes or {PIPES:,} pipes, and was not examined."))
+    if len(source) > MAX_BYTES or source.count(b"|") > MAX_PIPES:
+        limits = f"{MAX_BYTES:,} bytes or {MAX_PIPES:,} pipes"
+        return Parsed((), (*unclear, f"It has more than {limits} and was not checked."))
     if b"\0" in source or b"\r" in source:
         return Parsed((), tuple(unclear))
     reader = _Reader(source)
     root = _tree(source.translate(_ASCII))
     if root is None:
-        return Parsed((), (*unclear, "It is too entangled to be examined."))
+        return Parsed((), (*unclear, "It is too complex and was not checked."))
     reader.read(root, 0)
     if root.has_error:
         reader.note(_UNREAD)
     if len(reader.unclear) > 1:
-        reader.unclear.pop(_UNREAD, None)  # the others say what it is
+        reader.unclear.pop(_UNREAD, None)  # the other sentences are more specific
     return Parsed(tuple(reader.commands), (*unclear, *reader.unclear))
 
 
 def _tree(source: bytes) -> "Node | None":
-    """The grammar's reading; None if it takes too long."""
+    """The syntax tree; None if parsing takes too long."""
     view = memoryview(source)
-    until = time.monotonic() + SECONDS
+    deadline = time.monotonic() + MAX_SECONDS
     parser = _parser()
     try:
-        tree = parser.parse(lambda at, _: view[at:], progress_callback=lambda _, __: time.monotonic() > until)
+        tree = parser.parse(lambda at, _: view[at:], progress_callback=lambda _, __: time.monotonic() > deadline)
     except ValueError:
         parser.reset()
         return None
@@ -131,7 +133,7 @@ def _tree(source: bytes) -> "Node | None":
 
 @cache
 def _parser() -> "Parser":
-    import tree_sitter  # noqa: PLC0415 - 10 ms that a session without commands need not wait for
+    import tree_sitter  # noqa: PLC0415 - takes 10 ms, which a session without commands does not need
     import tree_sitter_bash  # noqa: PLC0415 - as above
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
@@ -139,16 +141,16 @@ def _parser() -> "Parser":
 
 @dataclass
 class _Reader:
-    """Walks the tree once and collects. It goes on behind what it does not understand: deny rules shall see all."""
+    """Walks the tree once. It continues after anything that it does not understand, because deny rules must see all."""
 
     source: bytes
     commands: list[SimpleCommand] = field(default_factory=list)
-    unclear: dict[str, None] = field(default_factory=dict)  # a set that keeps its order
+    unclear: dict[str, None] = field(default_factory=dict)  # an ordered set
 
     def read(self, node: "Node", depth: int) -> None:
         kind = node.type
-        if depth > DEPTH:
-            self.note("It is nested too deeply to be examined.")
+        if depth > MAX_DEPTH:
+            self.note("It is nested too deeply to be checked.")
         elif kind == "command":
             self._command(node, depth)
         elif kind == "redirected_statement":
@@ -174,11 +176,11 @@ class _Reader:
         return self.raw(node).decode("utf-8", "replace")
 
     def word(self, node: "Node", depth: int) -> Word:
-        """A word; commands that it runs to become text are collected."""
+        """Read a word, and collect the commands in its substitutions."""
         parts = node.children if node.type == "concatenation" else [node]
         if any(one.end_byte != two.start_byte for one, two in pairwise(parts)):
             self.note(_UNREAD)
-        return joined([self._piece(part, depth + 1) for part in parts], self.text(node))
+        return join_pieces([self._piece(part, depth + 1) for part in parts], self.text(node))
 
     def _piece(self, node: "Node", depth: int) -> Piece:
         kind, text = node.type, self.text(node)
@@ -192,7 +194,7 @@ class _Reader:
             if piece is None:
                 self.note(_UNREAD)
             return piece or Piece(None)
-        if kind != "ansi_c_string" and not _NAMED.fullmatch(text):
+        if kind != "ansi_c_string" and not _PLAIN_EXPANSION.fullmatch(text):
             self._statements(node, depth)
         return Piece(None, splits=kind != "ansi_c_string")
 
@@ -217,7 +219,7 @@ class _Reader:
         self._children(node, depth)
 
     def _children(self, node: "Node", depth: int) -> None:
-        """Statements and what stands between them."""
+        """Read the statements of a node and check what is between them."""
         before: Node | None = None
         end = node.start_byte if node.parent else 0
         if node.type in ("negated_command", "compound_statement") and not _LONE.match(self.source, end):
@@ -239,7 +241,7 @@ class _Reader:
         words: list[Word] = []
         assignments: list[str] = []
         writes: list[Write] = []
-        place = len(self.commands)
+        index = len(self.commands)
         end = node.start_byte
         for child in node.children:
             gap = self.source[end : child.start_byte].replace(_CONTINUED, b"")
@@ -260,11 +262,11 @@ class _Reader:
         if words[:1] and words[0].text == "time" and len(words) > 1 and words[1].text in _KEYWORDS:
             self.note(_UNREAD)
         text = self.text(node.parent) if redirections and node.parent else self.text(node)
-        self.commands.insert(place, SimpleCommand(tuple(words), tuple(assignments), tuple(writes), text))
+        self.commands.insert(index, SimpleCommand(tuple(words), tuple(assignments), tuple(writes), text))
 
     def _name(self, word: Word) -> None:
         if word.value is None:
-            self.note(f"What it runs is only known when it runs: {short(word.text)}")
+            self.note(f"The program's name is not known before it runs: {shorten(word.text)}")
         elif word.text in _KEYWORDS:
             self.note(_UNREAD)
 
@@ -296,7 +298,7 @@ class _Reader:
             self.commands.append(SimpleCommand((), (), tuple(writes), self.text(node)))
 
     def _redirection(self, node: "Node", depth: int) -> list[Write]:
-        """The writes among it: at most one, but a heredoc's line may have more."""
+        """The writes of a redirection: at most one, except on the line of a heredoc."""
         descriptors = [child for child in node.children if child.type == "file_descriptor"]
         if descriptors and not (self.raw(descriptors[0]).isdigit() and self._at_word_start(node)):
             self.note(_UNREAD)
@@ -311,18 +313,18 @@ class _Reader:
             self._children(node, depth)
             return []
         operator = children[0].type
-        if len(children) == 1:  # closes a descriptor
+        if len(children) == 1:  # it closes a descriptor
             return []
         target = self.word(children[1], depth + 1)
         if operator in _WRITING:
             duplicated = operator == ">&" and target.text.isdigit()
             return [] if duplicated or target.value == "/dev/null" else [Write(operator, target)]
         if operator == "<" and (target.value or "/dev/").startswith("/dev/") and target.value != "/dev/null":
-            self.note(f"It reads from {short(target.text)}, which may be a connection.")
+            self.note(f"It reads from {shorten(target.text)}, which may be a network connection.")
         return []
 
     def _heredoc(self, node: "Node", depth: int) -> list[Write]:
-        if not self._ends_where_bash_says({child.type: child for child in node.children}):
+        if not self._has_certain_end({child.type: child for child in node.children}):
             self.note(_UNREAD)
         writes: list[Write] = []
         for child in node.children:
@@ -338,8 +340,8 @@ class _Reader:
                 self.read(child, depth + 1)
         return writes
 
-    def _ends_where_bash_says(self, parts: dict[str, "Node"]) -> bool:
-        """All lines of a heredoc up to its end are text, all behind it are commands: where that is must be certain."""
+    def _has_certain_end(self, parts: dict[str, "Node"]) -> bool:
+        """Whether bash ends the heredoc where the grammar does. Everything before its end is text, not commands."""
         start, stop = parts.get("heredoc_start"), parts.get("heredoc_end")
         operator = "<<-" if "<<-" in parts else "<<"
         name = _HEREDOC_NAME.fullmatch(self.raw(start)) if start else None
@@ -353,7 +355,7 @@ class _Reader:
         if end is None or start.end_byte + len(rest) + 1 + end.end() != stop.end_byte:
             return False
         if not name[1] and (_CONTINUED in text[: end.start()] or re.search(rb"`|\$[({\[]", text[: end.start()])):
-            self.note("Its heredoc has text that is made by commands.")
+            self.note("It contains a heredoc whose text comes from commands.")
         return True
 
     def _for(self, node: "Node", depth: int) -> None:
@@ -362,14 +364,14 @@ class _Reader:
         for child in node.children:
             if child.type == "variable_name":
                 if not _LOOP_VARIABLE.fullmatch(self.raw(child)):
-                    self.note(f"Its loop sets the variable {short(self.text(child))}.")
+                    self.note(f"It contains a loop that sets the variable {shorten(self.text(child))}.")
             elif child.is_named:
                 self.read(child, depth + 1)
             elif not self._is_token(child):
                 self.note(_UNREAD)
 
     def _is_token(self, node: "Node") -> bool:
-        """A newline has no text of its own where the file ends."""
+        """Whether the node is a known token. A newline token at the end of the file has no text."""
         return node.type in _TOKENS and self.text(node).strip() == node.type.strip()
 
     def _comment(self, node: "Node") -> None:
@@ -381,11 +383,11 @@ class _Reader:
         return not before or (before[-1:] in b" \t\n;&|()" and before[:1] != b"\\")
 
     def _blank(self, start: int, end: int, allowed: bytes = b" \t") -> bool:
-        """Whether there is nothing but white space; a line that goes on counts as nothing."""
+        """Whether there is only white space. A backslash before a newline counts as none."""
         return not self.source[start:end].replace(_CONTINUED, b"").strip(allowed)
 
 
-def short(text: str) -> str:
-    """A text for a sentence: on one line, nothing hidden, not long."""
-    line = visible(" ".join(text.split()))
+def shorten(text: str) -> str:
+    """A text for use in a sentence: on one line, at most 80 characters, invisible characters escaped."""
+    line = escape_invisible(" ".join(text.split()))
     return line if len(line) <= 80 else f"{line[:79]}…"

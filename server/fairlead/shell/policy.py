@@ -1,25 +1,26 @@
-"""Whether a command runs, is asked for, or is refused, and why. Nothing is run or looked up here (docs/commands.md)."""
+"""Decides whether a command runs, needs the user's approval, or is denied (docs/commands.md). No I/O."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.shell.layer import Where
-from fairlead.shell.parse import Parsed, SimpleCommand, parse, short
-from fairlead.shell.rules import Rule, allowing, denying
+from fairlead.shell.parse import Parsed, SimpleCommand, parse, shorten
+from fairlead.shell.rules import Rule, find_allowing_rule, find_denying_rule
 
-MOST_REASONS = 6
+MAX_REASONS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What happens to a command. The reasons are sentences for people, weightiest first; none if it just runs."""
+class Permission:
+    """Whether a command may run."""
 
     action: Literal["run", "ask", "deny"]
     reasons: tuple[str, ...] = ()
+    """Sentences for the user, the most important first. Empty for `run`."""
 
 
-def decide(
+def check_permission(
     command: str,
     *,
     where: Where,
@@ -28,57 +29,66 @@ def decide(
     approvals: Literal["ask", "sandboxed"],
     allow: Sequence[Rule] = (),
     deny: Sequence[Rule] = (),
-) -> Verdict:
-    """Judges one command line of bash. `where` is what this system can do at best; never raises.
+) -> Permission:
+    """Check one bash command line. Never raises.
 
-    A rule that denies beats everything. What the rules allow, all of it, runs anywhere. Else a command runs without a
-    question only in the sandbox, without the network, and if the person has not asked for every question.
+    A deny rule comes before everything else. A command of which the allow rules allow every part runs anywhere. Any
+    other command runs without asking only in the sandbox, without the network, and with `approvals` set to `sandboxed`.
+
+    Args:
+        command: the command line.
+        where: the best place that this system has.
+        network: whether the command requests the network.
+        unsandboxed: whether the command requests to run in the workspace itself.
+        approvals: the user's setting.
+        allow: rules for commands that run without asking.
+        deny: rules for commands that never run.
     """
     parsed = parse(command)
-    if forbidding := denying(parsed.commands, deny):
-        return Verdict("deny", (f"Your rule denies it: {forbidding.text}",))
-    if not parsed.unclear and parsed.commands and all(allowing(each, allow) for each in parsed.commands):
-        return Verdict("run")
+    if rule := find_denying_rule(parsed.commands, deny):
+        return Permission("deny", (f"Your rule denies it: {rule.text}",))
+    if not parsed.unclear and parsed.commands and all(find_allowing_rule(each, allow) for each in parsed.commands):
+        return Permission("run")
     reasons: list[str] = []
     if where == "workspace" or unsandboxed:
-        reasons.append("It runs in the workspace itself, with your rights.")
+        reasons.append("It runs outside the sandbox, with your permissions.")
     if network:
-        reasons.append("It wants to use the network.")
+        reasons.append("It uses the network.")
     if deny and parsed.unclear:
-        reasons.append("It is not certain whether your rules deny it.")
+        reasons.append("Your deny rules cannot be checked for all of it.")
     if approvals == "sandboxed" and not reasons:
-        return Verdict("run")
+        return Permission("run")
     reasons += [*parsed.unclear, *_not_allowed(parsed, allow)]
     if not reasons:
         reasons.append("Your settings ask before every command.")
-    more = len(reasons) - MOST_REASONS
+    more = len(reasons) - MAX_REASONS
     if more > 0:
-        reasons = [*reasons[:MOST_REASONS], f"And {more} more."]
-    return Verdict("ask", tuple(reasons))
+        reasons = [*reasons[:MAX_REASONS], f"And {more} more."]
+    return Permission("ask", tuple(reasons))
 
 
 def _not_allowed(parsed: Parsed, rules: Sequence[Rule]) -> Iterator[str]:
-    """Why the rules do not allow it, each thing once."""
-    said: set[str] = set()
+    """Why the rules do not allow all of it, without duplicates."""
+    reported: set[str] = set()
     for command in parsed.commands:
-        if not allowing(command, rules):
-            for reason in _why(command, rules):
-                if reason not in said:
-                    said.add(reason)
+        if not find_allowing_rule(command, rules):
+            for reason in _reasons_not_allowed(command, rules):
+                if reason not in reported:
+                    reported.add(reason)
                     yield reason
 
 
-def _why(command: SimpleCommand, rules: Sequence[Rule]) -> Iterator[str]:
+def _reasons_not_allowed(command: SimpleCommand, rules: Sequence[Rule]) -> Iterator[str]:
     for write in command.writes:
-        yield f"It writes to {short(write.target.text)} ({write.operator})."
+        yield f"It writes to {shorten(write.target.text)} ({write.operator})."
     for rule in rules:
-        beyond = rule.beyond(command) if rule.covers(command) else None
-        if beyond:
-            word = command.words[beyond.index]
-            yield f"The rule `{rule.text}` does not cover {short(word.text)}: it {beyond.does}."
+        danger = rule.uncovered_danger(command) if rule.covers(command) else None
+        if danger:
+            word = command.words[danger.index]
+            yield f"The rule `{rule.text}` does not cover {shorten(word.text)}: it {danger.effect}."
             return
     if not rules or not command.words:
         if command.assignments:
-            yield f"It sets {short(' '.join(command.assignments))}."
+            yield f"It sets {shorten(' '.join(command.assignments))}."
         return
-    yield f"No rule allows: {short(' '.join([*command.assignments, *(word.text for word in command.words)]))}"
+    yield f"No rule allows: {shorten(' '.join([*command.assignments, *(word.text for word in command.words)]))}"

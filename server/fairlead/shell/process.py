@@ -1,4 +1,4 @@
-"""One command as a process of its own group: no input, a time limit, and nothing of it stays behind."""
+"""Runs one command in its own process group: without input, with a time limit, and leaving no process behind."""
 
 import asyncio
 import contextlib
@@ -15,34 +15,36 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Launch
 from fairlead.shell.output import BoundedOutput, Stream
 
-# what ends a command gives it a second to end gently, and then ends all the rest; elsewhere that is only the group
+# seconds for SIGTERM to work. The launcher and the reaper (Linux) give a command one second, then kill the rest
 GRACE = 4.5 if sys.platform == "linux" else 1.5
-# how long what is left in the pipe may take once nobody of the group can write to it any more
-REST = 0.2
-# the agent's own credentials are none of a command's business (docs/faults.md 40)
+# seconds to read the rest of the pipe once the process group has ended
+DRAIN = 0.2
+# the agent's own credentials, which commands must not see (docs/faults.md 40)
 SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_", "AWS_BEARER_TOKEN_BEDROCK")
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. `exit_code` is 128 and the number of a signal, None where we killed it; `seconds` it ran."""
+    """How a command ended."""
 
     output: str
     exit_code: int | None
+    """128 plus the signal's number after a signal; None if we killed it."""
     seconds: float
+    """How long it ran."""
     ended: Literal["exited", "timeout"]
 
 
 def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a command: the person's, without secrets of ours and without anything that waits for input."""
-    kept = {name: value for name, value in environment.items() if not name.startswith(SECRET_PREFIXES)}
-    return {**kept, "GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "dumb"}
+    """The user's environment without our secrets, and with settings that keep programs from waiting for input."""
+    public = {name: value for name, value in environment.items() if not name.startswith(SECRET_PREFIXES)}
+    return {**public, "GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "dumb"}
 
 
 class _Pipe(asyncio.SubprocessProtocol):
-    """Hands on what a process writes, and tells its exit from the end of its output.
+    """Forwards the output of a process, and reports its exit and the end of its output separately.
 
-    They differ: a child in the background may hold the pipe long after the command is done.
+    They differ: a background child may hold the pipe long after the command has exited.
     """
 
     def __init__(self, on_data: Callable[[bytes], None]) -> None:
@@ -64,9 +66,9 @@ _Process = tuple[asyncio.SubprocessTransport, _Pipe]
 
 
 class Command:
-    """A running command; `seconds` and `output` are readable at any moment.
+    """A command. `seconds` and `output` can be read at any time.
 
-    `timeout` is in seconds, None sets no limit. `on_output` gets what the person sees, with its colours.
+    `timeout` is in seconds; None sets no limit. `on_output` receives the text for the user, with its colours.
     """
 
     def __init__(self, launch: Launch, timeout: float | None, on_output: Callable[[str], None]) -> None:
@@ -84,19 +86,19 @@ class Command:
 
     @property
     def output(self) -> str:
-        """What it has written, or what came since it was last taken."""
+        """The output, or the output since the last `take_output`."""
         return self._output.text()
 
-    def take(self) -> str:
-        """What came since the last time, and forgets it."""
+    def take_output(self) -> str:
+        """Return the output since the last call, and discard it here."""
         text, self._output = self._output.text(), BoundedOutput()
         return text
 
     async def run(self) -> CommandResult:
-        """Runs to the end, the time limit, or cancellation; then its process group is gone.
+        """Run until the command exits, the time limit passes or the task is cancelled, and end its process group.
 
         Raises:
-            ToolError: it cannot be started.
+            ToolError: the command cannot be started.
         """
         self._started = time.monotonic()
         spawning = asyncio.ensure_future(self._spawn())
@@ -120,11 +122,11 @@ class Command:
 
     async def _spawn(self) -> _Process:
         launch = self._launch
-        # a group of its own, so that all of it can be ended: a session on POSIX, a flag on Windows
+        # its own process group, which can be ended as a whole: a session on POSIX, a flag on Windows
         windows_flags: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         try:
             return await asyncio.get_running_loop().subprocess_exec(
-                lambda: _Pipe(self._take),
+                lambda: _Pipe(self._add),
                 *launch.argv,
                 cwd=launch.cwd,
                 env=launch.env,
@@ -138,26 +140,27 @@ class Command:
         except (OSError, ValueError) as error:
             raise ToolError(f"The command could not be started: {error}.") from error
 
-    def _take(self, data: bytes) -> None:
+    def _add(self, data: bytes) -> None:
         self._output.add(data)
         self._stream.add(data)
 
 
 async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
-    """Ends the group, gently first if the command itself still runs, and takes what is left of the output."""
+    """End the process group, with SIGTERM first if the command still runs, and read the rest of the output."""
     pid = transport.get_pid()
     if not pipe.exited.is_set():
         _signal_group(pid, signal.SIGTERM)
         await _within(GRACE, pipe.exited)
     else:
-        await _within(REST, pipe.closed)
+        await _within(DRAIN, pipe.closed)
     _signal_group(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-    await _within(GRACE, pipe.exited)  # it cannot be waited for where the system itself does not let go of it
-    await _within(REST, pipe.closed)  # a process that left the group may still hold it
+    await _within(GRACE, pipe.exited)  # with a limit: the kernel may be unable to end the process
+    await _within(DRAIN, pipe.closed)  # with a limit: a process that left the group may still hold the pipe
     transport.close()
 
 
 async def _within(seconds: float | None, event: asyncio.Event) -> bool:
+    """Whether the event is set within that time."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -10,9 +10,9 @@ from typing import Any
 from fairlead.agent.errors import ToolError, VerbatimToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.display import escape_invisible, escape_to_one_line
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.layer import Layer, NotRun, View
-from fairlead.shell.output import one_line, visible
 from fairlead.shell.process import Command
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, Job, open_box
@@ -63,13 +63,13 @@ class Bash:
         self.spec = ToolSpec("bash", description, schema)
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return visible(input["command"]), ()
+        return escape_invisible(input["command"]), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         command, background = input["command"], bool(input.get("background"))
         _check(command)
         if background:
-            self._commands.background.check()
+            self._commands.background.check_capacity()
         job = await self._ready(input, call, background=background)
         told = [*self._hidden_edits(job.where), *([TOO_LONG] if (input.get("timeout_seconds") or 0) > LONGEST else [])]
         job.begin()
@@ -94,14 +94,15 @@ class Bash:
         return Job(commands, call, command, layer.where, network, box, running, view.hidden, handle)
 
     async def _allow(self, call: RunningCall, command: str, layer: Layer, *, network: bool, unsandboxed: bool) -> None:
-        verdict = self._commands.decide(command, where=layer.where, network=network, unsandboxed=unsandboxed)
-        if verdict.action == "deny":
-            raise ToolError(_lines("Not run: the user's settings do not allow this command.", *verdict.reasons))
-        if verdict.action == "run":
+        check = self._commands.check_permission
+        permission = check(command, where=layer.where, network=network, unsandboxed=unsandboxed)
+        if permission.action == "deny":
+            raise ToolError(_lines("Not run: the user's settings do not allow this command.", *permission.reasons))
+        if permission.action == "run":
             return
         hidden = [f"{line} {ACCEPT_FIRST}" for line in self._hidden_edits(layer.where)]
         no_sandbox = [self._commands.unavailable] if layer.where == "workspace" and not unsandboxed else []
-        reasons = [*hidden, *verdict.reasons, *filter(None, no_sandbox)]
+        reasons = [*hidden, *permission.reasons, *filter(None, no_sandbox)]
         call.progress = "Cancelled while the user was asked; the command was not run."
         await self._approvals.ask(call.id, command, self._files.root.path, reasons, layer.where, network=network)
 
@@ -174,7 +175,8 @@ def _hidden_files(names: Collection[str], exit_code: int | None, output: str) ->
     refused = any(words in output for words in REFUSALS) and any(PurePath(name).name in output for name in names)
     if not names or not (exit_code or refused):
         return ""
-    some = ", ".join([*map(one_line, sorted(names)[:MAX_NAMED]), *(["..."] if len(names) > MAX_NAMED else [])])
+    named = map(escape_to_one_line, sorted(names)[:MAX_NAMED])
+    some = ", ".join([*named, *(["..."] if len(names) > MAX_NAMED else [])])
     what = "1 file that looks like a secret is" if len(names) == 1 else f"{len(names)} files that look like secrets are"
     return f"({what} hidden from commands: {some}. `unsandboxed` shows what is hidden, if the user allows it.)"
 

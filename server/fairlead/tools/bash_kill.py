@@ -29,4 +29,4 @@ class BashKill:
         command = self._background.get(input["id"])
         call.progress = "Cancelled; the command is being ended all the same."
         await command.stop()
-        return told(command, command.running.take())
+        return told(command, command.running.take_output())

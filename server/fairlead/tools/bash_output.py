@@ -41,16 +41,16 @@ class BashOutput:
         wait = min(max(input.get("wait_seconds") or 0, 0), LONGEST_WAIT)
         began = asyncio.get_running_loop().time()
         if wait:
-            await asyncio.wait([waiting := asyncio.ensure_future(command.over.wait())], timeout=wait)
+            await asyncio.wait([waiting := asyncio.ensure_future(command.finished.wait())], timeout=wait)
             waiting.cancel()
-        output = command.running.take()
+        output = command.running.take_output()
         call.polls = bool(output) or asyncio.get_running_loop().time() - began >= WAITED
         return told(command, output)
 
 
 def told(command: BackgroundCommand, output: str) -> str:
     """A background command's output with how it goes, for the model."""
-    parts = [output.rstrip("\n"), command.news, f"({command.handle}: {_state(command)}, {command.seconds:.1f} s)"]
+    parts = [output.rstrip("\n"), command.end_report, f"({command.handle}: {_state(command)}, {command.seconds:.1f} s)"]
     return "\n".join(filter(None, parts))
 
 

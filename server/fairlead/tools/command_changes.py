@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
+from fairlead.display import escape_to_one_line
 from fairlead.edits.changeset import PLAIN, Raw
 from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Author
 from fairlead.shell.layer import Change, Changes, Entry
-from fairlead.shell.output import one_line
 from fairlead.workspace.disk import BOM, DiskText, content_of, read_bytes
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import Yielder, compute
@@ -60,8 +60,8 @@ async def capture(files: Files, changes: Changes, author: Author) -> list[str]:
     Of many files it yields in between: the person is answered in between, and each file is taken as it is by then.
     """
     done: list[str] = []
-    failed: list[str] = [f"{change.path} ({change.unfit})" for change in changes.files if change.unfit]
-    fit = [change for change in changes.files if not change.unfit]
+    failed: list[str] = [f"{change.path} ({change.not_proposed})" for change in changes.files if change.not_proposed]
+    fit = [change for change in changes.files if not change.not_proposed]
     moves = dict(_renames(fit))
     targets = {change.path for change in moves.values()}
     yielder = Yielder()
@@ -84,10 +84,10 @@ async def capture(files: Files, changes: Changes, author: Author) -> list[str]:
         lines.append(f"The command's changes are proposed for review: {_listed(done)}.")
     if failed:
         lines.append(f"Not proposed, and gone with the command: {_listed(failed)}.")
-    if changes.kept:
-        kept = _listed(changes.kept, MAX_KEPT)
+    if changes.ignored:
+        kept = _listed(changes.ignored, MAX_KEPT)
         lines.append(f"Ignored by git and kept in the sandbox for the next commands: {kept}.")
-    return [*lines, *map(one_line, changes.dropped)]
+    return [*lines, *map(escape_to_one_line, changes.warnings)]
 
 
 def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
@@ -159,4 +159,4 @@ def _new_mode(path: Path, mode: int | None) -> int | None:
 
 def _listed(names: Sequence[str], most: int = MAX_NAMED) -> str:
     more = len(names) - most
-    return ", ".join(map(one_line, names[:most])) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(map(escape_to_one_line, names[:most])) + (f" and {more:,} more" if more > 0 else "")

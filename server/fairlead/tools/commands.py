@@ -1,33 +1,24 @@
 """What a session's commands work with, and a command's life in its box: opened, run, closed, its changes taken over."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
 from fairlead.plan.evidence import CommandRun
 from fairlead.shell.background import BackgroundCommands, Ended
-from fairlead.shell.layer import USUAL, Box, Changes, Layer, Limits, NotRun, View, Where
+from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
+from fairlead.shell.policy import Permission
 from fairlead.shell.process import Command
 
 T = TypeVar("T")
 
 
-class Verdict(Protocol):
-    """Whether a command runs. `reasons` are for the person, the most important first."""
-
-    @property
-    def action(self) -> Literal["run", "ask", "deny"]: ...
-
-    @property
-    def reasons(self) -> Sequence[str]: ...
-
-
-class Decide(Protocol):
-    def __call__(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Verdict: ...
+class CheckPermission(Protocol):
+    def __call__(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission: ...
 
 
 @dataclass(frozen=True)
@@ -43,12 +34,12 @@ class Commands:
     direct: Layer
     view: Callable[[], Awaitable[View]]
     captured: Callable[[Changes, RunningCall], Awaitable[str]]
-    decide: Decide
+    check_permission: CheckPermission
     emit: Callable[[Event], None]
     timeout: float
     background: BackgroundCommands
     unavailable: str = ""
-    limits: Limits = USUAL
+    limits: Limits = DEFAULT_LIMITS
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer, Credentials
 from fairlead.session.host import RequestRefused, WrongRequest
 from fairlead.session.store.journal import Journals
-from fairlead.shell.layers import Layers
+from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.paths import Root
 
 
@@ -40,7 +40,7 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     server.host.journals = Journals(
         folder / "sessions" if folder is not None else None, server.show_warning, server.show_info
     )
-    server.host.layers = Layers(folder)
+    server.host.layers = CommandLayers(folder)
     server.lenses.refreshable = server.editor.capabilities.lens_refresh
     server.lenses.with_diffs = server.editor.capabilities.diffs
     if not server.editor.capabilities.diffs:  # a client with diffs has its own actions at the cursor
@@ -68,7 +68,7 @@ def _open_workspace(server: AgentServer) -> None:
     """Restores the workspace's sessions and starts to check how commands can run, if there is a trusted folder."""
     with contextlib.suppress(RequestRefused):
         server.sessions.restore()
-        server.host.layers.look(server.host.workspace())
+        server.host.layers.start_probe(server.host.workspace())
 
 
 def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:

@@ -19,7 +19,7 @@ async def rules_page(host: Host) -> str:
     """
     found = await host.layers.capability(host.workspace())
     settings = host.settings
-    if found.place is None:
+    if found.layers_folder is None:
         place = f"In the workspace itself, after a question: {found.reason}"
         asked = "You are asked for every command that no rule of yours allows."
     else:

@@ -14,9 +14,9 @@ from typing import BinaryIO
 
 from fairlead.shell.layer import Change, Changes, Entry, View
 from fairlead.shell.sandbox import repository, trees
-from fairlead.shell.sandbox.ignored import Ignored, is_environment, outer_rules
-from fairlead.shell.sandbox.lower_layer import Lower, Mark
-from fairlead.shell.sandbox.upper_layer import OPAQUE, PERMISSIONS, Upper, is_opaque, is_whiteout, mode_of
+from fairlead.shell.sandbox.ignored import IgnoreRules, is_environment, outer_rules
+from fairlead.shell.sandbox.lower_layer import Fingerprint, LowerLayer
+from fairlead.shell.sandbox.upper_layer import OPAQUE, PERMISSIONS, UpperLayer, is_opaque, is_whiteout, mode_of
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.repositories import is_git_folder
 
@@ -29,14 +29,14 @@ _LINK = "on the disk it is a link, or below one"
 _NAMED = 5
 
 
-def read(upper: Upper, view: View, since: int, repositories: Sequence[Path] = ()) -> Changes:
+def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Path] = ()) -> Changes:
     """Takes the command's changes out of the layer.
 
     `since` is when it was opened (by the file system's clock, in ns); `repositories` are the upper layers over
     repositories outside of the workspace. Raises OSError where something cannot be read; then, as after any other
     fault, nothing is left in the layer.
     """
-    reading = _Reading(upper, view, since)
+    reading = _Collector(upper, view, since)
     try:
         with trees.opened(upper.folder) as top:
             reading.folder(top, "", _Below(visible=True, ignored=False))
@@ -59,12 +59,12 @@ class _Below:
 
 
 @dataclass
-class _Reading:
-    upper: Upper
+class _Collector:
+    upper: UpperLayer
     view: View
     since: int
     changes: list[Change] = field(default_factory=list)
-    kept: dict[str, Mark] = field(default_factory=dict)
+    kept: dict[str, Fingerprint] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
     _beyond: int = 0
     _read: int = 0
@@ -74,11 +74,11 @@ class _Reading:
     _fresh: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._lower: Lower = self.upper.lower
+        self._lower: LowerLayer = self.upper.lower
         root = self.upper.root
-        outer = outer_rules(root, repository.outside(root) or root / ".git")
-        self._before = Ignored(self._text_before, outer)
-        self._after = Ignored(self._text_after, outer)
+        outer = outer_rules(root, repository.find_outside(root) or root / ".git")
+        self._before = IgnoreRules(self._text_before, outer)
+        self._after = IgnoreRules(self._text_after, outer)
         self._texts: dict[str, bytes | None] = {}
         self._hidden = frozenset(self.view.hidden)
         self._proposed_folders = {
@@ -101,21 +101,21 @@ class _Reading:
 
     def outside(self, repositories: Sequence[Path]) -> None:
         """What was changed of a repository that is not in the workspace."""
-        place = repository.outside(self.upper.root)
+        place = repository.find_outside(self.upper.root)
         for folder in repositories:
             with trees.opened(folder) as at:
-                self._note_repository(at, Lower(place or self.upper.root), "")
+                self._note_repository(at, LowerLayer(place or self.upper.root), "")
 
     def result(self) -> Changes:
         if self._moved:
             return Changes([], self._fresh, [repository.MOVED])
-        lines = [repository.NOT_KEPT] if self._repository else []
+        lines = [repository.DISCARDED] if self._repository else []
         if self._beyond:
             lines.append(f"{self._beyond:,} more files were changed than can be proposed at once; they are not kept.")
         if self._differ:
             more = f" and {len(self._differ) - _NAMED:,} more" if len(self._differ) > _NAMED else ""
             lines.append(
-                "Ignored files of the disk were changed in the sandbox only, where commands see them and read_file "
+                "IgnoreRules files of the disk were changed in the sandbox only, where commands see them and read_file "
                 f"does not: {', '.join(map(_shown, self._differ[:_NAMED]))}{more}."
             )
         return Changes(self.changes, self._fresh, lines)
@@ -177,7 +177,7 @@ class _Reading:
             return
         if not found.st_mode & stat.S_IRUSR and os.geteuid() != 0:
             os.chmod(name, stat.S_IMODE(found.st_mode) | stat.S_IRUSR, dir_fd=at)
-        with trees.open_file(name, at) as file:
+        with trees.open_regular_file(name, at) as file:
             if found.st_size > MAX_BYTES:
                 self._large(path, file)
                 return
@@ -217,7 +217,7 @@ class _Reading:
                 entry = Entry(file.read(), found.st_mode & PERMISSIONS)
         except (FileNotFoundError, NotADirectoryError):
             return None, ""
-        except trees.NotOrdinary:
+        except trees.NotRegularFile:
             return None, "" if self._lower.is_folder(path) else "it was no ordinary file"
         except PathEscape:
             return None, _LINK
@@ -235,7 +235,7 @@ class _Reading:
         """The files that a command found at and below a path, ignored ones left out."""
         if self._lower.is_folder(path):
             for leaf in self._lower.files(path, self._is_looked_into):
-                if not leaf.endswith("/.git") and not self._before.file(leaf):
+                if not leaf.endswith("/.git") and not self._before.ignores_file(leaf):
                     yield leaf
         elif self._lower.status(path) is not None:
             yield path
@@ -245,7 +245,7 @@ class _Reading:
         return not (
             folder.count("/") >= MAX_DEPTH
             or folder.endswith("/.git")
-            or self._before.folder(folder)
+            or self._before.ignores_folder(folder)
             or is_git_folder(lambda name: self._lower.status(f"{folder}/{name}") is not None)
         )
 
@@ -278,7 +278,7 @@ class _Reading:
     def _keep(self, path: str, found: os.stat_result | None = None) -> None:
         """`found`: the file as the layer has it, left out for a folder."""
         self._seen.add(path)
-        self.kept[path] = mark = self._lower.mark(path)
+        self.kept[path] = mark = self._lower.fingerprint(path)
         written = found is not None and found.st_ctime_ns > self.since
         if written and mark is not None and not self._before.is_cache(path):
             self._differ.append(path)
@@ -303,8 +303,8 @@ class _Reading:
             self._repository = True
         trees.remove(name, at)
 
-    def _note_repository(self, at: int, lower: Lower, above: str) -> None:
-        changed, moved = repository.touched(at, lambda name: lower.read(above + name, _CHUNK))
+    def _note_repository(self, at: int, lower: LowerLayer, above: str) -> None:
+        changed, moved = repository.inspect_changes(at, lambda name: lower.read(above + name, _CHUNK))
         self._repository |= changed
         self._moved |= moved
 
@@ -316,12 +316,12 @@ class _Reading:
         """By the rules that were there before for a file that was, else by those that are there now."""
         if path in self.view.proposed or (as_folder and path in self._proposed_folders):
             return False
-        if below.ignored or (as_folder and self._before.folder(path)):
+        if below.ignored or (as_folder and self._before.ignores_folder(path)):
             return True
-        return (self._before if below.visible and self._lower.status(path) else self._after).file(path)
+        return (self._before if below.visible and self._lower.status(path) else self._after).ignores_file(path)
 
     def _folder_is_ignored(self, path: str) -> bool:
-        return (self._before if self._lower.is_folder(path) else self._after).folder(path)
+        return (self._before if self._lower.is_folder(path) else self._after).ignores_folder(path)
 
     def _same_link(self, at: int, name: str, path: str) -> bool:
         with contextlib.suppress(OSError):
@@ -345,7 +345,7 @@ class _Reading:
         except OSError:
             return
         if stat.S_ISREG(found.st_mode) and not is_whiteout(".gitignore", at, found):
-            with contextlib.suppress(OSError), trees.open_file(".gitignore", at) as file:
+            with contextlib.suppress(OSError), trees.open_regular_file(".gitignore", at) as file:
                 self._texts[rules] = file.read(_CHUNK)
                 return
         self._texts[rules] = None

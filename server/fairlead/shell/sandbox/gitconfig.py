@@ -30,15 +30,15 @@ _DEEPEST = 10  # folders of submodules within each other; git allows as many inc
 _MOST = 1000
 
 
-def of_person(home: Path) -> Iterator[tuple[Path, str]]:
+def user_settings(home: Path) -> Iterator[tuple[Path, str]]:
     """The user's own settings, by the files that hold them: those of known sections that run no program."""
     for name in _OF_PERSON:
         text = text_of(home / name)
         if text:
-            yield home / name, harmless(text)
+            yield home / name, harmless_settings(text)
 
 
-def with_secrets(
+def redacted_settings(
     repositories: Iterable[Path], home: Path, text_at: Callable[[Path], str]
 ) -> Iterator[tuple[Path, str]]:
     """The files with settings that hold what gives access, and their text without it.
@@ -54,16 +54,16 @@ def with_secrets(
         seen.add(path)
         text = text_at(path)
         left += [_included(path, name, home) for name in _includes(text) if "\0" not in name]
-        shown = without_secrets(text)
+        shown = redact(text)
         if shown != text:
             yield path, shown
 
 
-def harmless(text: str) -> str:
+def harmless_settings(text: str) -> str:
     """Of settings only those that are known to give nothing away and to run nothing."""
     kept: list[str] = []
     shown = False
-    for line in _lines(without_secrets(text)):
+    for line in _lines(redact(text)):
         head = _HEAD.match(line)
         if head is not None:
             section, _, _ = head[1].lower().partition(".")
@@ -76,7 +76,7 @@ def harmless(text: str) -> str:
     return "".join(f"{line}\n" for line in kept)
 
 
-def without_secrets(text: str) -> str:
+def redact(text: str) -> str:
     """Settings without the users and passwords in addresses, and without those that hold a password themselves."""
     lines = list(_lines(text))
     shown = [kept for line in lines for kept in _without_secret(line)]

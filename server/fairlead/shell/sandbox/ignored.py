@@ -51,7 +51,7 @@ Read = Callable[[str], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Outer:
+class OuterRules:
     """The rules that hold for a tree from outside of it.
 
     `everywhere`: the texts of those of its whole repository, the weakest first. `within`: the tree's place in that, and
@@ -63,10 +63,10 @@ class Outer:
     above: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
-class Ignored:
+class IgnoreRules:
     """The rules of one tree, each file of them read when it is needed first."""
 
-    def __init__(self, read: Read, outer: Outer) -> None:
+    def __init__(self, read: Read, outer: OuterRules) -> None:
         self._read = read
         self._start = f"{outer.within}/" if outer.within else ""
         self._everywhere = [_spec(text) for text in outer.everywhere]
@@ -75,12 +75,12 @@ class Ignored:
         self._specs = {folder: _spec(outer.above.get(folder, b"")) for folder in _folders_above(outer.within)}
         self._folders: dict[str, bool] = {outer.within: False}
 
-    def file(self, path: str) -> bool:
+    def ignores_file(self, path: str) -> bool:
         """Paths are relative to the tree."""
         whole = self._start + path
         return self._folder(whole.rpartition("/")[0]) or self._named(whole, whole)
 
-    def folder(self, path: str) -> bool:
+    def ignores_folder(self, path: str) -> bool:
         """Whether a folder is ignored, and with it all that is in it."""
         return self._folder((self._start + path).rstrip("/"))
 
@@ -121,20 +121,20 @@ def _folders_above(path: str) -> list[str]:
     return [path[:at] for at, letter in enumerate(path) if letter == "/"] + [""] if path else []
 
 
-def outer_rules(root: Path, repository: Path) -> Outer:
+def outer_rules(root: Path, repository: Path) -> OuterRules:
     """What holds for a workspace from outside; `repository` is where its repository's data is.
 
     Those of a repository that ignores the whole workspace say nothing of what is in it.
     """
     top = enclosing(root)
     if top is None:
-        return Outer(user_rules(repository))
+        return OuterRules(user_rules(repository))
     within = root.relative_to(top).as_posix()
     folders = _folders_above(within)
     texts = {folder: text_of(top / folder / RULES).encode("utf-8", "surrogateescape") for folder in folders}
-    outer = Outer(user_rules(repository), within, texts)
-    whole = Ignored(lambda path: texts.get(path.rpartition("/")[0]), Outer(outer.everywhere))
-    return Outer(user_rules(root / ".git")) if whole.folder(within) else outer
+    outer = OuterRules(user_rules(repository), within, texts)
+    whole = IgnoreRules(lambda path: texts.get(path.rpartition("/")[0]), OuterRules(outer.everywhere))
+    return OuterRules(user_rules(root / ".git")) if whole.ignores_folder(within) else outer
 
 
 def user_rules(git_folder: Path) -> list[bytes]:

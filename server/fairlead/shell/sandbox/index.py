@@ -18,7 +18,7 @@ _STAT = 40  # bytes of an entry before the hash
 _ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
 
 
-def only_within(folder: bytes, index: Path) -> bytes | None:
+def assume_rest_unchanged(folder: bytes, index: Path) -> bytes | None:
     """The index with all assumed unchanged that is not below a folder (relative to the work tree); None where there is
     no index, or not one of a known form."""
     sha256 = "sha256" in text_of(index.parent / "config").lower()

@@ -127,12 +127,12 @@ BY_VARIABLE: Mapping[str, Parts] = {
 }
 
 
-def on_path(folder: Path) -> Parts:
+def parts_of_path_folder(folder: Path) -> Parts:
     """What is shown of a folder of `PATH`."""
     return Parts() if folder.name in _PROGRAM_FOLDERS else _parts(_PROGRAMS)
 
 
-def shown(folder: Path, parts: Parts) -> list[Path]:
+def shown_paths(folder: Path, parts: Parts) -> list[Path]:
     """The paths of a folder that are shown; of folders in it the folder itself, where all that is in it is shown.
 
     The folder itself is not, even then: a tool may put its credentials there later.

@@ -46,15 +46,15 @@ def version() -> tuple[int, ...]:
     return tuple(int(part) for part in os.uname().release.replace("-", ".").split(".")[:2])
 
 
-def without_rights() -> None:
-    """For files this process is nobody from now on, without root's rights to them; `with_rights` takes it back."""
+def drop_file_rights() -> None:
+    """Give up root's rights to files: for file access this process is nobody, until `restore_file_rights`."""
     _libc.setfsgid(_NOBODY)
     _libc.setfsuid(_NOBODY)  # takes the capabilities to pass over permissions too
     if (_libc.setfsuid(-1), _libc.setfsgid(-1)) != (_NOBODY, _NOBODY):  # they tell of no error
         raise OSError(errno.EPERM, "give up root's rights to files")
 
 
-def with_rights() -> None:
+def restore_file_rights() -> None:
     _libc.setfsuid(0)
     _libc.setfsgid(0)
 
@@ -74,7 +74,7 @@ def die_with_parent() -> None:
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl")
 
 
-def become(uid: int, gid: int) -> None:
+def switch_user(uid: int, gid: int) -> None:
     """From root to another account, for good."""
     os.setgroups([])
     os.setresgid(gid, gid, gid)
@@ -93,14 +93,14 @@ def drop_privileges() -> None:
     _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
 
 
-def close_calls(program: bytes) -> None:
+def install_seccomp_filter(program: bytes) -> None:
     """A filter of the kernel's calls (`seccomp.py`), from now on and for whatever is started."""
     instructions = ctypes.create_string_buffer(program, len(program))
     header = (ctypes.c_void_p * 2)(len(program) // _SECCOMP_INSTRUCTION, ctypes.addressof(instructions))
     _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
 
 
-def hold_signals() -> None:
+def block_signals() -> None:
     """SIGTERM and SIGCHLD wait for `next_signal`, in this process and in those that it forks."""
     _checked(_libc.sigprocmask(_SIG_BLOCK, _HELD, None), "sigprocmask")
 
@@ -117,7 +117,7 @@ def next_signal(seconds: float | None = None) -> int | None:
             return None
 
 
-def usual_signals() -> None:
+def restore_default_signals() -> None:
     """For a program that is started: Python ignores two, and we hold two; it would inherit that."""
     for number in (_SIGPIPE, _SIGXFSZ):
         _libc.signal(number, ctypes.c_void_p(_SIG_DFL))

@@ -1,6 +1,6 @@
 """The launcher: a process of its own that makes the box of one command and ends with it (docs/sandbox.md).
 
-The server starts it with the descriptor of an `Order`. Three processes come of it:
+The server starts it with the descriptor of an `BoxSpec`. Three processes come of it:
 
     the launcher    waits, and hands on the exit code and a SIGTERM; its death is the box's
     the init        first of the box's pid namespace: mounts the layers, watches the limits (`limits.py`), and ends
@@ -8,8 +8,8 @@ The server starts it with the descriptor of an `Order`. Three processes come of 
     the command     bash, in the view that bubblewrap or `_view` makes
 
 On SIGTERM whatever runs in the box is told, and has a second until it is ended; a second SIGTERM cuts that short.
-What goes wrong before bash is written to the order's status pipe, and bash is not started. Isolated (`python -I -S`)
-and small, because every command waits for its start. Never here: a decision; the order says it all.
+What goes wrong before bash is written to the spec's status pipe, and bash is not started. Isolated (`python -I -S`)
+and small, because every command waits for its start. Never here: a decision; the spec says it all.
 """
 
 import marshal
@@ -21,7 +21,7 @@ from fairlead.shell.sandbox import kernel, limits
 
 TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
 if TYPE_CHECKING:
-    from fairlead.shell.sandbox.spec import Layered, Order
+    from fairlead.shell.sandbox.spec import BoxSpec, OverlaySpec
 
 FAILED = 125
 # for what is asked to end, in seconds
@@ -50,12 +50,12 @@ _MACHINE = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
 def main() -> None:
     """`python -I -S -c "..." SERVER_FOLDER ORDER_FD`; ends the process."""
     with open(int(sys.argv[2]), "rb") as sent:
-        order: Order = marshal.load(sent)
-    os.set_inheritable(order["status"], False)
+        spec: BoxSpec = marshal.load(sent)
+    os.set_inheritable(spec["status"], False)
     try:
-        code = _launch(order)
+        code = _launch(spec)
     except OSError as error:
-        code = _failed(order, error)
+        code = _failed(spec, error)
     os._exit(code)
 
 
@@ -63,7 +63,7 @@ def loopback() -> None:
     """`... SERVER_FOLDER UID GID`: a new user namespace with a network, for as long as standard input is open."""
     uid, gid = map(int, sys.argv[2:])
     if os.geteuid() != uid:
-        kernel.become(uid, gid)
+        kernel.switch_user(uid, gid)
     kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET)
     _map_account(uid, gid)
     kernel.loopback_up()
@@ -71,32 +71,32 @@ def loopback() -> None:
     os.read(0, 1)
 
 
-def _launch(order: "Order") -> int:
-    kernel.hold_signals()
-    if os.geteuid() != order["uid"]:
-        kernel.become(order["uid"], order["gid"])
-    if order["machine"]:
-        _machine(order)
+def _launch(spec: "BoxSpec") -> int:
+    kernel.block_signals()
+    if os.geteuid() != spec["uid"]:
+        kernel.switch_user(spec["uid"], spec["gid"])
+    if spec["machine"]:
+        _machine(spec)
     kernel.die_with_parent()  # a change of the account, for files too, would forget it
-    if os.getppid() != order["server"]:
+    if os.getppid() != spec["server"]:
         return FAILED
-    limits.raise_session()
-    _new_namespaces(order)
+    limits.raise_session_priority()
+    _new_namespaces(spec)
     proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # the init puts another one in its place
     wait, go = os.pipe()
     init = os.fork()
     if init == 0:
         try:
             os.close(go)
-            code = _init(order, wait)
+            code = _init(spec, wait)
         except OSError as error:
-            code = _failed(order, error)
+            code = _failed(spec, error)
         os._exit(code)
     os.close(wait)
-    os.write(order["status"], b"init %d\n" % init)
+    os.write(spec["status"], b"init %d\n" % init)
     os.write(go, b"g")
-    code = _exit_code(_ended(init, proc, order["server"]))
-    os.write(order["status"], b"done\n")
+    code = _exit_code(_ended(init, proc, spec["server"]))
+    os.write(spec["status"], b"done\n")
     return code
 
 
@@ -112,13 +112,13 @@ def _ended(init: int, proc: int, server: int) -> int:
             os.kill(init, kernel.SIGTERM)
             until = time.monotonic() + _PATIENCE + (GRACE if until is None else 0.0)
         elif arrived is None and (until is not None or os.getppid() != server):
-            limits.end_below(init, proc)
+            limits.kill_tree(init, proc)
             until = time.monotonic() + _AGAIN
 
 
-def _failed(order: "Order", error: OSError | ValueError) -> int:
+def _failed(spec: "BoxSpec", error: OSError | ValueError) -> int:
     reason = isinstance(error, OSError) and error.strerror
-    os.write(order["status"], f"error {reason or error}\n".encode())
+    os.write(spec["status"], f"error {reason or error}\n".encode())
     return FAILED
 
 
@@ -127,22 +127,22 @@ def _exit_code(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _new_namespaces(order: "Order") -> None:
-    for namespace in order["join"]:
+def _new_namespaces(spec: "BoxSpec") -> None:
+    for namespace in spec["join"]:
         kernel.join(namespace)
     flags = kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
     kernel.unshare(flags)
-    _map_account(order["uid"], order["gid"])
+    _map_account(spec["uid"], spec["gid"])
 
 
 def _map_account(uid: int, gid: int) -> None:
     """In a new user namespace an account is who it was, and there is nobody else."""
-    limits.write("/proc/self/setgroups", "deny")
-    limits.write("/proc/self/uid_map", f"{uid} {uid} 1")
-    limits.write("/proc/self/gid_map", f"{gid} {gid} 1")
+    limits.write_file("/proc/self/setgroups", "deny")
+    limits.write_file("/proc/self/uid_map", f"{uid} {uid} 1")
+    limits.write_file("/proc/self/gid_map", f"{gid} {gid} 1")
 
 
-def _init(order: "Order", wait: int) -> int:
+def _init(spec: "BoxSpec", wait: int) -> int:
     """The first process of the pid namespace; returns the command's exit code."""
     kernel.die_with_parent()
     os.setpgid(0, 0)  # a signal to the launcher's group is the launcher's to hand on
@@ -150,37 +150,37 @@ def _init(order: "Order", wait: int) -> int:
         return FAILED
     os.close(wait)
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    for layer in order["layers"]:
+    for layer in spec["layers"]:
         _overlay(layer)
-    watch = limits.Watch(order, _scratch(order))
+    monitor = limits.BoxMonitor(spec, _scratch(spec))
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
-    limits.bound_pids(order)
-    if order["bubblewrap"]:
-        for source, target, _ in _outside(order):  # bubblewrap gives up where one has no place any more
+    limits.limit_pids(spec)
+    if spec["bubblewrap"]:
+        for source, target, _ in _outside(spec):  # bubblewrap gives up where one has no place any more
             if os.path.lexists(target):
                 tree = kernel.clone_tree(source)
                 kernel.restrict(tree, writable=False)
                 _attach(tree, target)
     else:
-        limits.write("/proc/sys/user/max_user_namespaces", "0")
-        _view(order)
+        limits.write_file("/proc/sys/user/max_user_namespaces", "0")
+        _view(spec)
     told, tell = os.pipe()
     command = os.fork()
     if command == 0:
         try:
-            _command(order, tell)
+            _command(spec, tell)
         except (OSError, ValueError) as error:  # no system call takes a NUL, or half a character
-            _failed(order, error)
+            _failed(spec, error)
         os._exit(FAILED)
     os.close(tell)
-    code = _command_ended(command, {1, command} if order["bubblewrap"] else {1}, watch)
-    limits.end_all()
-    if order["bubblewrap"] and code < 128 and code != FAILED and not _was_started(told):
-        os.write(order["status"], f"error bubblewrap gave up with {code}; the output says why\n".encode())
+    code = _command_ended(command, {1, command} if spec["bubblewrap"] else {1}, monitor)
+    limits.kill_all()
+    if spec["bubblewrap"] and code < 128 and code != FAILED and not _was_started(told):
+        os.write(spec["status"], f"error bubblewrap gave up with {code}; the output says why\n".encode())
     return code
 
 
-def _command_ended(command: int, ours: set[int], watch: limits.Watch) -> int:
+def _command_ended(command: int, ours: set[int], monitor: limits.BoxMonitor) -> int:
     """Takes in all that ends in the box until the command does, or must; returns its exit code."""
     until = None
     while until is None or time.monotonic() < until:
@@ -189,9 +189,9 @@ def _command_ended(command: int, ours: set[int], watch: limits.Watch) -> int:
                 break
             until = time.monotonic() + GRACE
             _tell_to_end(ours)
-        reason = watch.look()
+        reason = monitor.check()
         if reason:
-            limits.end_all()  # first, so that nothing is written after the reason
+            limits.kill_all()  # first, so that nothing is written after the reason
             _say(f"\nEnded: {reason}.\n")
             break
         for _ in range(_AT_ONCE):
@@ -229,7 +229,7 @@ def _was_started(told: int) -> bool:
         return False
 
 
-def _machine(order: "Order") -> None:
+def _machine(spec: "BoxSpec") -> None:
     """Root's view of the machine, without what only root may read.
 
     It is made of layers that read with the rights of their maker, and their maker is nobody: so the kernel itself
@@ -238,16 +238,16 @@ def _machine(order: "Order") -> None:
     os.setgroups([])
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    kernel.mount("nothing", order["scratch"], "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755")
-    nothing = os.open(order["scratch"], os.O_PATH | os.O_DIRECTORY)  # an overlay takes two layers at least
-    for point in order["mounts"]:
+    kernel.mount("nothing", spec["scratch"], "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755")
+    nothing = os.open(spec["scratch"], os.O_PATH | os.O_DIRECTORY)  # an overlay takes two layers at least
+    for point in spec["mounts"]:
         try:
-            _show(point, order["machine"] + point, nothing)
+            _show(point, spec["machine"] + point, nothing)
         except OSError:
             if point == "/":
                 raise
     os.close(nothing)
-    kernel.unmount(order["scratch"])
+    kernel.unmount(spec["scratch"])
 
 
 def _show(point: str, target: str, nothing: int) -> None:
@@ -256,17 +256,17 @@ def _show(point: str, target: str, nothing: int) -> None:
             kernel.attach(kernel.clone_tree(point), target)
         return
     opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in (point, target)]
-    kernel.without_rights()
+    kernel.drop_file_rights()
     try:
         options = _MACHINE_OVERLAY.format(opened[0], nothing)
         kernel.mount("overlay", f"/proc/self/fd/{opened[1]}", "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
     finally:
-        kernel.with_rights()
+        kernel.restore_file_rights()
         for descriptor in opened:
             os.close(descriptor)
 
 
-def _overlay(layer: "Layered") -> None:
+def _overlay(layer: "OverlaySpec") -> None:
     folders = (*layer["lower"], layer["upper"], layer["work"])
     opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in folders]
     # by descriptor: no name needs to be escaped, and none is too long
@@ -277,30 +277,30 @@ def _overlay(layer: "Layered") -> None:
         os.close(descriptor)
 
 
-def _scratch(order: "Order") -> int:
+def _scratch(spec: "BoxSpec") -> int:
     """Makes the box's file system in memory; returns a descriptor of it."""
-    place = order["scratch"]
-    options = f"mode=755,size={order['scratch_size']}"
+    place = spec["scratch"]
+    options = f"mode=755,size={spec['scratch_size']}"
     kernel.mount("scratch", place, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
-    for name, mode in order["scratch_folders"]:
+    for name, mode in spec["scratch_folders"]:
         os.mkdir(f"{place}/{name}")
         os.chmod(f"{place}/{name}", mode)
     return os.open(place, os.O_PATH | os.O_DIRECTORY)
 
 
-def _binds(order: "Order") -> "list[tuple[str, str, bool]]":
+def _binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
     """Without those whose place has gone since they were looked for: a program's socket, say."""
-    return [bind for bind in order["binds"] if os.path.lexists(bind[1])]
+    return [bind for bind in spec["binds"] if os.path.lexists(bind[1])]
 
 
-def _outside(order: "Order") -> "list[tuple[str, str, bool]]":
+def _outside(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
     """Binds that hide what is in no layer and in no folder of the box's own, so that belongs to others and may go.
 
     Those over our own folder are not among them: it holds the sources of all others.
     """
-    own = [layer["target"] for layer in order["layers"]]
-    own += [target for source, target, _ in order["binds"] if source.startswith(f"{order['scratch']}/")]
-    binds = [bind for bind in order["binds"] if not (bind[2] or order["scratch"].startswith(f"{bind[1]}/"))]
+    own = [layer["target"] for layer in spec["layers"]]
+    own += [target for source, target, _ in spec["binds"] if source.startswith(f"{spec['scratch']}/")]
+    binds = [bind for bind in spec["binds"] if not (bind[2] or spec["scratch"].startswith(f"{bind[1]}/"))]
     return [bind for bind in binds if not any(f"{bind[1]}/".startswith(f"{folder}/") for folder in own)]
 
 
@@ -312,16 +312,16 @@ def _attach(tree: int, target: str) -> None:
         os.close(tree)
 
 
-def _view(order: "Order") -> None:
-    """The same as bubblewrap makes: everything read-only, on it the order's binds, an own /dev, and a closed /proc."""
+def _view(spec: "BoxSpec") -> None:
+    """The same as bubblewrap makes: everything read-only, on it the spec's binds, an own /dev, and a closed /proc."""
     devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
-    scratch = order["scratch"]
-    binds = [(f"{scratch}/dev", "/dev", True), *_binds(order)]
+    scratch = spec["scratch"]
+    binds = [(f"{scratch}/dev", "/dev", True), *_binds(spec)]
     trees = [(kernel.clone_tree(source), source, target, writable) for source, target, writable in binds]
-    if order["machine"]:
+    if spec["machine"]:
         for name in ("/proc", "/sys"):
-            kernel.attach(kernel.clone_tree(name), f"{order['machine']}{name}")
-        os.chroot(order["machine"])
+            kernel.attach(kernel.clone_tree(name), f"{spec['machine']}{name}")
+        os.chroot(spec["machine"])
         os.chdir("/")
     kernel.all_read_only()
     kernel.writable_again("/proc")
@@ -330,7 +330,7 @@ def _view(order: "Order") -> None:
             tree = kernel.clone_tree(f"/proc/{name}")
             kernel.restrict(tree, writable=False)
             kernel.attach(tree, f"/proc/{name}")
-    outside = _outside(order)
+    outside = _outside(spec)
     for tree, source, target, writable in trees:
         kernel.restrict(tree, writable=writable)
         if (source, target, writable) not in outside:
@@ -338,7 +338,7 @@ def _view(order: "Order") -> None:
         _attach(tree, target)
         if target == "/dev":
             _dev(devices)
-    for leads, path in order["links"]:
+    for leads, path in spec["links"]:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         os.symlink(leads, path)
 
@@ -367,42 +367,42 @@ def _mount_point(tree: int, target: str) -> None:
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
 
 
-def _command(order: "Order", tell: int) -> None:
-    kernel.usual_signals()
+def _command(spec: "BoxSpec", tell: int) -> None:
+    kernel.restore_default_signals()
     limits.lower_priority()
-    limits.set_limits(order)
-    argv = order["argv"]
-    if order["bubblewrap"]:
-        argv = [*_bubblewrap(order, tell), *argv]
+    limits.set_limits(spec)
+    argv = spec["argv"]
+    if spec["bubblewrap"]:
+        argv = [*_bubblewrap(spec, tell), *argv]
     else:
         os.setsid()
-        os.chdir(order["cwd"])
+        os.chdir(spec["cwd"])
         kernel.drop_privileges()
-        if order["calls"]:
-            kernel.close_calls(order["calls"])
-    os.execve(argv[0], argv, order["env"])
+        if spec["calls"]:
+            kernel.install_seccomp_filter(spec["calls"])
+    os.execve(argv[0], argv, spec["env"])
 
 
-def _bubblewrap(order: "Order", tell: int) -> list[str]:
+def _bubblewrap(spec: "BoxSpec", tell: int) -> list[str]:
     # a user namespace within ours: as the root of ours it would keep every capability
-    user = ["--unshare-user", "--uid", str(order["uid"]), "--gid", str(order["gid"]), "--disable-userns"]
-    arguments = [order["bubblewrap"], *user, "--cap-drop", "ALL", "--unshare-pid", "--new-session", "--die-with-parent"]
+    user = ["--unshare-user", "--uid", str(spec["uid"]), "--gid", str(spec["gid"]), "--disable-userns"]
+    arguments = [spec["bubblewrap"], *user, "--cap-drop", "ALL", "--unshare-pid", "--new-session", "--die-with-parent"]
     os.set_inheritable(tell, True)
     arguments += ["--json-status-fd", str(tell)]
-    if order["calls"]:
+    if spec["calls"]:
         calls = os.memfd_create("calls", 0)
-        os.write(calls, order["calls"])
+        os.write(calls, spec["calls"])
         os.lseek(calls, 0, os.SEEK_SET)
         arguments += ["--seccomp", str(calls)]
-    arguments += ["--ro-bind", order["machine"] or "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    if order["machine"]:
+    arguments += ["--ro-bind", spec["machine"] or "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    if spec["machine"]:
         arguments += ["--ro-bind", "/sys", "/sys"]
     for name in _MACHINE:
         arguments += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
-    outside = _outside(order)
-    for source, target, writable in [bind for bind in _binds(order) if bind not in outside]:
+    outside = _outside(spec)
+    for source, target, writable in [bind for bind in _binds(spec) if bind not in outside]:
         arguments += ["--bind" if writable else "--ro-bind", source, target]
-    for leads, path in order["links"]:
+    for leads, path in spec["links"]:
         arguments += ["--symlink", leads, path]
     arguments += ["--remount-ro", "/dev"]  # a file system in memory, of which the box's limit knows nothing
-    return [*arguments, "--chdir", order["cwd"], "--"]
+    return [*arguments, "--chdir", spec["cwd"], "--"]

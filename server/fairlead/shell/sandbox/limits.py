@@ -11,7 +11,7 @@ from fairlead.shell.sandbox import kernel
 
 TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
 if TYPE_CHECKING:
-    from fairlead.shell.sandbox.spec import Order
+    from fairlead.shell.sandbox.spec import BoxSpec
 
 # a third of an ordinary process's share: the editor comes first, and a command still gets on while others build
 NICE = 5
@@ -33,52 +33,52 @@ def lower_priority() -> None:
     os.nice(NICE)
     try:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-        write("/proc/self/oom_score_adj", "1000")  # where the machine's memory ends, the box ends first
+        write_file("/proc/self/oom_score_adj", "1000")  # where the machine's memory ends, the box ends first
     except PermissionError:  # a container may forbid either; the limits hold without
         pass
 
 
-def raise_session() -> None:
+def raise_session_priority() -> None:
     """By the launcher, for it and the init, which must get to work among hundreds of busy sessions; only root may."""
     try:  # noqa: SIM105  the import takes longer than all of this
-        write("/proc/self/autogroup", str(-2 * NICE))
+        write_file("/proc/self/autogroup", str(-2 * NICE))
     except OSError:
         pass
 
 
-def bound_pids(order: "Order") -> None:
+def limit_pids(spec: "BoxSpec") -> None:
     """For root, which RLIMIT_NPROC does not hold; a namespace has a number of its own since Linux 6.14."""
-    if order["uid"] == 0 and kernel.version() >= (6, 14):
-        write("/proc/sys/kernel/pid_max", str(_RESERVED_PIDS + order["processes"] + SLACK))
+    if spec["uid"] == 0 and kernel.version() >= (6, 14):
+        write_file("/proc/sys/kernel/pid_max", str(_RESERVED_PIDS + spec["processes"] + SLACK))
 
 
-def set_limits(order: "Order") -> None:
+def set_limits(spec: "BoxSpec") -> None:
     """The kernel's own limits, for this process and all that it starts."""
     # none for memory: what a program reserves and never uses (an address sanitizer 14 TB) would count too
-    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: order["file_size"]}
+    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: spec["file_size"]}
     if kernel.version() >= (5, 14):  # before, all of the user's processes count, inside and outside of the box
-        wanted[resource.RLIMIT_NPROC] = order["processes"] + SLACK
+        wanted[resource.RLIMIT_NPROC] = spec["processes"] + SLACK
     for kind, value in wanted.items():
         hard = resource.getrlimit(kind)[1]
         bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (bound, bound))
 
 
-class Watch:
+class BoxMonitor:
     """The init's look at its box. `scratch` is a descriptor of the box's file system in memory.
 
     Among hundreds of busy processes the init gets a millisecond of time now and then. So it looks at each process once
     in a second, and ten times a second only at figures that are one read each; these say whether to look closer.
     """
 
-    def __init__(self, order: "Order", scratch: int) -> None:
-        self._processes, self._memory, self._scratch = order["processes"], order["memory"], scratch
+    def __init__(self, spec: "BoxSpec", scratch: int) -> None:
+        self._processes, self._memory, self._scratch = spec["processes"], spec["memory"], scratch
         self._next = self._all_at = self._shared_at = 0.0
         self._threads, self._available = _machine()
         self._lowered: set[int] = {0, 1}  # sessions: nobody's, and the init's own
         self._higher: dict[int, str] = {}
 
-    def look(self) -> str:
+    def check(self) -> str:
         """Why the box must be ended, or nothing."""
         now = time.monotonic()
         if now < self._next:
@@ -91,13 +91,13 @@ class Watch:
         more_threads = threads - self._threads > self._processes - len(pids)
         if now >= self._all_at or more_threads or self._available - available > self._memory // 2:
             self._all_at = now + ALL
-            reason = self._look_at_all(pids)
+            reason = self._check_all(pids)
             if reason:
                 return reason
         self._lower_a_session()
         return ""
 
-    def _look_at_all(self, pids: list[str]) -> str:
+    def _check_all(self, pids: list[str]) -> str:
         threads = own = shared = 0
         sessions = {0, 1}
         for pid in pids:
@@ -142,14 +142,14 @@ class Watch:
         if self._higher:
             session, pid = self._higher.popitem()
             try:
-                write(f"/proc/{pid}/autogroup", str(NICE))
+                write_file(f"/proc/{pid}/autogroup", str(NICE))
             except OSError as error:
                 if error.errno == _EAGAIN:
                     return
             self._lowered.add(session)
 
 
-def end_all() -> None:
+def kill_all() -> None:
     """By the init: ends all other processes of its namespace, and returns when none is left.
 
     One `kill` reaches them all at one moment, and a fork that is under way fails then. The kernel would do the same
@@ -169,7 +169,7 @@ def end_all() -> None:
         kernel.next_signal(TICK / 4)
 
 
-def end_below(top: int, proc: int) -> None:
+def kill_tree(top: int, proc: int) -> None:
     """From outside: ends the init of a box and all processes below it, one by one.
 
     `proc` is a descriptor of a /proc that has them. A process that is no init, since the number has another owner
@@ -226,7 +226,7 @@ def _number(text: bytes, label: bytes) -> int:
     return int(words[0]) if words else 0
 
 
-def write(path: str, text: str) -> None:
+def write_file(path: str, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(descriptor, text.encode())

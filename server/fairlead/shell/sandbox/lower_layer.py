@@ -16,10 +16,10 @@ from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.safe_open import open_beneath
 
 # what tells that a file was changed (inode, size, time, mode); None: there is none
-Mark = tuple[int, int, int, int] | None
+Fingerprint = tuple[int, int, int, int] | None
 
 
-class Lower:
+class LowerLayer:
     """The files below `root`. Paths are relative to it, with `/`."""
 
     def __init__(self, root: Path) -> None:
@@ -31,7 +31,7 @@ class Lower:
             return os.stat(descriptor)
         return None
 
-    def mark(self, path: str) -> Mark:
+    def fingerprint(self, path: str) -> Fingerprint:
         found = self.status(path)
         return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
 
@@ -50,9 +50,9 @@ class Lower:
 
         Raises:
             PathEscape: it is a link, or behind one.
-            OSError: as `trees.open_file`.
+            OSError: as `trees.open_regular_file`.
         """
-        return trees.ordinary(open_beneath(self._root / path, self._root, trees.FILE), path)
+        return trees.as_regular_file(open_beneath(self._root / path, self._root, trees.FILE), path)
 
     def read(self, path: str, most: int) -> bytes | None:
         """The beginning of a file; None where there is none that can be read."""
@@ -67,7 +67,7 @@ class Lower:
             OSError, PathEscape: a folder cannot be read.
         """
         with self._held(path, trees.FOLDER) as top:
-            for name in trees.files(top, lambda inner: into(f"{path}/{inner}")):
+            for name in trees.walk_files(top, lambda inner: into(f"{path}/{inner}")):
                 yield f"{path}/{name}"
 
     @contextlib.contextmanager

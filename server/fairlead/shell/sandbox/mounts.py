@@ -49,7 +49,7 @@ _ONCE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Blank:
+class PrivateFolder:
     """A folder that the box has for itself, empty: where, under which name in the scratch file system, its mode."""
 
     path: Path
@@ -67,7 +67,7 @@ def home() -> Path:
     return Path(os.path.expanduser("~")).resolve()
 
 
-def blanks(inside: Iterable[Path] = ()) -> list[Blank]:
+def private_folders(inside: Iterable[Path] = ()) -> list[PrivateFolder]:
     """The folders that a box has for itself, outer ones before what is in them.
 
     Among them those that are closed to others and have one of `inside` in them, which could not be reached else.
@@ -76,22 +76,27 @@ def blanks(inside: Iterable[Path] = ()) -> list[Blank]:
     found = {Path(path).resolve(): mode for path, mode in wanted.items() if os.path.isdir(path)}
     found.setdefault(home(), 0o700)
     for path in inside:
-        closed = next((folder for folder in reversed(path.parents) if not is_open(folder)), path)
+        closed = next((folder for folder in reversed(path.parents) if not anyone_may_enter(folder)), path)
         if closed != path and found.keys().isdisjoint((closed, *closed.parents)):
             found[closed] = 0o755
-    return [Blank(path, f"blank-{n}", found[path]) for n, path in enumerate(sorted(found))]
+    return [PrivateFolder(path, f"blank-{n}", found[path]) for n, path in enumerate(sorted(found))]
 
 
-def tools(root: Path, environment: Mapping[str, str]) -> list[Path]:
+def tool_paths(root: Path, environment: Mapping[str, str]) -> list[Path]:
     """What is put back, read-only, into the folders that a box has for itself: the outermost of what is shown."""
     found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
     found += [
         (Path(environment[name]), parts) for name, parts in installed.BY_VARIABLE.items() if environment.get(name)
     ]
-    found += [(path, installed.on_path(path)) for path in map(Path, environment.get("PATH", "").split(os.pathsep))]
-    places = [blank.path for blank in blanks()]
+    found += [
+        (path, installed.parts_of_path_folder(path))
+        for path in map(Path, environment.get("PATH", "").split(os.pathsep))
+    ]
+    places = [blank.path for blank in private_folders()]
     hidden = [(folder, parts) for folder, parts in found if _is_hidden(folder, places)]
-    put_back = {path for folder, parts in hidden for path in installed.shown(folder, parts)} | set(_interpreters(root))
+    put_back = {path for folder, parts in hidden for path in installed.shown_paths(folder, parts)} | set(
+        _interpreters(root)
+    )
     put_back = {path for path in put_back if _can_be_put_back(path, root, places)}
     return sorted(path for path in put_back if put_back.isdisjoint(path.parents))
 
@@ -125,7 +130,7 @@ def _interpreters(root: Path) -> Iterator[Path]:
             yield from (path for path in (folder, *libraries, folder.parent / "include") if path.resolve() == path)
 
 
-def closed_to_others() -> list[Path]:
+def root_only_paths() -> list[Path]:
     """What on this machine only root may read, and root's command shall not: password files, private keys."""
     found: list[Path] = []
     for top, depth in (("/etc", 4), ("/var", 2), ("/opt", 1), ("/srv", 1), ("/boot", 1)):
@@ -152,7 +157,7 @@ def _closed_below(folder: str, depth: int) -> Iterator[Path]:
             yield Path(entry.path)
 
 
-def sockets() -> list[Path]:
+def socket_paths() -> list[Path]:
     """The doors of other programs: sockets that have a name in the file system, as they are at this moment."""
     try:
         lines = Path("/proc/net/unix").read_bytes().splitlines()[1:]
@@ -162,17 +167,17 @@ def sockets() -> list[Path]:
     return [Path(name) for name in names if name.startswith("/") and os.path.exists(name)]
 
 
-def resolver() -> list[Path]:
+def resolver_files() -> list[Path]:
     """Where names of the network are looked up, if that is below a folder that the box has for itself."""
     real = Path("/etc/resolv.conf").resolve()
     return [real] if real.is_file() else []
 
 
-def shell() -> str | None:
+def find_bash() -> str | None:
     return shutil.which("bash", path="/usr/local/bin:/usr/bin:/bin") or shutil.which("bash")
 
 
-def is_open(folder: Path) -> bool:
+def anyone_may_enter(folder: Path) -> bool:
     """Whether everybody may pass through a folder."""
     try:
         return bool(folder.stat().st_mode & 0o001)
@@ -185,12 +190,12 @@ def is_reachable(path: Path, shown: Collection[Path]) -> bool:
     for folder in path.parents:
         if folder in shown:
             return True
-        if not is_open(folder):
+        if not anyone_may_enter(folder):
             return False
     return True
 
 
-def mounts(blank: Collection[Path]) -> list[str]:
+def shown_mount_points(blank: Collection[Path]) -> list[str]:
     """Where something is mounted that a box shows, outer ones before what is in them."""
     own = {*blank, *map(Path, _OWN)}
     points = {*mount_points(), Path("/")}
@@ -203,7 +208,7 @@ def mount_points() -> Iterator[Path]:
         yield Path(os.fsdecode(re.sub(rb"\\(\d{3})", lambda found: bytes([int(found[1], 8)]), escaped)))
 
 
-def seen(path: Path, blank: Collection[Path], back: Collection[Path]) -> bool:
+def is_shown(path: Path, blank: Collection[Path], back: Collection[Path]) -> bool:
     """Whether a box shows a path at all: the nearest folder that says something about it decides."""
     for folder in (path, *path.parents):
         if folder in back:

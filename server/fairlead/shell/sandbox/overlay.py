@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.agent.errors import ToolError
-from fairlead.shell.layer import USUAL, Changes, Launch, Limits, NotRun, View, Where
+from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, NotRun, View, Where
 from fairlead.shell.sandbox import collect_changes, gitconfig, mounts, repository, trees
-from fairlead.shell.sandbox.index import only_within
-from fairlead.shell.sandbox.limits import end_below
+from fairlead.shell.sandbox.index import assume_rest_unchanged
+from fairlead.shell.sandbox.layer_folder import LayerFolder, sweep
+from fairlead.shell.sandbox.limits import kill_tree
 from fairlead.shell.sandbox.loopback import loopback
-from fairlead.shell.sandbox.lower_layer import Lower, Mark
-from fairlead.shell.sandbox.own_folder import OwnFolder, sweep
+from fairlead.shell.sandbox.lower_layer import Fingerprint, LowerLayer
 from fairlead.shell.sandbox.reasons import is_full
-from fairlead.shell.sandbox.seccomp import closed_calls
-from fairlead.shell.sandbox.spec import Layered, Order, launcher
-from fairlead.shell.sandbox.upper_layer import Owner, Upper
+from fairlead.shell.sandbox.seccomp import seccomp_filter
+from fairlead.shell.sandbox.spec import BoxSpec, OverlaySpec, launcher
+from fairlead.shell.sandbox.upper_layer import Owner, UpperLayer
 from fairlead.workspace.repositories import enclosing, git_folder, text_of
 
 # per process: what an honest build does not come near, and a mistake does not take the machine with it
@@ -42,7 +42,7 @@ class SandboxLayer:
 
     `place` is a folder for the layers of all sessions, on a file system that can hold one; `bubblewrap` the program's
     path, or "" (both as `probe` found them). `hidden` are folders and files of ours that no command shall read. For
-    root `by_permission` says that the kernel leaves out what only root may read.
+    root `enforce_permissions` says that the kernel leaves out what only root may read.
     """
 
     where: Where = "sandboxed"
@@ -54,7 +54,7 @@ class SandboxLayer:
         bubblewrap: str = "",
         hidden: Sequence[Path] = (),
         *,
-        by_permission: bool = False,
+        enforce_permissions: bool = False,
     ) -> None:
         """Raises OSError where the folder cannot be made."""
         self._root, self._bubblewrap = root.resolve(), bubblewrap
@@ -62,11 +62,11 @@ class SandboxLayer:
         self._owner = owner_of(self._root)
         self._hidden = [path.resolve() for path in (place, *hidden)]
         sweep(place)
-        self._own = OwnFolder(place)
+        self._own = LayerFolder(place)
         self._folder = self._own.path
         try:
             os.chown(self._folder, self._owner.uid, self._owner.gid)
-            self._upper = Upper(self._root, self._make("upper"), self._owner)
+            self._upper = UpperLayer(self._root, self._make("upper"), self._owner)
         except OSError:
             self._own.remove()
             raise
@@ -75,16 +75,16 @@ class SandboxLayer:
         self._making = asyncio.Lock()
         self._network: list[int] = []
         self._back: list[Path] | None = None
-        self._index: tuple[Mark, bytes | None] = None, None
+        self._index: tuple[Fingerprint, bytes | None] = None, None
         self._closed: list[Path] = []
-        self._by_permission = by_permission
+        self._by_permission = enforce_permissions
 
     async def open(
         self,
         command: str,
         view: View,
         *,
-        limits: Limits = USUAL,
+        limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
     ) -> "SandboxBox":
@@ -118,35 +118,35 @@ class SandboxLayer:
             raise self.not_made(str(error)) from error
 
     def _made(self, command: str, view: View, limits: Limits, network: bool, background: bool) -> "SandboxBox":
-        shell = mounts.shell()
+        shell = mounts.find_bash()
         if shell is None:
             raise ToolError("There is no bash on this system; install it to run commands.")
         upper, folder = self._upper, self._make(f"box-{next(self._boxes)}")
         if background:
-            upper = Upper(self._root, self._make(f"{folder.name}/upper"), self._owner)
+            upper = UpperLayer(self._root, self._make(f"{folder.name}/upper"), self._owner)
             if not self._in_front:
                 self._upper.forget_stale()
         upper.fill(view)
-        order = self._order(folder, upper, view, limits, network)
-        order["argv"] = [shell, "-c", "--", command]
-        return SandboxBox(self, folder, upper, view, order, in_front=not background)
+        spec = self._box_spec(folder, upper, view, limits, network)
+        spec["argv"] = [shell, "-c", "--", command]
+        return SandboxBox(self, folder, upper, view, spec, in_front=not background)
 
-    def _order(self, folder: Path, upper: Upper, view: View, limits: Limits, network: bool) -> Order:
+    def _box_spec(self, folder: Path, upper: UpperLayer, view: View, limits: Limits, network: bool) -> BoxSpec:
         lower = [str(self._root)]
         if upper is not self._upper:
             lower.insert(0, str(self._upper.folder))
         layers = [_layered(str(self._root), lower, upper.folder, self._make(f"{folder.name}/work"))]
-        outside = repository.outside(self._root)
+        outside = repository.find_outside(self._root)
         if outside is not None:
             made = self._make(f"{folder.name}/repository"), self._make(f"{folder.name}/repository-work")
             layers.append(_layered(str(outside), [str(outside)], *made))
         inside = [Path(layer["target"]) for layer in layers] if self._by_permission else []
-        blanks = mounts.blanks(inside)
+        blanks = mounts.private_folders(inside)
         if outside is not None:
             self._hide_others(Path(layers[1]["upper"]), outside, blanks)
         machine = str(self._make(f"{folder.name}/machine")) if self._by_permission else ""
         scratch = self._make(f"{folder.name}/scratch")
-        return Order(
+        return BoxSpec(
             server=os.getpid(),
             status=-1,
             uid=self._owner.uid,
@@ -154,33 +154,33 @@ class SandboxLayer:
             join=[] if network else self._joined(),
             layers=layers,
             machine=machine,
-            mounts=mounts.mounts({blank.path for blank in blanks}) if machine else [],
+            mounts=mounts.shown_mount_points({blank.path for blank in blanks}) if machine else [],
             scratch=str(scratch),
             scratch_size=limits.memory // 2,
             scratch_folders=[*((blank.name, blank.mode) for blank in blanks), ("dev", 0o755)],
             binds=self._binds(view, layers, blanks, str(scratch), network),
             links=self._links(blanks),
             bubblewrap=self._bubblewrap,
-            calls=closed_calls(),
+            calls=seccomp_filter(),
             file_size=FILE_SIZE,
             processes=limits.processes,
             memory=limits.memory,
             cwd=str(self._root),
             argv=[],
-            env=mounts.command_environment(os.environ, network=network) | repository.environment(self._root),
+            env=mounts.command_environment(os.environ, network=network) | repository.git_environment(self._root),
         )
 
-    def _hide_others(self, upper: Path, outside: Path, blanks: list[mounts.Blank]) -> None:
+    def _hide_others(self, upper: Path, outside: Path, blanks: list[mounts.PrivateFolder]) -> None:
         """Into the layer of a repository: an index in which nothing misses the files that a box does not show."""
         above = enclosing(self._root)
-        if above is None or mounts.seen(above, {blank.path for blank in blanks}, ()):
+        if above is None or mounts.is_shown(above, {blank.path for blank in blanks}, ()):
             return
         index = git_folder(above / ".git") / "index"
         if not index.is_relative_to(outside):
             return
-        mark = Lower(index.parent).mark("index")
+        mark = LowerLayer(index.parent).fingerprint("index")
         if mark != self._index[0]:
-            self._index = mark, only_within(os.fsencode(self._root.relative_to(above)), index)
+            self._index = mark, assume_rest_unchanged(os.fsencode(self._root.relative_to(above)), index)
         if self._index[1] is not None:
             folder = upper
             for name in index.parent.relative_to(outside).parts:
@@ -198,28 +198,31 @@ class SandboxLayer:
         return self._network
 
     def _binds(
-        self, view: View, layers: list[Layered], blanks: list[mounts.Blank], scratch: str, network: bool
+        self, view: View, layers: list[OverlaySpec], blanks: list[mounts.PrivateFolder], scratch: str, network: bool
     ) -> list[mounts.Bind]:
-        """In this order: the box's own folders, the tools in them, the layers, what is closed, what is hidden."""
+        """In this spec: the box's own folders, the tools in them, the layers, what is closed, what is hidden."""
         if self._back is None:
-            self._back = mounts.tools(self._root, os.environ)
-            closed = mounts.closed_to_others() if self._owner.uid == 0 and not self._by_permission else []
+            self._back = mounts.tool_paths(self._root, os.environ)
+            closed = mounts.root_only_paths() if self._owner.uid == 0 and not self._by_permission else []
             self._closed = [path for path in closed if not self._root.is_relative_to(path)]
-        back = [*self._back, *(mounts.resolver() if network else [])]
+        back = [*self._back, *(mounts.resolver_files() if network else [])]
         own, box = [Path(layer["target"]) for layer in layers], Path(scratch).parent
         binds: list[mounts.Bind] = [(f"{scratch}/{blank.name}", str(blank.path), True) for blank in blanks]
         binds += [(str(path), str(path), False) for path in back]
-        binds += self._rewritten(box, gitconfig.of_person(mounts.home()))
+        binds += self._rewritten(box, gitconfig.user_settings(mounts.home()))
         binds += [(str(path), str(path), True) for path in own]
         binds += [(str(path), str(path), False) for path in repository.files_above(self._root)]
         git = [Path(layer["target"]) for layer in layers[1:]] or [self._root / ".git"]
-        kept = [*(path for folder in git for path in repository.closed(folder)), *self._inside(view.read_only, view)]
+        kept = [
+            *(path for folder in git for path in repository.read_only_parts(folder)),
+            *self._inside(view.read_only, view),
+        ]
         binds += [(str(path), str(path), False) for path in kept]
         folders, shown = {blank.path for blank in blanks}, {*back, *own}
         repositories = [*git, *(self._root / name for name in view.repositories)]
-        settings = gitconfig.with_secrets(repositories, mounts.home(), lambda path: self._text(path, view))
+        settings = gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view))
         binds += self._rewritten(box, (each for each in settings if self._is_seen(each[0], folders, shown)))
-        masked = [*self._hidden, *self._closed, *mounts.sockets()]
+        masked = [*self._hidden, *self._closed, *mounts.socket_paths()]
         masked = [path for path in masked if self._is_seen(path, folders, shown)]
         masked += self._inside(view.hidden, view)
         shut = set(masked)
@@ -227,7 +230,7 @@ class SandboxLayer:
         return [*binds, *((self._nothing(path), str(path), False) for path in outermost)]
 
     def _is_seen(self, path: Path, blank: set[Path], back: set[Path]) -> bool:
-        seen = mounts.seen(path, blank, back)
+        seen = mounts.is_shown(path, blank, back)
         return seen and (not self._by_permission or mounts.is_reachable(path, back))
 
     def _text(self, path: Path, view: View) -> str:
@@ -238,9 +241,9 @@ class SandboxLayer:
         entry = view.proposed[name]
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
-    def _links(self, blanks: list[mounts.Blank]) -> list[tuple[str, str]]:
+    def _links(self, blanks: list[mounts.PrivateFolder]) -> list[tuple[str, str]]:
         """The editor's name for the workspace, where that is a link in a folder that is not shown."""
-        if mounts.seen(self._named, {blank.path for blank in blanks}, {self._root}):
+        if mounts.is_shown(self._named, {blank.path for blank in blanks}, {self._root}):
             return []
         return [(str(self._root), str(self._named))]
 
@@ -295,19 +298,21 @@ class SandboxLayer:
 class SandboxBox:
     """One command's box; see the port."""
 
-    def __init__(self, layer: SandboxLayer, folder: Path, upper: Upper, view: View, order: Order, *, in_front: bool):
+    def __init__(
+        self, layer: SandboxLayer, folder: Path, upper: UpperLayer, view: View, spec: BoxSpec, *, in_front: bool
+    ):
         self._layer, self._folder, self._upper, self._view = layer, folder, upper, view
         self._in_front = in_front
         self._since = folder.stat().st_ctime_ns
-        self._repositories = [Path(layer["upper"]) for layer in order["layers"][1:]]
+        self._repositories = [Path(layer["upper"]) for layer in spec["layers"][1:]]
         self._status, told = os.pipe()
-        sent = os.memfd_create("order")
-        order["status"] = told
-        os.write(sent, marshal.dumps(dict[Any, Any](order)))
+        sent = os.memfd_create("spec")
+        spec["status"] = told
+        os.write(sent, marshal.dumps(dict[Any, Any](spec)))
         os.lseek(sent, 0, os.SEEK_SET)
         self._given = (sent, told)
-        descriptors = [*self._given, *order["join"]]
-        self.launch = Launch(launcher("main", sent), Path(order["cwd"]), order["env"], descriptors)
+        descriptors = [*self._given, *spec["join"]]
+        self.launch = Launch(launcher("main", sent), Path(spec["cwd"]), spec["env"], descriptors)
 
     async def close(self) -> Changes:
         return await asyncio.to_thread(self._close)
@@ -320,7 +325,7 @@ class SandboxBox:
         try:
             if not _is_gone(told):
                 raise OSError(f"a process of it did not end within {_LAST:.0f} s")
-            changes = collect_changes.read(self._upper, self._view, self._since, self._repositories)
+            changes = collect_changes.collect(self._upper, self._view, self._since, self._repositories)
         except OSError as error:
             self._upper.clear()
             raise ToolError(f"What the command changed cannot be read back and is lost: {error}.") from error
@@ -330,7 +335,7 @@ class SandboxBox:
             self._layer.closed(in_front=self._in_front)
         if told.error:
             raise self._layer.not_made(told.error)
-        return changes if self._in_front else replace(changes, kept=())
+        return changes if self._in_front else replace(changes, ignored=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,12 +374,12 @@ def _is_gone(told: _Told) -> bool:
         while not ended.poll(_AGAIN * 1000):
             if time.monotonic() > until:
                 return False
-            end_below(told.init, proc)
+            kill_tree(told.init, proc)
         return True
     finally:
         os.close(proc)
         os.close(init)
 
 
-def _layered(target: str, lower: list[str], upper: Path, work: Path) -> Layered:
-    return Layered(target=target, lower=lower, upper=str(upper), work=str(work))
+def _layered(target: str, lower: list[str], upper: Path, work: Path) -> OverlaySpec:
+    return OverlaySpec(target=target, lower=lower, upper=str(upper), work=str(work))

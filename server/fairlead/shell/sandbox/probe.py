@@ -1,6 +1,6 @@
-"""Whether commands can be boxed on this machine: found out by really running one, once per workspace.
+"""Finds out whether this machine can sandbox commands, by running one in a box. Importable on every system.
 
-The way in: `probe`, then `Capability.layer` for each session. Can be imported on every system.
+Entry points: `probe` once per workspace, then `Capability.layer` for each session.
 """
 
 import asyncio
@@ -21,73 +21,75 @@ if TYPE_CHECKING:
 
 BUBBLEWRAP = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
 _FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")
-_SECONDS = 10
-_PROBE = "fairlead-probe-of-the-sandbox"
+_TIMEOUT = 10  # seconds
+_FILE = "fairlead-probe-of-the-sandbox"
 
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What was found: where layers of `root` can be held, and with which bubblewrap ("": without).
-
-    Without a place there is no sandbox; `reason` says to people why, and what they can do, and `may_pass` whether a
-    later try may find one. `by_permission`: for root's commands the kernel itself refuses what only root may read.
-    """
+    """The result of a probe: how the workspace at `root` can be sandboxed, or why it cannot."""
 
     root: Path
-    place: Path | None
+    layers_folder: Path | None
+    """Where the layers are stored. None: there is no sandbox."""
     bubblewrap: str = ""
+    """The path of the program. Empty: the launcher makes the box without it."""
     reason: str = ""
-    may_pass: bool = False
-    by_permission: bool = False
+    """Why there is no sandbox and what to do, as text for the user."""
+    is_temporary: bool = False
+    """Whether a later probe may succeed."""
+    enforce_permissions: bool = False
+    """For root's commands: the kernel refuses files that only root may read, wherever they are."""
 
     async def layer(self, hidden: Sequence[Path] = ()) -> "SandboxLayer":
-        """A session's layer; `hidden` are folders and files of ours that no command shall read.
+        """A layer for one session. `hidden` are our own folders and files, which commands must not read.
 
         Raises:
-            ToolError: there is no sandbox here, or its folder cannot be made.
+            ToolError: there is no sandbox, or its folder cannot be created.
         """
-        if self.place is None:
-            raise ToolError(f"Commands cannot be boxed here: {self.reason}")
+        if self.layers_folder is None:
+            raise ToolError(f"There is no sandbox. {self.reason}")
         try:
-            return await asyncio.to_thread(self._layer, self.place, hidden)
+            return await asyncio.to_thread(self._layer, self.layers_folder, hidden)
         except OSError as error:
-            raise ToolError(f"The sandbox's folder cannot be made: {error}.") from error
+            raise ToolError(f"The sandbox's folder could not be created: {error}.") from error
 
-    def _layer(self, place: Path, hidden: Sequence[Path]) -> "SandboxLayer":
-        """For a thread: the first time it imports a lot."""
-        from fairlead.shell.sandbox.overlay import SandboxLayer  # noqa: PLC0415  not to be had on every system
+    def _layer(self, folder: Path, hidden: Sequence[Path]) -> "SandboxLayer":
+        """Runs in a thread, because the first import takes long."""
+        from fairlead.shell.sandbox.overlay import SandboxLayer  # noqa: PLC0415  imports only on Linux
 
-        return SandboxLayer(self.root, place, self.bubblewrap, hidden, by_permission=self.by_permission)
+        return SandboxLayer(self.root, folder, self.bubblewrap, hidden, enforce_permissions=self.enforce_permissions)
 
 
 async def probe(root: Path, state: Path) -> Capability:
-    """Tries a box on a workspace. `state` is a folder of ours for all sessions, outside of the workspace; it is made.
+    """Try a box on the workspace at `root`.
 
-    Where its file system cannot hold a layer, another place is taken.
+    `state` is the folder for the layers of all sessions, outside of the workspace; it is created. If its file system
+    cannot hold a layer, another folder is used.
     """
     real = await asyncio.to_thread(root.resolve)
-    unfit = _unfit(real)
-    if unfit:
-        return Capability(root, None, reason=unfit)
+    obstacle = _obstacle(real)
+    if obstacle:
+        return Capability(root, None, reason=obstacle)
     failed: list[str] = []
     programs = [*filter(_is_trusted, BUBBLEWRAP), ""]
-    views = _views(real)
+    views = _permission_modes(real)
     ways = [(program, view) for view in views for program in programs]
-    for place in _places(real, state):
-        for bubblewrap, by_permission in ways:
-            if by_permission != views[0] and reasons.may_pass(failed):
-                continue  # a full disk, say, is no cause for less
-            found = Capability(root, place, bubblewrap, by_permission=by_permission)
+    for folder in _layers_folders(real, state):
+        for bubblewrap, enforce_permissions in ways:
+            if enforce_permissions != views[0] and reasons.is_temporary(failed):
+                continue  # a full disk, for example, is no reason for a weaker box
+            found = Capability(root, folder, bubblewrap, enforce_permissions=enforce_permissions)
             error = await _try(found)
             if not error:
                 return found
             failed.append(error)
-    reason = await asyncio.to_thread(reasons.explained, failed, real)
-    return Capability(root, None, reason=reason, may_pass=reasons.may_pass(failed))
+    reason = await asyncio.to_thread(reasons.explain, failed, real)
+    return Capability(root, None, reason=reason, is_temporary=reasons.is_temporary(failed))
 
 
-def _views(root: Path) -> list[bool]:
-    """Whether what only root may read is left out by permission: for root's commands, where the system lets us."""
+def _permission_modes(root: Path) -> list[bool]:
+    """The values of `enforce_permissions` to try, the best first."""
     try:
         return [True, False] if os.geteuid() == root.stat().st_uid == 0 else [False]
     except OSError:
@@ -95,28 +97,28 @@ def _views(root: Path) -> list[bool]:
 
 
 async def _try(found: Capability) -> str:
-    """What is wrong with a box that is made so; "" if a command ran in it and its change came back."""
+    """The error of such a box; "" if a command ran in it and its change was read back."""
     try:
         layer = await found.layer()
     except ToolError as error:
         return str(error)
     output = ""
     try:
-        box = await layer.open(f"rm {_PROBE}", View({_PROBE: Entry(b"seen")}))
+        box = await layer.open(f"rm {_FILE}", View({_FILE: Entry(b"seen")}))
         try:
             code, output = await _run(box.launch)
         finally:
             changes = await box.close()
     except TimeoutError:
-        return reasons.NO_ANSWER
+        return reasons.TIMED_OUT
     except NotRun as error:
         return ": ".join(filter(None, (error.reason, output.strip())))
     except (OSError, ToolError) as error:
         return str(error)
     finally:
         await layer.aclose()
-    if code or [change.path for change in changes.files] != [_PROBE]:
-        return output.strip() or "the command's change did not come back"
+    if code or [change.path for change in changes.files] != [_FILE]:
+        return output.strip() or "the trial command's change could not be read back"
     return ""
 
 
@@ -131,7 +133,7 @@ async def _run(launch: Launch) -> tuple[int | None, str]:
         pass_fds=launch.pass_fds,
     )
     try:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(_TIMEOUT):
             output, _ = await process.communicate()
     finally:
         if process.returncode is None:
@@ -140,43 +142,43 @@ async def _run(launch: Launch) -> tuple[int | None, str]:
     return process.returncode, output.decode("utf-8", "replace")
 
 
-def _unfit(root: Path) -> str:
-    """What about the workspace itself stands against a layer."""
+def _obstacle(root: Path) -> str:
+    """Why this workspace can never be sandboxed here, as text for the user; "" if it can."""
     if sys.platform != "linux":
-        return f"Fairlead has no sandbox on this system ({sys.platform})."
+        return f"Fairlead has no sandbox for this system ({sys.platform})."
     if mounts.home().is_relative_to(root):
-        return "The workspace is, or contains, the home folder, which commands must not see. Open a folder in it."
+        return "The workspace is or contains your home folder, which commands must not see. Open a subfolder."
     if any(root.is_relative_to(system) for system in ("/proc", "/sys", "/dev")) and not root.is_relative_to("/dev/shm"):
-        return "The workspace is one of the system's own folders."
+        return "The workspace is a system folder. Open another folder."
     inside = [point for point in mounts.mount_points() if point != root and point.is_relative_to(root)]
     if inside:
-        return f"Something is mounted inside the workspace ({inside[0]}), which cannot be layered. Unmount it."
+        return f"A file system is mounted inside the workspace ({inside[0]}). Unmount it, or open a subfolder."
     return ""
 
 
-def _places(root: Path, state: Path) -> Iterator[Path]:
-    """Where layers might be held, ours first, made where they are not there."""
+def _layers_folders(root: Path, state: Path) -> Iterator[Path]:
+    """The folders that may hold layers, `state` first. Creates them."""
     user = os.geteuid()
-    mode = 0o711 if user == 0 else 0o700  # root's commands run as the workspace's owner, who must get through
-    for place in (state, *(Path(folder) / f"fairlead-{user}" for folder in _FALLBACKS)):
+    mode = 0o711 if user == 0 else 0o700  # root's commands run as the workspace's owner, who must be able to enter
+    for folder in (state, *(Path(parent) / f"fairlead-{user}" for parent in _FALLBACKS)):
         try:
-            if place is state:
-                place.mkdir(parents=True, exist_ok=True)
+            if folder is state:
+                folder.mkdir(parents=True, exist_ok=True)
             else:
-                place.mkdir(mode, exist_ok=True)
-            found = place.lstat()
+                folder.mkdir(mode, exist_ok=True)
+            found = folder.lstat()
             ours = stat.S_ISDIR(found.st_mode) and found.st_uid == user
-            if ours and place is not state:  # never through a link that somebody else put there
-                place.chmod(mode)
+            if ours and folder is not state:  # never through a link that another user created
+                folder.chmod(mode)
         except OSError:
             continue
-        apart = not place.resolve().is_relative_to(root) and not root.is_relative_to(place.resolve())
+        apart = not folder.resolve().is_relative_to(root) and not root.is_relative_to(folder.resolve())
         if ours and apart:
-            yield place.resolve()
+            yield folder.resolve()
 
 
 def _is_trusted(program: str) -> bool:
-    """Whether nobody but root could have put a program there."""
+    """Whether only root can have installed the program."""
     try:
         found = os.stat(program)
     except OSError:

@@ -14,7 +14,7 @@ from fairlead.shell.sandbox import trees
 from fairlead.shell.sandbox.upper_layer import is_whiteout
 from fairlead.workspace.repositories import closed_parts, enclosing, git_folder, text_of
 
-NOT_KEPT = (
+DISCARDED = (
     "Changes of the repository itself (.git) are not kept. A command that shall commit, stage or stash for good must "
     "run with `unsandboxed`."
 )
@@ -27,7 +27,7 @@ _DEEPEST = 20
 _MOST = 1 << 20
 
 
-def outside(root: Path) -> Path | None:
+def find_outside(root: Path) -> Path | None:
     """The folder with the repository of a workspace at `root`, be this a worktree, a submodule, or a folder within a
     repository's work tree; None where it is in the workspace."""
     above = enclosing(root)
@@ -62,23 +62,23 @@ def files_above(root: Path) -> list[Path]:
     return [path for path in files if path.is_file() and not path.is_symlink()]
 
 
-def environment(root: Path) -> dict[str, str]:
+def git_environment(root: Path) -> dict[str, str]:
     """What makes git look for the repository above the workspace, which is a mount of its own in a box."""
     return {} if enclosing(root) is None else {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}
 
 
-def closed(folder: Path) -> list[Path]:
+def read_only_parts(folder: Path) -> list[Path]:
     """What of a repository must not be written, not even in a layer; one that a `.git` leads to counts if it is beside
     or below that."""
     found = git_folder(folder)
     return list(closed_parts(found)) if found.is_relative_to(folder.parent) else []
 
 
-def touched(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
+def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
     """What the upper layer over a repository says: whether more was changed than what git remembers of the files'
     times, and whether HEAD or the stash is another than `before`."""
     changed = moved = False
-    for path in trees.files(folder, lambda path: path.count("/") < _DEEPEST):
+    for path in trees.walk_files(folder, lambda path: path.count("/") < _DEEPEST):
         changed |= not (path == "index" or path.endswith(("/index", ".lock")))
         moved |= _is_moved(path, folder, before)
     return changed, moved
@@ -107,8 +107,8 @@ def _stash(name: str, data: bytes | None) -> bytes:
 
 def _now(path: str, folder: int) -> bytes | None:
     above, _, name = path.rpartition("/")
-    with contextlib.suppress(OSError), trees.beneath(folder, above) as at:
+    with contextlib.suppress(OSError), trees.opened_below(folder, above) as at:
         if not is_whiteout(name, at, os.stat(name, dir_fd=at, follow_symlinks=False)):
-            with trees.open_file(name, at) as file:
+            with trees.open_regular_file(name, at) as file:
                 return file.read(_MOST)
     return None

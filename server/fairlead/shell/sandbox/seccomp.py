@@ -41,7 +41,7 @@ _MACHINES = {
 
 
 @cache
-def closed_calls() -> bytes:
+def seccomp_filter() -> bytes:
     """The filter as an array of `struct sock_filter`; nothing on a machine whose numbers are not known here.
 
     A closed call fails as if the kernel did not have it, so that programs do without. Programs of another architecture

@@ -15,7 +15,7 @@ def launcher(function: str, *arguments: int) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", f"{_START}{function}()", folder, *map(str, arguments)]
 
 
-class Layered(TypedDict):
+class OverlaySpec(TypedDict):
     """An overlay: `lower`, the topmost first, and `upper` with its `work` folder, seen at `target`."""
 
     target: str
@@ -24,7 +24,7 @@ class Layered(TypedDict):
     work: str
 
 
-class Order(TypedDict):
+class BoxSpec(TypedDict):
     """What the box shall be; marshalled, since that is read without an import.
 
     `binds` are (source, target, writable), in the order in which they are put in place; sources are looked up before
@@ -42,7 +42,7 @@ class Order(TypedDict):
     uid: int
     gid: int
     join: list[int]
-    layers: list[Layered]
+    layers: list[OverlaySpec]
     machine: str
     mounts: list[str]
     scratch: str

@@ -15,7 +15,7 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ALL = 0o700
 
 
-class NotOrdinary(OSError):
+class NotRegularFile(OSError):
     """What is there is no ordinary file."""
 
 
@@ -30,7 +30,7 @@ def opened(folder: str | os.PathLike[str], at: int | None = None) -> Iterator[in
 
 
 @contextlib.contextmanager
-def beneath(top: int, path: str) -> Iterator[int]:
+def opened_below(top: int, path: str) -> Iterator[int]:
     """A descriptor of a folder below another; raises OSError where it or a parent is not there, or is none."""
     at = os.dup(top)
     try:
@@ -52,26 +52,26 @@ def open_folder(folder: str | os.PathLike[str], at: int | None = None) -> int:
         return os.open(folder, FOLDER, dir_fd=at)
 
 
-def open_file(name: str | os.PathLike[str], at: int | None = None) -> BinaryIO:
-    """An ordinary file, for reading; raises OSError, and NotOrdinary for anything else (a link, a folder, a device)."""
+def open_regular_file(name: str | os.PathLike[str], at: int | None = None) -> BinaryIO:
+    """Open a regular file for reading. Raises OSError, and NotRegularFile for a link, a folder or a device."""
     try:
         descriptor = os.open(name, FILE, dir_fd=at)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise NotOrdinary(error.errno, error.strerror, error.filename) from error
+            raise NotRegularFile(error.errno, error.strerror, error.filename) from error
         raise
-    return ordinary(descriptor, name)
+    return as_regular_file(descriptor, name)
 
 
-def ordinary(descriptor: int, name: str | os.PathLike[str]) -> BinaryIO:
-    """What was opened as `FILE`, which is closed if it is none; raises NotOrdinary."""
+def as_regular_file(descriptor: int, name: str | os.PathLike[str]) -> BinaryIO:
+    """What was opened as `FILE`, which is closed if it is none; raises NotRegularFile."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise NotOrdinary(errno.EINVAL, "not an ordinary file", os.fspath(name))
+        raise NotRegularFile(errno.EINVAL, "not an ordinary file", os.fspath(name))
     return open(descriptor, "rb")
 
 
-def files(top: int, into: Callable[[str], bool]) -> Iterator[str]:
+def walk_files(top: int, into: Callable[[str], bool]) -> Iterator[str]:
     """What is no folder below a folder, by its path from there; only folders that `into` says are looked into.
 
     Raises OSError where a folder cannot be read.
@@ -79,7 +79,7 @@ def files(top: int, into: Callable[[str], bool]) -> Iterator[str]:
     left = [""]
     while left:
         folder = left.pop()
-        with beneath(top, folder) as at, os.scandir(at) as entries:
+        with opened_below(top, folder) as at, os.scandir(at) as entries:
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if not entry.is_dir(follow_symlinks=False):
@@ -91,7 +91,7 @@ def files(top: int, into: Callable[[str], bool]) -> Iterator[str]:
 def make_folder(top: str | os.PathLike[str], path: str, uid: int, gid: int) -> None:
     """A new folder below one that another user may write to, for that user; raises OSError."""
     parent, _, name = path.rpartition("/")
-    with opened(top) as first, beneath(first, parent) as at:
+    with opened(top) as first, opened_below(first, parent) as at:
         os.mkdir(name, dir_fd=at)
         with opened(name, at) as made:
             os.fchown(made, uid, gid)

@@ -16,7 +16,7 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, View
 from fairlead.shell.sandbox import trees
-from fairlead.shell.sandbox.lower_layer import Lower, Mark
+from fairlead.shell.sandbox.lower_layer import Fingerprint, LowerLayer
 
 WHITEOUT = "user.overlay.whiteout"
 OPAQUE = "user.overlay.opaque"
@@ -31,13 +31,13 @@ class Owner:
     gid: int
 
 
-class Upper:
+class UpperLayer:
     """The upper layer at `folder`, over the workspace at `root`; what is made in it belongs to `owner`."""
 
     def __init__(self, root: Path, folder: Path, owner: Owner) -> None:
-        self.root, self.lower, self.folder, self._owner = root, Lower(root), folder, owner
+        self.root, self.lower, self.folder, self._owner = root, LowerLayer(root), folder, owner
         # what stays in the layer, and what the person had there when it did
-        self.kept: dict[str, Mark] = {}
+        self.kept: dict[str, Fingerprint] = {}
         self._times: dict[str, tuple[bytes, int]] = {}
 
     def fill(self, view: View) -> None:
@@ -67,19 +67,19 @@ class Upper:
 
     def forget_stale(self) -> None:
         """What the person changed since is theirs again: an old copy must not hide it."""
-        stale = [path for path, then in self.kept.items() if self.lower.mark(path) != then]
+        stale = [path for path, then in self.kept.items() if self.lower.fingerprint(path) != then]
         with trees.opened(self.folder) as top:
             for path in stale:
                 del self.kept[path]
                 folder, _, name = path.rpartition("/")
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError), trees.beneath(top, folder) as at:
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError), trees.opened_below(top, folder) as at:
                     trees.remove(name, at)
 
     def _put(self, top: int, path: str, entry: Entry | None) -> None:
         folder, _, name = path.rpartition("/")
         lower = self.lower.status(path)
         if entry is None and lower is None:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError), trees.beneath(top, folder) as at:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError), trees.opened_below(top, folder) as at:
                 trees.remove(name, at)
             return
         at = self._make_folders(top, folder)
@@ -160,7 +160,7 @@ def is_whiteout(name: str, at: int, found: os.stat_result) -> bool:
     if not stat.S_ISREG(found.st_mode) or found.st_size:
         return False
     try:
-        with trees.open_file(name, at) as file:
+        with trees.open_regular_file(name, at) as file:
             os.getxattr(file.fileno(), WHITEOUT)
     except OSError:
         return False

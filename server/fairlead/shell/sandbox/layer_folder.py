@@ -16,7 +16,7 @@ from fairlead.shell.sandbox import trees
 _NAME = "layer-"
 
 
-class OwnFolder:
+class LayerFolder:
     """A new folder at `path`, below `place`."""
 
     def __init__(self, place: Path) -> None:

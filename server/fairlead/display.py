@@ -1,0 +1,44 @@
+"""Text that is safe to show: without terminal sequences, and without characters that hide others.
+
+Pure text, below all other modules, because every layer shows text that it did not write.
+"""
+
+import re
+
+# CSI, OSC (ended by BEL or ST), other escapes, and control characters except tab, newline and carriage return
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # an unfinished one ends with its line
+    r"|\x1b[ -/]*[0-~]"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+)
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+# characters that change the direction of text or are invisible, so that the text looks like another one
+_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# the start of a terminal sequence, at the end of a text whose next part may contain the rest
+UNFINISHED_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]{0,60}[ -/]{0,4}|[\]PX^_][^\x07\x1b\n]{0,200}\x1b?|[ -/]{0,4})\Z")
+
+
+def strip_sequences(text: str) -> str:
+    """Remove terminal sequences. A lone carriage return discards the line before it, as in a progress bar."""
+    text = _ESCAPES.sub("", text).replace("\r\n", "\n")
+    return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
+
+
+def keep_colours(text: str) -> str:
+    """Remove every terminal sequence except colours. Carriage returns stay, for a view that works like a terminal."""
+    return _ESCAPES.sub(lambda found: found[0] if _COLOUR.fullmatch(found[0]) else "", text)
+
+
+def escape_invisible(text: str) -> str:
+    """Write control characters and direction characters as escapes (`\\u202e`); tabs and newlines stay."""
+    shown = _INVISIBLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    return "".join(
+        c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
+        for c in shown
+    )
+
+
+def escape_to_one_line(text: str) -> str:
+    """Like `escape_invisible`, with tabs and newlines escaped too. For names that a command or the model chose."""
+    return escape_invisible(text).replace("\n", "\\n").replace("\t", "\\t")
