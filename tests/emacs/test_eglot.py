@@ -223,8 +223,8 @@ def test_the_change_at_point_is_decided(emacs: Emacs, workspace: Path) -> None:
 
 
 def test_eglot_without_the_configuration(emacs: Emacs, workspace: Path) -> None:
-    """With eglot's own commands a task runs, its code action at point changes the visited file, and Enter allows no
-    command: eglot 1.9 enters the first choice for the user."""
+    """With eglot's own commands a task runs, its code action at point changes the visited file, undo and redo work, and
+    Enter allows no command: eglot 1.9 enters the first choice for the user."""
     (workspace / "a.py").write_text("one\n")
     emacs(
         """
@@ -244,7 +244,17 @@ def test_eglot_without_the_configuration(emacs: Emacs, workspace: Path) -> None:
         (goto-char (point-min))
         (let ((last-nonmenu-event ?x)) (eglot-code-actions (point) nil nil t))
         (unless (equal (buffer-string) "two\n") (error "a.py: %s" (buffer-string)))
-        (save-buffer)
+        (save-buffer) ; eglot reports the change now, or when Emacs is idle
+        (setq session (plist-get (aref (plist-get (jsonrpc-request (eglot-current-server) :workspace/executeCommand
+          '(:command "fairlead.server.sessions" :arguments [])) :sessions) 0) :sessionId))
+        (cl-flet ((by-command (name) (eglot-execute-command (eglot-current-server) name `[(:sessionId ,session)])))
+          (by-command "fairlead.server.undo")
+          (unless (equal (buffer-string) "one\n") (error "after undo: %s" (buffer-string)))
+          (save-buffer)
+          (by-command "fairlead.server.redo")
+          (unless (equal (buffer-string) "two\n") (error "after redo: %s" (buffer-string)))
+          (save-buffer))
+        (when (seq-some (lambda (text) (string-match-p "says that it changed" text)) shown) (error "%S" shown))
         """,
         {
             "calls": [

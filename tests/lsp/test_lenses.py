@@ -173,6 +173,46 @@ async def test_a_lens_that_is_out_of_date_does_nothing(workspace: Path, replay: 
         assert [line for line, _ in await titles(client, file.as_uri())] == [8, 8]
 
 
+class ReportsAfterItsCommand(Client):
+    """Reports what a document says after its command was answered, as eglot does."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.unreported: list[Json] | None = None
+
+    def notify(self, method: str, params: Any) -> None:
+        if method == "textDocument/didChange" and self.unreported is not None:
+            self.unreported.append(params)
+        else:
+            super().notify(method, params)
+
+    async def execute(self, name: str, params: Json) -> Any:
+        self.unreported = []
+        command = {"command": f"fairlead.server.{name}", "arguments": [params]}
+        result = await self.request("workspace/executeCommand", command)
+        unreported, self.unreported = self.unreported, None
+        for each in unreported:
+            self.notify("textDocument/didChange", each)
+        return result
+
+
+async def test_fault_87_a_document_reported_after_the_command(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 87: accept, undo and redo of an open file are answered at once, and work."""
+    file = workspace / "a.txt"
+    file.write_text(LINES)
+    settings = replay({"calls": [edit("a.txt", "line 2\n", "two\n")]}, {"text": "."})
+    async with ReportsAfterItsCommand(workspace, settings=settings, capabilities=PLAIN) as client:
+        uri = client.open(file)
+        session = await run(client)
+        before, after = LINES, LINES.replace("line 2", "two")
+        steps = [("accept", {"target": {"all": True}}, after, 0), ("undo", {}, before, 1), ("redo", {}, after, 0)]
+        for name, more, text, left in steps:
+            assert await client.execute(name, {"sessionId": session, **more}) is None
+            assert client.buffers[uri][0] == text
+            await client.until(lambda left=left: len(client.last("agent/edits")["files"]) == left)
+        assert not any("Fairlead: " in shown["message"] for shown in client.all("window/showMessage"))
+
+
 async def test_an_outcome_that_is_no_success_is_shown(workspace: Path, replay: Replay) -> None:
     """A client that only knows commands does not look at outcomes: the person reads why nothing happened."""
     (workspace / "a.txt").write_text(LINES)

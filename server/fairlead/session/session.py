@@ -85,6 +85,8 @@ class Session:
         self.window = Window()
         self.editor = Patience(host.editor, host.clock)
         self.reviewing = asyncio.Lock()
+        self.unreported = asyncio.Event()
+        """Set while the editor has applied an edit but has not reported the changed document yet."""
         self.approvals = Approvals(self.editor, session_id)
         self.commands = SessionCommands(self.files, host, self.publish)
         self._model: OpenModel | None = None

@@ -4,6 +4,7 @@ They take the params of the requests. Because such a client does not read outcom
 """
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Any
 
 from lsprotocol import types
@@ -49,30 +50,60 @@ async def show_edits(server: AgentServer, params: Params) -> wire.EditsWire:
     return convert.edits(session.id, session.root, session.edits())
 
 
-def _with_messages(handler: Handler) -> Handler:
-    """A review handler that also shows the messages of its outcomes."""
+def _review_command(handler: Handler) -> Handler:
+    """A review handler that also shows the messages of its outcomes.
+
+    Some clients (eglot) report a changed document only after their command was answered. If the editor has applied
+    an edit but has not reported the document, the answer is `None` at once, and the review continues.
+    """
 
     async def decide(server: AgentServer, params: Params) -> Any:
-        result = await handler(server, params)
-        warnings = {o["message"] for o in result["outcomes"] if o["outcome"] in ("failed", "conflict")}
-        notes = {o["message"] for o in result["outcomes"] if o["message"]} - warnings
-        for kind, messages in ((types.MessageType.Warning, warnings), (types.MessageType.Info, notes)):
-            if messages:
-                server.show_message(kind, f"Fairlead: {' '.join(sorted(messages))}")
-        return result
+        session = await server.sessions.get(params.text("sessionId"))
+        async with session.reviewing:
+            pass  # the previous review may be waiting for a report, too
+        review = asyncio.ensure_future(_with_messages(server, handler(server, params)))
+        unreported = asyncio.ensure_future(session.unreported.wait())
+        try:
+            await asyncio.wait((review, unreported), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            review.cancel()
+            raise
+        finally:
+            unreported.cancel()
+        if review.done():
+            return review.result()
+        server.add_background(asyncio.ensure_future(_with_refusal(server, review)))
+        return None
 
     return decide
+
+
+async def _with_messages(server: AgentServer, review: Awaitable[wire.ReviewResult]) -> wire.ReviewResult:
+    result = await review
+    warnings = {o["message"] for o in result["outcomes"] if o["outcome"] in ("failed", "conflict")}
+    notes = {o["message"] for o in result["outcomes"] if o["message"]} - warnings
+    for kind, messages in ((types.MessageType.Warning, warnings), (types.MessageType.Info, notes)):
+        if messages:
+            server.show_message(kind, f"Fairlead: {' '.join(sorted(messages))}")
+    return result
+
+
+async def _with_refusal(server: AgentServer, review: Awaitable[object]) -> None:
+    try:
+        await review
+    except RequestRefused as error:
+        server.show_message(types.MessageType.Warning, f"Fairlead: {error}")
 
 
 COMMANDS: dict[str, Handler] = {
     wire.COMMAND_RUN_TASK: run_in_background,
     wire.COMMAND_CANCEL: cancel,
     wire.COMMAND_STEER: steer,
-    wire.COMMAND_ACCEPT: _with_messages(accept),
-    wire.COMMAND_REJECT: _with_messages(reject),
+    wire.COMMAND_ACCEPT: _review_command(accept),
+    wire.COMMAND_REJECT: _review_command(reject),
     wire.COMMAND_AMEND: amend,
-    wire.COMMAND_UNDO: _with_messages(undo_review),
-    wire.COMMAND_REDO: _with_messages(redo_review),
+    wire.COMMAND_UNDO: _review_command(undo_review),
+    wire.COMMAND_REDO: _review_command(redo_review),
     wire.COMMAND_PLAN: show_plan,
     wire.COMMAND_EDITS: show_edits,
     wire.COMMAND_SESSIONS: list_sessions,

@@ -158,7 +158,9 @@ async def _confirmed(session: Session, edits: Sequence[FileEdit]) -> list[EditRe
         waiting = left
         if not waiting or time.monotonic() > deadline:
             break
+        session.unreported.set()
         await asyncio.sleep(LOOK)
+    session.unreported.clear()
     return [
         EditResult(False, look.difference, retryable=False)
         if look in waiting
