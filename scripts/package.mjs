@@ -11,7 +11,9 @@ import { SetupError } from "./python.mjs";
 import { ensureNode, ensurePython, main, together } from "./setup.mjs";
 
 const staging = path.join(root, ".build", "vsix");
-const FILES = ["README.md", "CHANGELOG.md", "LICENSE", "client/media"];
+const FILES = ["LICENSE", "client/media"];
+/** The tabs of the extension page, and where their texts come from. */
+const PAGES = { "README.md": "docs/vscode.md", "CHANGELOG.md": "CHANGELOG.md" };
 
 await main(async () => {
   await together(ensurePython(), ensureNode());
@@ -22,6 +24,7 @@ await main(async () => {
   );
   copy("dist/extension.js");
   for (const file of FILES) copy(file);
+  for (const [page, source] of Object.entries(PAGES)) fs.writeFileSync(path.join(staging, page), standalone(source));
   fs.writeFileSync(path.join(staging, "package.json"), JSON.stringify(manifest(), null, 2));
   for (const name of ["server", "bedrock", "vertex"]) copy(`requirements/${name}.txt`, `dist/requirements/${name}.txt`);
   const options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", path.join(staging, "dist")];
@@ -47,6 +50,14 @@ await main(async () => {
 
 function copy(from, to = from) {
   fs.cpSync(path.join(root, from), path.join(staging, to), { recursive: true });
+}
+
+/** A Markdown file for the extension page. VS Code shows no picture there and opens no link that has no web address. */
+function standalone(file) {
+  return fs
+    .readFileSync(path.join(root, file), "utf8")
+    .replace(/!\[[^\]]*\]\([^):]*\)\n\n/g, "")
+    .replace(/\[([^\]]*)\]\([^):]*\)/g, "$1");
 }
 
 /** The manifest without the parts that only a checkout uses. */

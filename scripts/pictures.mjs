@@ -1,87 +1,168 @@
-// `npm run pictures`: the README's pictures, taken from the real thing: a VS Code in which the recorded example runs.
+// `npm run pictures`: takes the pictures of the documentation from a real VS Code, in which a recording plays the model.
+// With `-- --only stills`, `animation` or `icon`, takes only these.
 
 import fs from "node:fs";
 import path from "node:path";
-import { root, run } from "./process.mjs";
+import { parseArgs } from "node:util";
+import { pythonEnvironment, root, run, venvProgram } from "./process.mjs";
 import { say } from "./progress.mjs";
+import { SetupError } from "./python.mjs";
 import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+import { ensureWheels, wheelsDir } from "./wheels.mjs";
 
 const folder = path.join(root, "docs", "pictures");
 const example = path.join(root, "server/fairlead/example");
 const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 
 await main(async () => {
+  const { only } = parseArgs({ options: { only: { type: "string", default: "stills,animation,icon" } } }).values;
   await together(ensurePython(), ensureNode());
   await run(process.execPath, [path.join(root, "scripts/build.mjs")]);
-  const { openAgent, recording, plan, runTask } = await import("../tests/editor/agent.mjs");
   const { closeBrowser } = await import("../tests/editor/host/page.mjs");
-  const { pictureFonts, PICTURE_SETTINGS } = await import("../tests/editor/host/pictures.mjs");
-  const fonts = await pictureFonts();
   fs.mkdirSync(folder, { recursive: true });
-  const look = { viewport: { width: 1200, height: 720 }, scale: 1.5, fonts };
-
-  for (const theme of ["dark", "light"]) {
-    const take = (page, name) =>
-      page.screenshot(path.join(folder, `${name}-${theme}.png`)).then(() => say(`  ${name}-${theme}.png`));
-    const settings = { ...PICTURE_SETTINGS, "fairlead.replay": path.join(example, "refactor.replay.yaml") };
-    const editor = await openAgent({
-      ...look,
-      name: "pictures",
-      theme,
-      workspace: path.join(example, "workspace"),
-      settings,
-    });
-    const { page } = editor;
-    await page.openFile("hello.py");
-    await page.showContainer("Fairlead");
-    await runTask(page, TASK);
-    await page.until("a plan half done", async () => /^[23]\//.test(await page.viewDescription("Plan")), 60_000);
-    await take(page, "plan");
-    await page.until("the end", async () => (await page.viewDescription("Plan")) === "5/5", 60_000);
-    await page.until(
-      "the last word",
-      async () => (await page.toasts()).some(({ buttons }) => buttons.includes("Review Changes")),
-      60_000,
-    );
-    await page.closeToast("");
-    const rows = await page.rows("Proposed Changes");
-    await page.clickRow("Proposed Changes", rows[1].index);
-    await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
-    await page.page.mouse.move(600, 600);
-    await take(page, "diff");
-    await page.runCommand("Agent: Show Conversation");
-    await page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame").locator("h1").waitFor();
-    await take(page, "conversation");
-    await editor.close();
-
-    const command = { bash: { command: "pip install ruff", network: true } };
-    const script = recording(
-      {
-        text: "",
-        calls: [
-          plan(["Read the tests", "completed"], ["Get the formatter", "in_progress", "Getting the formatter"]),
-          command,
-        ],
-      },
-      { text: "Done." },
-    );
-    const asking = await openAgent({
-      ...look,
-      name: "pictures",
-      theme,
-      workspace: path.join(example, "workspace"),
-      settings: { ...PICTURE_SETTINGS, "fairlead.replay": script },
-    });
-    await asking.page.openFile("hello.py");
-    await asking.page.showContainer("Fairlead");
-    await runTask(asking.page, "Format hello.py");
-    await asking.page.toast("pip install ruff");
-    await asking.page.rows("Plan", (all) => all.length > 2);
-    await take(asking.page, "approval");
-    await asking.page.toastButton("pip install ruff", "Reject");
-    await asking.page.toast("Done.");
-    await asking.close();
-  }
+  const wanted = only.split(",");
+  for (const theme of wanted.includes("stills") ? ["dark", "light"] : []) await takeStills(theme);
+  if (wanted.includes("animation")) await takeAnimation();
+  if (wanted.includes("icon")) await drawIcon();
   await closeBrowser();
   return 0;
 });
+
+/** Opens VS Code on the example with this recording. */
+async function open(theme, replay, size, settings = {}) {
+  const { openAgent } = await import("../tests/editor/agent.mjs");
+  const { pictureFonts, PICTURE_SETTINGS } = await import("../tests/editor/host/pictures.mjs");
+  const editor = await openAgent({
+    ...size,
+    fonts: await pictureFonts(),
+    name: "pictures",
+    theme,
+    workspace: path.join(example, "workspace"),
+    settings: { ...PICTURE_SETTINGS, "fairlead.replay": replay, ...settings },
+  });
+  await editor.page.openFile("hello.py");
+  await editor.page.showContainer("Fairlead");
+  return editor;
+}
+
+async function takeStills(theme) {
+  const { recording, plan, runTask } = await import("../tests/editor/agent.mjs");
+  const size = { viewport: { width: 1200, height: 720 }, scale: 1.5 };
+  const take = (page, name) =>
+    page.screenshot(path.join(folder, `${name}-${theme}.png`)).then(() => say(`  ${name}-${theme}.png`));
+
+  const editor = await open(theme, path.join(example, "refactor.replay.yaml"), size);
+  const { page } = editor;
+  await runTask(page, TASK);
+  await page.until("a plan half done", async () => /^[23]\//.test(await page.viewDescription("Plan")), 60_000);
+  await take(page, "plan");
+  await endOfRun(page);
+  const rows = await page.rows("Proposed Changes");
+  await page.clickRow("Proposed Changes", rows[1].index);
+  await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
+  await page.page.mouse.move(600, 600);
+  await take(page, "diff");
+  await page.runCommand("Agent: Show Conversation");
+  await page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame").locator("h1").waitFor();
+  await take(page, "conversation");
+  await editor.close();
+
+  const command = { bash: { command: "pip install ruff", network: true } };
+  const steps = [
+    ["Read the tests", "completed"],
+    ["Get the formatter", "in_progress", "Getting the formatter"],
+  ];
+  const script = recording({ text: "", calls: [plan(...steps), command] }, { text: "Done." });
+  const asking = await open(theme, script, size);
+  await runTask(asking.page, "Format hello.py");
+  await asking.page.toast("pip install ruff");
+  await asking.page.rows("Plan", (all) => all.length > 2);
+  await take(asking.page, "approval");
+  await asking.page.toastButton("pip install ruff", "Reject");
+  await asking.page.toast("Done.");
+  await asking.close();
+}
+
+async function endOfRun(page) {
+  await page.until("the end", async () => (await page.viewDescription("Plan")) === "5/5", 60_000);
+  await page.until(
+    "the summary",
+    async () => (await page.toasts()).some(({ buttons }) => buttons.includes("Review Changes")),
+    60_000,
+  );
+  await page.closeToast("");
+}
+
+/** The task is typed, the plan grows, a change is accepted in its diff, then the rest. */
+async function takeAnimation() {
+  const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
+  const recorded = fs.readFileSync(path.join(example, "refactor.replay.yaml"), "utf8");
+  const slow = temporaryFile("slow.replay.yaml");
+  fs.writeFileSync(slow, recorded.replace(/^pace: .*$/m, "pace: 0.15"));
+  const size = { viewport: { width: 1000, height: 600 }, scale: 1.5 };
+  const { page, close } = await open("dark", slow, size, { "diffEditor.renderSideBySide": false });
+  await page.until("a quiet status bar", async () => !(await page.screen()).includes("Activating"));
+
+  const frames = [];
+  const take = async (ms) => {
+    const file = temporaryFile(`${frames.length}.png`);
+    await page.screenshot(file);
+    frames.push({ file, ms });
+  };
+  await take(900);
+  await page.runCommand("Agent: Run Task");
+  const words = TASK.split(" ");
+  for (let count = 1; count <= words.length; count++) {
+    await page.fillInput(words.slice(0, count).join(" "), { title: "Agent: Run Task", accept: false });
+    await take(count < words.length ? 90 : 700);
+  }
+  await page.press("Enter");
+  for (let done = 0; done < 5; done++) {
+    await page.until(`${done} steps`, async () => (await page.viewDescription("Plan")) === `${done}/5`, 60_000);
+    await take(800);
+  }
+  await endOfRun(page);
+  await take(1000);
+  const rows = await page.rows("Proposed Changes");
+  await page.clickRow("Proposed Changes", rows[2].index);
+  await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
+  await take(1800);
+  await page.rowAction("Proposed Changes", rows[2].index, "Accept");
+  await page.rows("Proposed Changes", (all) => all.length === rows.length - 1);
+  await take(1200);
+  await page.runCommand("Agent: Accept All");
+  await page.until("no proposals", async () => (await page.viewDescription("Proposed Changes")) === "");
+  await take(2500);
+  await close();
+  await animate(frames, path.join(folder, "demo.png"));
+}
+
+/** Draws the icon of the extension page from that of the activity bar. */
+async function drawIcon() {
+  const { startBrowser } = await import("../tests/editor/host/browser.mjs");
+  const media = path.join(root, "client", "media");
+  const drawing = fs
+    .readFileSync(path.join(media, "agent.svg"), "utf8")
+    .replace('stroke="#000"', 'stroke="#fff" style="display:block; width:100%"');
+  const tile = "padding:20px; width:88px; height:88px; border-radius:28px; background:#0f4c81";
+  const html = `<body style="margin:0"><div style="${tile}">${drawing}</div>`;
+  const { browser, stop } = await startBrowser();
+  const page = await browser.newPage({ viewport: { width: 128, height: 128 }, deviceScaleFactor: 2 });
+  await page.setContent(html);
+  await page.screenshot({ path: path.join(media, "icon.png"), omitBackground: true });
+  await stop();
+  say("  icon.png");
+}
+
+async function animate(frames, target) {
+  await ensureWheels("pictures");
+  const list = path.join(path.dirname(frames[0].file), "frames.json");
+  fs.writeFileSync(list, JSON.stringify(frames));
+  const env = pythonEnvironment({});
+  env.PYTHONPATH = wheelsDir("pictures");
+  const { code, output } = await run(venvProgram("python"), [path.join(root, "scripts/animate.py"), list, target], {
+    env,
+  });
+  if (code !== 0) throw new SetupError(output);
+  say(`  ${path.basename(target)}, ${(fs.statSync(target).size / 1000).toFixed(0)} kB`);
+}

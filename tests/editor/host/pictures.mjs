@@ -25,9 +25,11 @@ const FILES = [
 
 /** VS Code's settings for pictures: the fonts, and out of sight what only a browser adds. */
 export const PICTURE_SETTINGS = {
+  "breadcrumbs.enabled": false,
   "editor.fontFamily": "'Picture Mono', monospace",
   "editor.fontLigatures": false,
   "editor.fontSize": 13,
+  "editor.occurrencesHighlight": "off",
   "editor.scrollbar.vertical": "hidden",
   "editor.scrollBeyondLastLine": false,
   "terminal.integrated.fontFamily": "'Picture Mono', monospace",
