@@ -150,7 +150,7 @@ def test_fault_83_a_model_that_is_being_loaded_is_told_of_once(workspace: Path) 
     with FakeApi([*[loading] * 8, Turn((Text("Done."),))], require_key=False) as api:
         ended = run_plain("run", "a task", "--workspace", workspace, "--base-url", api.url, "--model", "m-1")
     assert ended.code == 0, ended.out
-    assert ended.out.count("still being loaded") == 1
+    assert ended.out.count("still loading the model") == 1
 
 
 def test_where_the_model_is_and_its_window(workspace: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
     ended = run(workspace, record(*[{"text": "A moment.", "stop": "pause_turn"}] * 2))
     assert ended.code == 1, ended.out
     assert "✗ Paused before the end" in ended.out and "rounds" not in ended.out
-    assert "the API itself paused the model's turn" in ended.out
+    assert "the API paused the model's turn" in ended.out
     assert "To go on where it stopped: fairlead run --continue" in ended.out
 
 

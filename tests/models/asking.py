@@ -10,7 +10,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import text_block
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ToolSpec
 from fairlead.models.endpoint import Endpoint
-from fairlead.models.messages_api import AnthropicModel
+from fairlead.models.messages_api import MessagesApiModel
 from support.fake_api import (
     FakeApi,
     Text,
@@ -33,8 +33,8 @@ async def at_once(seconds: float) -> None:
 
 
 @asynccontextmanager
-async def opened(api: FakeApi | None = None, **changes: Any) -> AsyncIterator[AnthropicModel]:
-    model = AnthropicModel(endpoint(api, **changes), at_once)
+async def opened(api: FakeApi | None = None, **changes: Any) -> AsyncIterator[MessagesApiModel]:
+    model = MessagesApiModel(endpoint(api, **changes), at_once)
     try:
         yield model
     finally:
@@ -46,17 +46,17 @@ def asked(*messages: dict[str, Any]) -> Request:
     return Request("You help.", TOOLS, messages or [{"role": "user", "content": [text_block("hi")]}])
 
 
-async def events(model: AnthropicModel, request: Request | None = None) -> list[ModelEvent]:
+async def events(model: MessagesApiModel, request: Request | None = None) -> list[ModelEvent]:
     return [event async for event in model.stream(request or asked())]
 
 
-async def reply(model: AnthropicModel, request: Request | None = None) -> Reply:
+async def reply(model: MessagesApiModel, request: Request | None = None) -> Reply:
     last = (await events(model, request))[-1]
     assert isinstance(last, Reply)
     return last
 
 
-async def failure(model: AnthropicModel, request: Request | None = None) -> ModelError:
+async def failure(model: MessagesApiModel, request: Request | None = None) -> ModelError:
     with pytest.raises(ModelError) as error:
         await events(model, request)
     return error.value

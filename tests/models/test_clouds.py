@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.models.clouds import marked
+from fairlead.models.clouds import with_cache_marks
 from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
 from support.fake_api import Call, Text, Turn
 from support.fake_api_ask import cache_marks
@@ -139,7 +139,7 @@ def test_marks_stand_behind_what_stays_the_same() -> None:
     messages = [said("user", "1"), said("assistant", "2"), said("user", "3"), said("assistant", "4"), said("user", "5")]
     body = {"cache_control": {}, "system": "You help.", "tools": [{"name": "a"}, {"name": "b"}], "messages": messages}
     before = json.dumps(body)
-    places = [where for where, _ in cache_marks(marked(body))]
+    places = [where for where, _ in cache_marks(with_cache_marks(body))]
     assert places == [
         f"{at}.cache_control" for at in ("tools.1", "system.0", "messages.2.content.1", "messages.4.content.1")
     ]
@@ -149,4 +149,4 @@ def test_marks_stand_behind_what_stays_the_same() -> None:
 def test_where_marks_were_refused_there_are_none() -> None:
     """Without the automatic mark there is none by hand either."""
     body = {"system": "You help.", "tools": [], "messages": []}
-    assert marked(body) == body
+    assert with_cache_marks(body) == body

@@ -8,7 +8,7 @@ import pytest
 from fairlead.agent.errors import ModelError
 from fairlead.models.clouds import Cloud
 from fairlead.models.endpoint import NO_KEY
-from fairlead.models.messages_api import AnthropicModel
+from fairlead.models.messages_api import MessagesApiModel
 from models.asking import ANSWER, HELLO, asked, at_once, endpoint, events, failure, opened, shown
 from support.fake_api import (
     FakeApi,
@@ -19,7 +19,7 @@ from support.fake_api import (
 @pytest.mark.parametrize("empty", [None, ""])
 async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -> None:
     """docs/faults.md 25: kind auth, before any request, with what to do."""
-    model = AnthropicModel(endpoint(api_key=empty, auth_token=empty, base_url=empty))
+    model = MessagesApiModel(endpoint(api_key=empty, auth_token=empty, base_url=empty))
     with pytest.raises(ModelError) as error:
         model.stream(asked())
     assert (error.value.kind, error.value.message) == ("auth", NO_KEY)
@@ -57,7 +57,7 @@ async def test_fault_25_40_a_key_that_can_be_none_is_refused_without_being_shown
     """docs/faults.md 25 and 40: the transport would quote it in its error. Nothing is sent."""
     with FakeApi([HELLO]) as api:
         for credentials in ({"api_key": key}, {"api_key": None, "auth_token": key}):
-            model = AnthropicModel(endpoint(api, **credentials), at_once)
+            model = MessagesApiModel(endpoint(api, **credentials), at_once)
             with pytest.raises(ModelError) as error:
                 model.stream(asked())
             assert (error.value.kind, error.value.retryable) == ("auth", False)
@@ -80,7 +80,7 @@ ADDRESSES = [
 @pytest.mark.parametrize("url", ADDRESSES)
 async def test_fault_25_an_address_that_is_none_is_refused_at_once(url: str) -> None:
     """docs/faults.md 25: no retries, and the message says what one looks like."""
-    model = AnthropicModel(endpoint(base_url=url), at_once)
+    model = MessagesApiModel(endpoint(base_url=url), at_once)
     with pytest.raises(ModelError) as error:
         model.stream(asked())
     assert (error.value.kind, error.value.retryable) == ("invalid_request", False)
@@ -139,11 +139,11 @@ async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFix
     caplog.set_level(logging.DEBUG)
     with FakeApi([HELLO, HttpError(500, "api_error", "oops")], key=secrets["api_key"]) as api:
         end = endpoint(api, **secrets)
-        model = AnthropicModel(end, at_once)
+        model = MessagesApiModel(end, at_once)
         await events(model)
         failed = await failure(model)
         await model.aclose()
-        wrong = AnthropicModel(endpoint(api, api_key="sk-ant-SECRET-3"), at_once)
+        wrong = MessagesApiModel(endpoint(api, api_key="sk-ant-SECRET-3"), at_once)
         refused = await failure(wrong)
         await wrong.aclose()
     assert refused.kind == "auth"
@@ -156,6 +156,6 @@ async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFix
 async def test_a_base_url_that_is_too_long_is_refused_in_few_words() -> None:
     """Before any request, and without all of it."""
     with pytest.raises(ModelError) as error:
-        AnthropicModel(endpoint(base_url="http://" + "x" * 100_000)).stream(asked())
+        MessagesApiModel(endpoint(base_url="http://" + "x" * 100_000)).stream(asked())
     assert error.value.kind == "invalid_request"
     assert len(error.value.message) < 300

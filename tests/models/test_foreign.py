@@ -19,14 +19,26 @@ OPENAI = '{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"m",
 CHUNK = '{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}'
 STREAM = "text/event-stream"
 PAGES = {
-    "a sign-in page": (Page("text/html; charset=utf-8", SIGN_IN), 'a web page: “Sign in to the "Guest" network”'),
+    "a sign-in page": (
+        Page("text/html; charset=utf-8", SIGN_IN),
+        'a web page instead of a stream of events: “Sign in to the "Guest" network”',
+    ),
     "a page that calls itself a stream": (Page(STREAM, "<html><body><p>No  such<br>host</body>"), "“No such host”"),
-    "JSON": (Page("application/json", '{"status": "ok"}'), 'application/json: “{"status": "ok"}”'),
-    "text": (Page("text/plain", "Unauthorized " * 100), "text/plain: “Unauthorized Unauthorized"),
-    "no content type": (Page("", "[]"), "something without a content type: “[]”"),
-    "OpenAI's answer": (Page("application/json", OPENAI), "in the form of OpenAI's API"),
-    "OpenAI's stream": (Page(STREAM, f"data: {CHUNK}\n\ndata: [DONE]\n\n"), "in the form of OpenAI's API"),
-    "a whole message": (Page("application/json", '{"id":"msg_1","type":"message","content":[]}'), "a whole message"),
+    "JSON": (
+        Page("application/json", '{"status": "ok"}'),
+        'application/json instead of a stream of events: “{"status": "ok"}”',
+    ),
+    "text": (
+        Page("text/plain", "Unauthorized " * 100),
+        "text/plain instead of a stream of events: “Unauthorized Unauthorized",
+    ),
+    "no content type": (Page("", "[]"), "something without a content type instead of a stream of events: “[]”"),
+    "OpenAI's answer": (Page("application/json", OPENAI), "in the format of OpenAI's API"),
+    "OpenAI's stream": (Page(STREAM, f"data: {CHUNK}\n\ndata: [DONE]\n\n"), "in the format of OpenAI's API"),
+    "a complete message": (
+        Page("application/json", '{"id":"msg_1","type":"message","content":[]}'),
+        "a complete message",
+    ),
 }
 
 
@@ -124,7 +136,7 @@ async def test_fault_83_a_model_that_is_being_loaded_is_waited_for(server: str) 
     waited = [event for event in seen if isinstance(event, Retrying)]
     assert [event.attempt for event in waited] == list(range(1, 31))
     assert {event.delay for event in waited} == {LOADING_DELAY}
-    assert all(event.reason.startswith("The model is still being loaded.") for event in waited)
+    assert all(event.reason.startswith("The server is still loading the model.") for event in waited)
 
 
 async def test_fault_83_a_model_that_is_never_loaded_is_given_up() -> None:

@@ -83,7 +83,7 @@ async def test_at_its_end_it_says_so(path: Path, count: int, played: str) -> Non
         with pytest.raises(ModelError) as error:
             await events(model)
         assert error.value.kind == "replay"
-        assert error.value.message == f"The recording my recording.yaml is at its end ({played})."
+        assert error.value.message == f"The recording my recording.yaml has ended ({played})."
 
 
 async def test_a_mistake_in_the_file_comes_with_the_first_request(path: Path) -> None:

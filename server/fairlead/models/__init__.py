@@ -1,1 +1,1 @@
-"""Implementations of the model port: `anthropic` (the Messages API) and `replay` (a recorded conversation)."""
+"""Implementations of the model port: the Messages API, also in a cloud, and a recorded conversation."""

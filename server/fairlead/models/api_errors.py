@@ -1,4 +1,4 @@
-"""What an error of the Messages API, of a cloud or of the connection means, in the words of a `ModelError`."""
+"""Converts errors of the Messages API, of clouds and of the connection to `ModelError`."""
 
 import importlib
 import json
@@ -8,7 +8,7 @@ from fairlead.agent.errors import ErrorKind, ModelError
 from fairlead.models import clouds
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.foreign import BASE_URL, OPENAI, describe, error_in, is_openai, readable
-from fairlead.models.refusals import is_loading, is_too_long, overflow_of
+from fairlead.models.refusals import is_loading, is_too_long, parse_overflow
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "authentication_error": ("auth", False),
@@ -36,34 +36,33 @@ _STATUSES: dict[int, str] = {
     529: "overloaded_error",
 }
 _ADVICE: dict[str, str] = {
-    "authentication_error": "The API key was refused. Set another with “Agent: Set API Key” or ANTHROPIC_API_KEY.",
-    "permission_error": "The key may not use this model or service. Choose another model (setting model) or key.",
-    "billing_error": "The account has no credit left. Add some, or use another key.",
+    "authentication_error": "The API key was refused. Set another one with “Agent: Set API Key” or ANTHROPIC_API_KEY.",
+    "permission_error": "This key has no access to the model or service. Choose another model (setting model) or key.",
+    "billing_error": "The account has no credit left. Add credit or use another key.",
     "rate_limit_error": "The rate limit is reached.",
     "overloaded_error": "The model is overloaded.",
     "timeout_error": "The model's server took too long.",
-    "api_error": "The model's server had a fault of its own.",
+    "api_error": "The model's server reported an internal error.",
     "request_too_large": "The conversation is too large for one request.",
 }
 
-
-LOADING = "The model is still being loaded."
+LOADING = "The server is still loading the model."
 SILENT = (
-    "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs longer, for a long prompt "
-    "or to be loaded, raise the setting maxSilenceSeconds."
+    "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
+    "read a long prompt, raise the setting maxSilenceSeconds."
 )
 
 
 def status_error(error: Any, endpoint: Endpoint) -> ModelError:
-    """An HTTP error answer as a ModelError; the status decides, the body explains."""
+    """Convert an HTTP error response. Its status decides the kind, its body is quoted."""
     return _refusal(error.status_code, error.body, str(error.message), error.response.headers, endpoint)
 
 
 def _refusal(status: int, body: Any, message: str, headers: Any, endpoint: Endpoint) -> ModelError:
-    said = clouds.words_of(body) or message
+    said = clouds.error_message(body) or message
     name = _STATUSES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     if endpoint.cloud is not None:
-        said = said.partition("\n")[0]  # AWS goes on with what was signed, a token among it
+        said = said.partition("\n")[0]  # the following lines from AWS contain the signed request with its token
         name = endpoint.cloud.error_name(status, said, headers) or name
     said = readable(said)[:500]
     kind, retryable = _KINDS[name]
@@ -77,12 +76,12 @@ def _refusal(status: int, body: Any, message: str, headers: Any, endpoint: Endpo
         retryable=retryable,
         retry_after=_retry_after(headers),
         loading=loading,
-        overflow=overflow_of(f"{said} {json.dumps(body)}"),
+        overflow=parse_overflow(f"{said} {json.dumps(body)}"),
     )
 
 
 def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelError:
-    """A success whose body is no stream of events: an error that was sent as one, or something else altogether."""
+    """Convert a successful response whose body is not a stream of events: a JSON error, or something foreign."""
     body = error_in(beginning)
     if body is not None:
         status = body["error"].get("code") if isinstance(body["error"], dict) else None
@@ -92,7 +91,7 @@ def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelE
 
 
 def event_error(event: dict[str, Any], endpoint: Endpoint) -> ModelError | None:
-    """What is wrong with an event that is not of the Messages API's stream, None where nothing is."""
+    """The error in a stream event, None if it is an ordinary event."""
     if event.get("type") == "error" or ("type" not in event and "error" in event):
         error = event.get("error")
         return stream_error(error if isinstance(error, dict) else {"message": error}, endpoint)
@@ -103,30 +102,30 @@ def event_error(event: dict[str, Any], endpoint: Endpoint) -> ModelError | None:
 
 def _advice(name: str, endpoint: Endpoint) -> str | None:
     cloud = endpoint.cloud
-    own = cloud.advice(name, endpoint.model, endpoint.shown_url) if cloud is not None else None
+    advice = cloud.advice(name, endpoint.model, endpoint.shown_url) if cloud is not None else None
     if name == "not_found_error":
-        return own or f"Not found: check the model's name (“{endpoint.model}”) and the base URL."
-    return own or _ADVICE.get(name)
+        return advice or f"Not found: check the model's name (“{endpoint.model}”) and the base URL."
+    return advice or _ADVICE.get(name)
 
 
 def stream_error(error: dict[str, Any], endpoint: Endpoint) -> ModelError:
-    """An `event: error` inside an answer that began well."""
+    """Convert an `error` event in the middle of a stream."""
     name = str(error.get("type", ""))
     said = readable(str(error.get("message") or name or "no reason given"))
     if is_too_long(said):
-        sizes = overflow_of(f"{said} {json.dumps(error)}")
+        sizes = parse_overflow(f"{said} {json.dumps(error)}")
         return ModelError("context_overflow", f"The request is too long for the model. ({said})", overflow=sizes)
     kind, retryable = _KINDS.get(name, ("internal", True))
-    return ModelError(kind, f"{_advice(name, endpoint) or 'The answer broke off.'} ({said})", retryable=retryable)
+    return ModelError(kind, f"{_advice(name, endpoint) or 'The answer was interrupted.'} ({said})", retryable=retryable)
 
 
 def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
-    """No connection, one that broke, or one on which nothing comes."""
+    """Convert a failure to connect, a broken connection, or one without data."""
     transport = importlib.import_module("httpx2")
     cloud, where = endpoint.cloud, _name_of(endpoint)
     cause = _cause(error)
     if cloud is not None and isinstance(cause, transport.LocalProtocolError):
-        return ModelError("auth", clouds.ODD_CREDENTIALS.format(label=cloud.label))  # the cause quotes them
+        return ModelError("auth", clouds.INVALID_CREDENTIALS.format(label=cloud.label))  # the cause would show them
     if isinstance(cause, transport.ReadTimeout):
         silent = SILENT.format(where=where, seconds=endpoint.silence)
         return ModelError("network", silent, retryable=not endpoint.is_local)
@@ -140,13 +139,13 @@ def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
 
 
 def is_broken(error: Exception) -> bool:
-    """Whether there was a connection, and the other side ended it."""
+    """Whether a connection existed and the other side ended it."""
     transport = importlib.import_module("httpx2")
     return isinstance(_cause(error), transport.ReadError | transport.WriteError | transport.RemoteProtocolError)
 
 
 def _cause(error: Exception) -> BaseException:
-    """The transport's own error, which the SDK wraps."""
+    """The transport's error, which the SDK wraps."""
     return error if isinstance(error, importlib.import_module("httpx2").TransportError) else error.__cause__ or error
 
 
@@ -155,7 +154,7 @@ def _name_of(endpoint: Endpoint) -> str:
 
 
 def _retry_after(headers: Any) -> float | None:
-    """Seconds from `retry-after-ms` or `retry-after`; a date or nonsense counts as not given."""
+    """Seconds from `retry-after-ms` or `retry-after`. A date or an invalid value is ignored."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * unit)

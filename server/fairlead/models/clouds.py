@@ -1,8 +1,7 @@
-"""Amazon Bedrock and Google Vertex AI: the Messages API in a cloud, with the cloud's own sign-in.
+"""Amazon Bedrock and Google Vertex AI: clients, cache marks and errors, as far as they differ from the Messages API.
 
-The SDK's clients know the paths, sign, and read AWS's frames; messages_api.py sends through them as it does elsewhere.
-Here is what differs: how a client is made, where cache marks go, and what a cloud's errors mean for people. Neither the
-SDK (it is handed in) nor a cloud's library (each is an extra of this package) is imported at the top.
+The SDK's clients know the paths, sign requests and read AWS's frames. Neither the SDK (a parameter here) nor a cloud's
+library (an extra of this package) is imported at the top.
 """
 
 import asyncio
@@ -18,45 +17,44 @@ from typing import Any, Literal
 from fairlead.agent.errors import ModelError
 
 CONNECT_TIMEOUT = 15.0
-MARK = {"type": "ephemeral"}
-ODD_CREDENTIALS = "The credentials for {label} hold characters that none have, a line end perhaps. Set them again."
+CACHE_MARK = {"type": "ephemeral"}
+INVALID_CREDENTIALS = "The credentials for {label} contain invalid characters, such as line breaks. Set them again."
 
 LABELS = {"bedrock": "Amazon Bedrock", "vertex": "Google Vertex AI"}
 _LIBRARIES = {
     "bedrock": ("boto3", "botocore.eventstream", "botocore.exceptions", "botocore.parsers"),
     "vertex": ("google.auth.exceptions", "google.auth.transport.requests"),
 }
-_AGAIN = "If that does not help, run “Agent: Restart Server”."
+_RESTART = "If that does not help, run “Agent: Restart Server”."
 _SIGN_IN = {
     "bedrock": (
         "sign in with `aws sso login` or `aws configure`, or set AWS_PROFILE, AWS_ACCESS_KEY_ID with "
-        f"AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK. {_AGAIN}"
+        f"AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK. {_RESTART}"
     ),
     "vertex": (
         "sign in with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a key file. "
-        f"{_AGAIN}"
+        f"{_RESTART}"
     ),
 }
 _NO_ACCESS = {
     "bedrock": (
-        "The AWS account may not use this model here. Ask for access to it in the Bedrock console and for the right "
-        "bedrock:InvokeModelWithResponseStream, or choose another model or region (settings model, cloud.region)."
+        "The AWS account has no access to this model in this region. Request access in the Bedrock console and the "
+        "permission bedrock:InvokeModelWithResponseStream, or choose another model or region (settings model, "
+        "cloud.region)."
     ),
     "vertex": (
-        "The Google Cloud project may not use this model here. Enable the Vertex AI API and, in the Model Garden, the "
-        "model, and have the role Vertex AI User; or choose another model, region or project (settings model, "
-        "cloud.region, cloud.project)."
+        "The Google Cloud project has no access to this model in this region. Enable the Vertex AI API, enable the "
+        "model in the Model Garden, and get the role Vertex AI User; or choose another model, region or project "
+        "(settings model, cloud.region, cloud.project)."
     ),
 }
-_TWO_PLACES = (
-    "Or the region (setting cloud.region) is not the one that the base URL {base_url} (setting baseUrl) leads to."
-)
-_REGIONS = {"bedrock": "us-east-1", "vertex": "us-east5"}
-_NAMES = {
-    "bedrock": "an inference profile's, like us.anthropic.claude-…-v1:0",
+_REGION_MISMATCH = "Or the region (setting cloud.region) is not the one of the base URL {base_url} (setting baseUrl)."
+_EXAMPLE_REGIONS = {"bedrock": "us-east-1", "vertex": "us-east5"}
+_EXAMPLE_NAMES = {
+    "bedrock": "those of inference profiles, like us.anthropic.claude-…-v1:0",
     "vertex": "like claude-…@20260901",
 }
-# AWS's exceptions, without that word and in small letters, in the Messages API's terms
+# AWS's exceptions (in lower case, without the suffix "exception") and the error types of the Messages API
 _EXCEPTIONS = {
     "accessdenied": "permission_error",
     "expiredtoken": "authentication_error",
@@ -74,7 +72,7 @@ _EXCEPTIONS = {
     "unrecognizedclient": "authentication_error",
     "validation": "invalid_request_error",
 }
-# what AWS says in a 400 about a name that is none, or none that can be asked, and in a 403 about a wrong bearer token
+# AWS's texts in a 400 for an unknown or unusable model, and in a 403 for a wrong bearer token
 _WRONG_MODEL = re.compile(r"model identifier|on-demand throughput", re.IGNORECASE)
 _WRONG_TOKEN = re.compile(r"authentication failed|security token|signature|api key", re.IGNORECASE)
 _NOT_ALLOWED = re.compile(r"not allowed to use publisher model", re.IGNORECASE)
@@ -82,18 +80,20 @@ _NOT_ALLOWED = re.compile(r"not allowed to use publisher model", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Cloud:
-    """Which one, and where in it. An empty region or project is the environment's, or that of the cloud's profile."""
+    """A cloud that serves the Messages API."""
 
     provider: Literal["bedrock", "vertex"]
     region: str = ""
+    """Empty: from the environment or the AWS profile."""
     project: str = ""
+    """Of Vertex AI. Empty: from the environment."""
 
     @property
     def label(self) -> str:
         return LABELS[self.provider]
 
     def error_name(self, status: int, said: str, headers: Any) -> str | None:
-        """What a refusal is in the Messages API's terms; None where the status says enough."""
+        """The error type of the Messages API for a refusal, None if its status is enough."""
         name = _exception_name(headers.get("x-amzn-errortype", ""))
         if status == 400 and _WRONG_MODEL.search(said):
             return "not_found_error"
@@ -106,7 +106,7 @@ class Cloud:
         return name if status < 500 else None
 
     def advice(self, name: str, model: str, base_url: str | None) -> str | None:
-        """What an error means and what to do, where that is not the same as at the API itself."""
+        """What happened and what to do, None if the advice for the API itself applies."""
         match name:
             case "authentication_error":
                 advice = f"{self.label} did not accept the credentials: {_SIGN_IN[self.provider]}"
@@ -114,37 +114,44 @@ class Cloud:
                 advice = _NO_ACCESS[self.provider]
             case "not_found_error":
                 advice = (
-                    f"{self.label} has no model “{model}” for you in this region: check the settings model (its names "
-                    f"are {_NAMES[self.provider]}) and cloud.region."
+                    f"{self.label} has no model “{model}” for you in this region. Check the settings model (names are "
+                    f"{_EXAMPLE_NAMES[self.provider]}) and cloud.region."
                 )
             case _:
                 return None
-        # without a base URL the region makes the address, so they cannot differ
-        return f"{advice} {_TWO_PLACES.format(base_url=base_url)}" if base_url else advice
+        # without a base URL the address is derived from the region, so they cannot differ
+        return f"{advice} {_REGION_MISMATCH.format(base_url=base_url)}" if base_url else advice
 
 
-async def connect(
+async def create_client(
     sdk: Any, cloud: Cloud, base_url: str | None, silence: float, http_client: Callable[[Any], Any]
 ) -> Any:
-    """The SDK's client, with the connections that `http_client` makes.
+    """Create the SDK's client for a cloud, in a thread, because it reads libraries, profiles and key files.
 
-    Libraries, profiles and key files are read in a thread: they block.
+    Args:
+        sdk: the SDK's module.
+        cloud: the cloud.
+        base_url: replaces the cloud's own address.
+        silence: how many seconds the server may send nothing.
+        http_client: creates the client of the transport.
 
     Raises:
-        ModelError: the extra is not installed, or no region or project is to be had.
+        ModelError: the extra is not installed, or no region or project is set.
     """
-    return await asyncio.to_thread(_client, sdk, cloud, base_url, silence, http_client)
+    return await asyncio.to_thread(_create_client, sdk, cloud, base_url, silence, http_client)
 
 
-def _client(sdk: Any, cloud: Cloud, base_url: str | None, silence: float, http_client: Callable[[Any], Any]) -> Any:
-    _load(cloud)
+def _create_client(
+    sdk: Any, cloud: Cloud, base_url: str | None, silence: float, http_client: Callable[[Any], Any]
+) -> Any:
+    _import_libraries(cloud)
     timeout = sdk.Timeout(silence, connect=CONNECT_TIMEOUT)
     common: dict[str, Any] = {"base_url": base_url, "timeout": timeout, "max_retries": 0}
     if cloud.provider == "bedrock":
         region = cloud.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or _aws_region()
         _check_region(cloud, region, "AWS_REGION, or a region in your AWS profile")
         client = sdk.AsyncAnthropicBedrock(aws_region=region, http_client=http_client(sdk), **common)
-        # one that is empty is none; the SDK would send it
+        # the SDK would send an empty token
         client.api_key = (client.api_key or "").strip() or None
         return client
     region = cloud.region or os.environ.get("CLOUD_ML_REGION", "")
@@ -153,13 +160,13 @@ def _client(sdk: Any, cloud: Cloud, base_url: str | None, silence: float, http_c
     if not project:
         raise ModelError(
             "invalid_request",
-            "No Google Cloud project to ask. Set it in cloud.project, or in ANTHROPIC_VERTEX_PROJECT_ID.",
+            "No Google Cloud project is set. Set cloud.project or ANTHROPIC_VERTEX_PROJECT_ID.",
         )
     return sdk.AsyncAnthropicVertex(region=region, project_id=project, http_client=http_client(sdk), **common)
 
 
-def _load(cloud: Cloud) -> None:
-    importlib.invalidate_caches()  # the extra may have been installed since
+def _import_libraries(cloud: Cloud) -> None:
+    importlib.invalidate_caches()  # the extra may have been installed meanwhile
     try:
         for name in _LIBRARIES[cloud.provider]:
             importlib.import_module(name)
@@ -167,52 +174,54 @@ def _load(cloud: Cloud) -> None:
         raise ModelError(
             "invalid_request",
             f"{cloud.label} needs packages that are not installed ({error.name}). Install them with\n"
-            f'"{sys.executable}" -m pip install "fairlead[{cloud.provider}]"\nand ask again.',
+            f'"{sys.executable}" -m pip install "fairlead[{cloud.provider}]"\nand try again.',
         ) from error
 
 
 def _aws_region() -> str:
-    with signing(Cloud("bedrock")):
+    with sign_in_errors(Cloud("bedrock")):
         return importlib.import_module("boto3").Session().region_name or ""
 
 
-def _check_region(cloud: Cloud, region: str, others: str) -> None:
-    """It becomes part of a host's name."""
+def _check_region(cloud: Cloud, region: str, alternatives: str) -> None:
+    """Check a region strictly, because it becomes part of a host name."""
     if not region:
-        raise ModelError("invalid_request", f"No region of {cloud.label}. Set it in cloud.region, or in {others}.")
+        raise ModelError("invalid_request", f"No region for {cloud.label} is set. Set cloud.region, {alternatives}.")
     if not re.fullmatch(r"[a-z0-9-]{1,40}", region):
-        said = f"“{region[:60]}” is no region of {cloud.label}; one is like {_REGIONS[cloud.provider]}."
-        raise ModelError("invalid_request", said)
+        example = _EXAMPLE_REGIONS[cloud.provider]
+        message = f"“{region[:60]}” is not a region of {cloud.label}. Set cloud.region to one like {example}."
+        raise ModelError("invalid_request", message)
 
 
 @contextmanager
-def signing(cloud: Cloud) -> Iterator[None]:
-    """What goes wrong before a request is on its way, in words for people.
+def sign_in_errors(cloud: Cloud) -> Iterator[None]:
+    """Convert the errors of signing in and signing a request.
 
     Raises:
-        ModelError: no credentials, expired ones, a profile that cannot be read, no connection to whoever gives them.
+        ModelError: credentials are missing, expired or unreadable, or their server cannot be reached.
     """
     try:
         yield
-    except _sign_in_errors(cloud) as error:
+    except _credential_errors(cloud) as error:
         detail = str(error).partition("\n")[0][:300] or type(error).__name__
         if isinstance(error, _connection_errors(cloud)):
-            message = f"No connection to where {cloud.label}'s credentials come from ({detail}). Check the network."
+            message = f"No connection to the server of {cloud.label}'s credentials ({detail}). Check the network."
             raise ModelError("network", message, retryable=True) from error
         message = f"No credentials for {cloud.label}: {_SIGN_IN[cloud.provider]} ({detail})"
         raise ModelError("auth", message) from error
-    except (ValueError, importlib.import_module("httpx2").InvalidURL) as error:  # a model's name that can be none
-        check = f"Check the setting model (its names are {_NAMES[cloud.provider]}) and the credentials."
-        raise ModelError("invalid_request", f"{cloud.label} cannot be asked ({str(error)[:300]}). {check}") from error
+    except (ValueError, importlib.import_module("httpx2").InvalidURL) as error:  # an impossible model name
+        check = f"Check the setting model (names are {_EXAMPLE_NAMES[cloud.provider]}) and the credentials."
+        message = f"The request to {cloud.label} is invalid ({str(error)[:300]}). {check}"
+        raise ModelError("invalid_request", message) from error
 
 
-def _sign_in_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
-    # the SDK's own is a RuntimeError; what would be asked on a terminal finds its end
-    own = (RuntimeError, EOFError)
+def _credential_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
+    # the SDK raises RuntimeError, and a library that asks for a password on stdin EOFError
+    common = (RuntimeError, EOFError)
     if cloud.provider == "bedrock":
         errors = importlib.import_module("botocore.exceptions")
-        return (errors.BotoCoreError, errors.ClientError, *own)
-    return (importlib.import_module("google.auth.exceptions").GoogleAuthError, *own)
+        return (errors.BotoCoreError, errors.ClientError, *common)
+    return (importlib.import_module("google.auth.exceptions").GoogleAuthError, *common)
 
 
 def _connection_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
@@ -223,10 +232,10 @@ def _connection_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
 
 
 async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
-    """The Messages API's events out of AWS's frames; an exception's frame becomes an `error` event.
+    """Read the Messages API's events from AWS's frames. A frame with an exception becomes an `error` event.
 
     Raises:
-        ModelError: a frame is broken (retryable: a proxy or a broken connection garbled it).
+        ModelError: a frame is broken. Retryable, because a proxy or a broken connection may have garbled it.
     """
     broken = (
         importlib.import_module("botocore.eventstream").ParserError,
@@ -247,12 +256,12 @@ async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
 
 
 def _exception_name(code: str) -> str | None:
-    """`ThrottlingException`, `throttlingException` or `aws.service#ThrottlingException:http://...` is one thing."""
+    """The error type for a name like `ThrottlingException` or `aws.service#throttlingException:http://...`."""
     return _EXCEPTIONS.get(code.partition(":")[0].rpartition("#")[2].lower().removesuffix("exception"))
 
 
-def words_of(body: Any) -> str | None:
-    """What an error's body says: `error.message`, also in a list (Google), `message` (AWS), or a text as `error`."""
+def error_message(body: Any) -> str | None:
+    """The message in an error's body: `error.message`, also in a list (Google), `message` (AWS), or `error` as text."""
     if isinstance(body, list) and body:
         body = body[0]
     if not isinstance(body, dict):
@@ -266,22 +275,22 @@ def words_of(body: Any) -> str | None:
     return str(said) if said else None
 
 
-def marked(body: dict[str, Any]) -> dict[str, Any]:
-    """The body with four cache marks in it where it has the automatic one, which clouds do not know.
+def with_cache_marks(body: dict[str, Any]) -> dict[str, Any]:
+    """A copy of the body with four explicit cache marks instead of the automatic one, which clouds do not support.
 
-    They stand behind the tools, the system prompt, and the last two messages of the user's side: the last one is what
-    the next request reads, the one before is what this request reads. Nothing that was given is changed.
+    The marks are after the tools, the system prompt and the last two user messages: the next request reads the cache
+    up to the last one, this request up to the one before.
     """
     if "cache_control" not in body:
         return body
     body = {name: value for name, value in body.items() if name != "cache_control"}
-    body = {**body, "system": [{"type": "text", "text": body["system"], "cache_control": MARK}]}
+    body = {**body, "system": [{"type": "text", "text": body["system"], "cache_control": CACHE_MARK}]}
     if body["tools"]:
-        body["tools"] = [*body["tools"][:-1], {**body["tools"][-1], "cache_control": MARK}]
+        body["tools"] = [*body["tools"][:-1], {**body["tools"][-1], "cache_control": CACHE_MARK}]
     messages = list(body["messages"])
-    asked = [index for index, message in enumerate(messages) if message["role"] == "user"]
-    for index in asked[-2:]:
+    user_messages = [index for index, message in enumerate(messages) if message["role"] == "user"]
+    for index in user_messages[-2:]:
         message = messages[index]
         *before, last = message["content"]
-        messages[index] = {**message, "content": [*before, {**last, "cache_control": MARK}]}
+        messages[index] = {**message, "content": [*before, {**last, "cache_control": CACHE_MARK}]}
     return {**body, "messages": messages}

@@ -1,4 +1,4 @@
-"""Where the model is asked, and whether it can be."""
+"""The address of a model and the credentials for it."""
 
 import ipaddress
 import re
@@ -9,35 +9,36 @@ from fairlead.agent.errors import ModelError
 from fairlead.models.clouds import Cloud
 
 MAX_URL = 2000
-# The API pings while the model thinks, so there a long silence means a dead connection. A cloud may be silent as long
-# as the model thinks, and a local model may read a long prompt, or be loaded, for many minutes.
+# The API sends pings while the model thinks, so a long silence means a dead connection. A cloud may be silent while the
+# model thinks, and a local server may load a model or read a long prompt for many minutes.
 SILENCE, CLOUD_SILENCE, LOCAL_SILENCE = 180.0, 600.0, 3600.0
 PROVIDER_HOST = "api.anthropic.com"
 LOCAL_NAMES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
 
 NO_KEY = (
     "No API key is set. In VS Code run “Agent: Set API Key”; in a terminal set ANTHROPIC_API_KEY. "
-    "A local model needs only its address: the setting baseUrl, --base-url or ANTHROPIC_BASE_URL."
+    "A local model only needs its address: the setting baseUrl, --base-url or ANTHROPIC_BASE_URL."
 )
-ODD_KEY = "The API key holds characters that no key has. Set it again with “Agent: Set API Key” or ANTHROPIC_API_KEY."
+INVALID_KEY = "The API key contains invalid characters. Set it again with “Agent: Set API Key” or ANTHROPIC_API_KEY."
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where requests go and with what: the model's name, limits, and who pays. Secrets do not show in its repr.
+    """Where requests go, and with which model and credentials. Its repr contains no secrets.
 
-    `max_silence` is how long a connected server may send nothing, in seconds; 0: by where it is (`silence`).
-    Blanks around an address or a key, as pasting brings them along, are no part of it.
+    Whitespace around the address and the credentials is removed.
     """
 
     model: str
     max_tokens: int
+    """The longest answer."""
     effort: str | None
     base_url: str | None
     api_key: str | None
     auth_token: str | None
     cloud: Cloud | None = None
     max_silence: float = 0
+    """How many seconds a connected server may send nothing; 0 means that it depends on the server (`silence`)."""
 
     def __post_init__(self) -> None:
         for name in ("base_url", "api_key", "auth_token"):
@@ -48,7 +49,7 @@ class Endpoint:
 
     @property
     def shown_url(self) -> str | None:
-        """The base URL as it may be shown: without a password in it."""
+        """The base URL without its password."""
         return self.base_url and without_password(self.base_url)
 
     @property
@@ -71,19 +72,21 @@ class Endpoint:
 
     @property
     def silence(self) -> float:
-        usual = CLOUD_SILENCE if self.cloud else LOCAL_SILENCE if self.is_local else SILENCE
-        return self.max_silence or usual
+        """How many seconds a connected server may send nothing."""
+        default = CLOUD_SILENCE if self.cloud else LOCAL_SILENCE if self.is_local else SILENCE
+        return self.max_silence or default
 
     def check(self) -> None:
-        """Raises ModelError where no request can be made with this. A base URL alone will do, as of a local server.
+        """Check that requests are possible. A base URL or a cloud needs no key here.
 
-        A cloud has credentials of its own.
+        Raises:
+            ModelError: there is no key, or the key or the base URL is invalid.
         """
         if not (self.api_key or self.auth_token or self.base_url or self.cloud):
             raise ModelError("auth", NO_KEY)
-        # a header with other characters would be refused with an error that quotes it
+        # the transport refuses other characters in a header with an error that contains the header
         if not re.fullmatch(r"[!-~]*", f"{self.api_key or ''}{self.auth_token or ''}"):
-            raise ModelError("auth", ODD_KEY)
+            raise ModelError("auth", INVALID_KEY)
         if not (self.base_url is None or _is_address(self.base_url)):
             raise ModelError(
                 "invalid_request",

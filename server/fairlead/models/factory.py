@@ -1,4 +1,4 @@
-"""Which model plays: the settings say it."""
+"""Creates the model that the settings select."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,27 +6,27 @@ from typing import Protocol
 
 from fairlead.agent.model import Model
 from fairlead.models.endpoint import Endpoint
-from fairlead.models.messages_api import AnthropicModel
+from fairlead.models.messages_api import MessagesApiModel
 
 
-class OpenModel(Model, Protocol):
-    """A model that holds connections."""
+class ClosableModel(Model, Protocol):
+    """A model that may hold open connections."""
 
     async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """A replay file, or else an endpoint."""
+    """A recording, or an endpoint if there is none."""
 
     endpoint: Endpoint
     replay: Path | None = None
 
 
-def open_model(choice: ModelChoice) -> OpenModel:
-    """A model for one session. Opens nothing yet: files and connections come with the first request."""
+def open_model(choice: ModelChoice) -> ClosableModel:
+    """Create a model for one session. Files and connections are opened with the first request."""
     if choice.replay is None:
-        return AnthropicModel(choice.endpoint)
-    from fairlead.models.replay import ReplayModel  # noqa: PLC0415  its YAML reader would slow every start down
+        return MessagesApiModel(choice.endpoint)
+    from fairlead.models.replay import ReplayModel  # noqa: PLC0415  importing YAML would slow down every start
 
     return ReplayModel(choice.replay)

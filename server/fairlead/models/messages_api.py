@@ -1,8 +1,7 @@
-"""The Messages API through the anthropic SDK: the only module that imports it, and it does so lazily.
+"""The model port over the Messages API. Only this module imports the anthropic SDK, and only when it is needed.
 
-The SDK makes the connection, signs and sends; the stream is read raw (models/sse.py), because the SDK's own helper
-takes a cut-off stream for a complete one. Each message is encoded once and its bytes are kept. What is different where
-a cloud serves the API is in models/clouds.py.
+The SDK connects, signs and sends. The stream is read raw (models/sse.py), because the SDK's helper accepts a stream
+that was cut off as complete. Each message is encoded only once.
 """
 
 import asyncio
@@ -21,10 +20,10 @@ from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import Endpoint
-from fairlead.models.refusals import is_too_long, most_answer
+from fairlead.models.refusals import is_too_long, parse_max_tokens
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
-from fairlead.models.sse import NotEvents, read_events
+from fairlead.models.sse import NotAnEventStream, read_events
 
 log = logging.getLogger(__name__)
 
@@ -36,10 +35,7 @@ _import_lock = Lock()
 
 
 def load_sdk() -> Any:
-    """Imports the SDK and what its first client needs; safe to call from a background thread.
-
-    Takes 0.8 s the first time, most of it for the import.
-    """
+    """Import the SDK and what its first client needs. Takes about a second the first time; safe in any thread."""
     with _import_lock:
         sdk = importlib.import_module("anthropic")
         _certificates()
@@ -48,18 +44,18 @@ def load_sdk() -> Any:
 
 @cache
 def _certificates() -> Any:
-    """The trusted certificates as an `ssl.SSLContext`, read once per process: each client would read them again."""
-    importlib.import_module("httpcore2")  # the transport, which would be imported with the first client
+    """The trusted certificates as an `ssl.SSLContext`, read once per process instead of once per client."""
+    importlib.import_module("httpcore2")  # otherwise it would be imported with the first client
     return importlib.import_module("httpx2").create_ssl_context()
 
 
 def _http_client(sdk: Any) -> Any:
-    """The connections of one client of the SDK."""
+    """Create the transport for a client of the SDK."""
     return sdk.DefaultAsyncHttpxClient(verify=_certificates())
 
 
-class AnthropicModel:
-    """The model port over the Messages API. Keeps one connection pool and the encoded messages of one session."""
+class MessagesApiModel:
+    """A model of the Messages API for one session. Holds its connections and its encoded messages."""
 
     def __init__(self, endpoint: Endpoint, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._endpoint = endpoint
@@ -67,12 +63,12 @@ class AnthropicModel:
         self._sdk: Any = None
         self._client: Any = None
         self._encoded: list[tuple[Message, bytes]] = []
-        # of the fields that not every Messages API server knows: those that this one has taken, and has refused
-        self._taken: set[str] = set()
-        # whether the next request goes out on a connection that an answer has left open
-        self._reuses = False
-        self._refused: set[str] = set()
-        self._most_answer = endpoint.max_tokens
+        # optional fields that this server has accepted or refused so far
+        self._accepted_fields: set[str] = set()
+        self._refused_fields: set[str] = set()
+        # whether the next request uses a connection that an earlier answer left open
+        self._reuses_connection = False
+        self._max_tokens = endpoint.max_tokens
 
     @property
     def name(self) -> str:
@@ -83,13 +79,13 @@ class AnthropicModel:
         return with_retries(lambda: self._attempt(request), self._sleep)
 
     async def aclose(self) -> None:
-        """Closes the connections; the model can be used again afterwards."""
+        """Close the connections. The model can be used again afterwards."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()
 
     async def _attempt(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
-        if self._sdk is None:  # in a thread, as a first import takes seconds on a busy machine
+        if self._sdk is None:  # in a thread, because the first import takes seconds on a busy machine
             self._sdk = await asyncio.to_thread(load_sdk)
         sdk, stream = self._sdk, None
         try:
@@ -123,95 +119,97 @@ class AnthropicModel:
                     yield seen
                 if builder.reply is not None:
                     break
-        except NotEvents as error:
+        except NotAnEventStream as error:
             raise foreign_error(stream.response, error.beginning, self._endpoint) from error
         if builder.reply is None:
-            raise ModelError("network", "The model's answer broke off in the middle.", retryable=True)
+            raise ModelError("network", "The model's answer ended in the middle.", retryable=True)
         await _drain(events)
-        self._reuses = True
+        self._reuses_connection = True
         yield builder.reply
 
     async def _open(self, sdk: Any, request: Request) -> Any:
-        """Sends the request; fields that the server does not know are left out from then on."""
-        guess: Set[str] = frozenset()
+        """Send the request. Optional fields that the server refuses are omitted from then on."""
+        suspects: Set[str] = frozenset()
         while True:
-            features = self._features(request, guess)
+            fields = self._optional_fields(request, suspects)
             try:
-                stream = await self._send(sdk, request, features)
+                stream = await self._send(sdk, request, fields)
             except sdk.BadRequestError as error:
-                said = str(error)
-                if (most := most_answer(said)) is not None and most < self._most_answer:
-                    self._most_answer = most
+                text = str(error)
+                if (limit := parse_max_tokens(text)) is not None and limit < self._max_tokens:
+                    self._max_tokens = limit
                     continue
-                if guess or "messages." in said or is_too_long(said):  # the conversation, not a field
+                if suspects or "messages." in text or is_too_long(text):  # the conversation, not a field
                     raise
-                unknown = {name for name in features if name in said}
-                # a server that names none of them is asked once without those that it never took
-                guess = frozenset() if unknown else features.keys() - self._taken
-                if not unknown and not guess:
+                named = {name for name in fields if name in text}
+                # if the server names no field, try once without those that it never accepted
+                suspects = frozenset() if named else fields.keys() - self._accepted_fields
+                if not named and not suspects:
                     raise
-                self._refused |= unknown
+                self._refused_fields |= named
             except sdk.APIConnectionError as error:
-                # the server may close it after an answer: asking on a new one is no retry
-                if not self._reuses or not is_broken(error):
+                # a server may close a connection after an answer; a new connection does not count as a retry
+                if not self._reuses_connection or not is_broken(error):
                     raise
-                self._reuses = False
+                self._reuses_connection = False
             else:
-                self._refused |= guess
-                self._taken |= features.keys()
+                self._refused_fields |= suspects
+                self._accepted_fields |= fields.keys()
                 return stream
 
-    def _features(self, request: Request, without: Set[str]) -> dict[str, Any]:
-        """The fields that not every Messages API server knows, but those that this one has refused."""
-        features: dict[str, Any] = {
+    def _optional_fields(self, request: Request, without: Set[str]) -> dict[str, Any]:
+        """The fields that not every server supports, without those that this one has refused."""
+        fields: dict[str, Any] = {
             "cache_control": {"type": "ephemeral"},
             "thinking": {"type": "adaptive", "display": "summarized"},
         }
         if self._endpoint.effort:
-            features["output_config"] = {"effort": self._endpoint.effort}
+            fields["output_config"] = {"effort": self._endpoint.effort}
         if request.clearing is not None and self._endpoint.cloud is None:
-            features["context_management"] = {"edits": [_edit(request.clearing)]}
-        return {name: value for name, value in features.items() if name not in self._refused | without}
+            fields["context_management"] = {"edits": [_edit(request.clearing)]}
+        return {name: value for name, value in fields.items() if name not in self._refused_fields | without}
 
-    async def _send(self, sdk: Any, request: Request, features: dict[str, Any]) -> Any:
-        client = await self._connected(sdk)
+    async def _send(self, sdk: Any, request: Request, fields: dict[str, Any]) -> Any:
+        client = await self._open_client(sdk)
         answer = {"cast_to": object, "stream": True, "stream_cls": sdk.AsyncStream[object]}
         if self._endpoint.cloud is not None:
-            body = clouds.marked({**self._head(request, features), "messages": request.messages})
-            with clouds.signing(self._endpoint.cloud):
+            body = clouds.with_cache_marks({**self._head(request, fields), "messages": request.messages})
+            with clouds.sign_in_errors(self._endpoint.cloud):
                 return await client.post("/v1/messages", body=body, **answer)
-        beta = {"anthropic-beta": CLEARING_BETA} if "context_management" in features else {}
+        beta = {"anthropic-beta": CLEARING_BETA} if "context_management" in fields else {}
         return await client.post(
             "/v1/messages?beta=true" if beta else "/v1/messages",
-            content=self._body(request, features),
+            content=self._body(request, fields),
             options={"headers": {"Content-Type": "application/json", **beta}},
             **answer,
         )
 
-    async def _connected(self, sdk: Any) -> Any:
-        end = self._endpoint
-        if self._client is None and end.cloud is not None:
-            self._client = await clouds.connect(sdk, end.cloud, end.base_url, end.silence, _http_client)
+    async def _open_client(self, sdk: Any) -> Any:
+        endpoint = self._endpoint
+        if self._client is None and endpoint.cloud is not None:
+            self._client = await clouds.create_client(
+                sdk, endpoint.cloud, endpoint.base_url, endpoint.silence, _http_client
+            )
         elif self._client is None:
-            self._client = await asyncio.to_thread(_client, sdk, end)
+            self._client = await asyncio.to_thread(_create_client, sdk, endpoint)
         return self._client
 
-    def _head(self, request: Request, features: dict[str, Any]) -> dict[str, Any]:
-        """The body but for the messages."""
+    def _head(self, request: Request, fields: dict[str, Any]) -> dict[str, Any]:
+        """The body without the messages."""
         return {
             "model": self._endpoint.model,
-            "max_tokens": min(self._most_answer, request.answer_limit or self._most_answer),
+            "max_tokens": min(self._max_tokens, request.answer_limit or self._max_tokens),
             "stream": True,
-            **features,
+            **fields,
             "system": request.system,
             "tools": [_tool(spec) for spec in request.tools],
         }
 
-    def _body(self, request: Request, features: dict[str, Any]) -> bytes:
-        head, messages = self._head(request, features), self._messages(request.messages)
+    def _body(self, request: Request, fields: dict[str, Any]) -> bytes:
+        head, messages = self._head(request, fields), self._encoded_messages(request.messages)
         return _encode(head)[:-1] + b',"messages":[' + b",".join(messages) + b"]}"
 
-    def _messages(self, messages: Sequence[Message]) -> list[bytes]:
+    def _encoded_messages(self, messages: Sequence[Message]) -> list[bytes]:
         for index, message in enumerate(messages):
             if index < len(self._encoded) and self._encoded[index][0] is message:
                 continue
@@ -220,21 +218,21 @@ class AnthropicModel:
         return [encoded for _, encoded in self._encoded[: len(messages)]]
 
 
-def _client(sdk: Any, end: Endpoint) -> Any:
-    """The SDK's client. Made in a thread: its parts are imported with the first one."""
+def _create_client(sdk: Any, endpoint: Endpoint) -> Any:
+    """Create the SDK's client. Call it in a thread, because the first client imports further modules."""
     return sdk.AsyncAnthropic(
-        # a local server takes any key, but the SDK insists on one
-        api_key=end.api_key or (None if end.auth_token else "none"),
-        auth_token=None if end.api_key else end.auth_token,
-        base_url=end.base_url or "https://api.anthropic.com",
-        timeout=sdk.Timeout(end.silence, connect=CONNECT_TIMEOUT),
+        # a local server accepts any key, but the SDK requires one
+        api_key=endpoint.api_key or (None if endpoint.auth_token else "none"),
+        auth_token=None if endpoint.api_key else endpoint.auth_token,
+        base_url=endpoint.base_url or "https://api.anthropic.com",
+        timeout=sdk.Timeout(endpoint.silence, connect=CONNECT_TIMEOUT),
         max_retries=0,
         http_client=_http_client(sdk),
     )
 
 
 async def _drain(events: AsyncIterator[Any]) -> None:
-    """Reads to the end of a body that has said all: only then is its connection used again."""
+    """Read the rest of a complete body, because only then its connection can be reused."""
     with contextlib.suppress(TimeoutError, ModelError, *_transport_errors()):
         async with asyncio.timeout(DRAIN_TIMEOUT):
             async for _ in events:
@@ -246,7 +244,7 @@ def _encode(value: Any) -> bytes:
 
 
 def _edit(clearing: ServerClearing) -> dict[str, Any]:
-    """The API's own clearing of old results, as this module's CLEARING_BETA has it."""
+    """The request for clearing in the form of CLEARING_BETA."""
     return {
         "type": "clear_tool_uses_20250919",
         "trigger": {"type": "input_tokens", "value": clearing.trigger},
@@ -261,6 +259,6 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
-    """What a broken connection raises in the middle of a stream: the transport's own errors, not the SDK's."""
+    """What a connection that breaks in the middle of a stream raises: the transport's errors, not the SDK's."""
     transport = importlib.import_module("httpx2")
     return (transport.TransportError, transport.StreamError)

@@ -1,4 +1,4 @@
-"""What tokens cost and how many a model takes at once, from the list beside this file."""
+"""Prices and window sizes of models, from prices.yaml."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -27,28 +27,28 @@ class Price:
 
 @cache
 def price_list() -> tuple[str, dict[str, dict[str, float]]]:
-    """The list's date and its rows by the beginning of a model's name."""
-    import yaml  # noqa: PLC0415  it would slow every start down
+    """The list's date, and its rows by prefix of the model's name."""
+    import yaml  # noqa: PLC0415  importing it would slow down every start
 
     content = yaml.safe_load((files("fairlead.models") / "prices.yaml").read_text(encoding="utf-8"))
     return str(content["date"]), content["models"]
 
 
 def price_of(model: str) -> Price | None:
-    """The price of a model, None for one that the list does not know."""
+    """The price of a model, None if it is not in the list."""
     row = _row(model)
     return Price(row["input"], row["cacheRead"], row["cacheWrite"], row["output"]) if row is not None else None
 
 
 def context_of(model: str) -> int | None:
-    """The window of a model in tokens, None for one that the list does not know."""
+    """The window of a model in tokens, None if it is not in the list."""
     row = _row(model)
     return int(row["context"]) if row is not None else None
 
 
 def _row(model: str) -> dict[str, float] | None:
     rows = price_list()[1]
-    # Bedrock puts where and whose before the name, in an ARN too; what it and Vertex put behind it does no harm
+    # Bedrock puts a region and the provider before the name, also in an ARN; suffixes do no harm
     model = model.rpartition("anthropic.")[2]
-    known = max((name for name in rows if model.startswith(name)), key=len, default=None)
-    return rows[known] if known is not None else None
+    prefix = max((name for name in rows if model.startswith(name)), key=len, default=None)
+    return rows[prefix] if prefix is not None else None

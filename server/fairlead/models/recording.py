@@ -1,4 +1,4 @@
-"""The recording format: a conversation as a YAML file that a person can read and write by hand (docs/replay.md).
+"""Reads and writes recordings: the model's half of a conversation as a YAML file (docs/replay.md).
 
 replay: 1
 turns:
@@ -38,30 +38,33 @@ USAGE_FIELDS = {
 
 @dataclass(frozen=True)
 class Turn:
-    """One answer of the model. `calls` are `(tool name, input)`; `stop` is None where it follows from the calls."""
+    """One answer of the model."""
 
     text: str = ""
     thinking: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    """Tool names with their inputs."""
     stop: str | None = None
+    """The stop reason; None if it follows from the calls."""
     usage: Usage = field(default_factory=lambda: Usage(requests=1))
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A file's content. `pace` is the pause between words in seconds, for people who watch."""
+    """The content of a file."""
 
     turns: tuple[Turn, ...]
     about: str = ""
     pace: float = 0.0
+    """The pause after each word, in seconds."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML with JSON's numbers and words only: `yes`, `on`, `010`, `1:30` and dates are plain text."""
+    """Reads YAML in which only JSON's numbers and words are special: `yes`, `on`, `010`, `1:30` and dates are text."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes text of several lines as a block, so that code stays readable, and quotes what the loader would take."""
+    """Writes text of several lines as a block, so that code stays readable, and quotes text that would be special."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -69,21 +72,21 @@ class _Dumper(yaml.SafeDumper):
 
 _Loader.yaml_implicit_resolvers = {}
 _Dumper.yaml_implicit_resolvers = {}
-for _kind, _look, _first in (
+for _kind, _form, _first in (
     ("null", r"~|null|", ["~", "n", ""]),
     ("bool", r"true|false", ["t", "f"]),
     ("int", r"-?(?:0|[1-9][0-9]*)", list("-0123456789")),
     ("float", r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-0123456789")),
 ):
-    for _side in (_Loader, _Dumper):
-        _side.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", _pattern(f"^(?:{_look})$"), _first)
+    for _class in (_Loader, _Dumper):
+        _class.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", _pattern(f"^(?:{_form})$"), _first)
 
 
 def read_recording(path: Path) -> Recording:
-    """Reads a recording.
+    """Read a recording.
 
     Raises:
-        ModelError: the file is missing or has a mistake; kind `replay`, with the line and the reason.
+        ModelError: of kind `replay`: the file is missing, or has a mistake; then with the line and the reason.
     """
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would never end
@@ -95,9 +98,7 @@ def read_recording(path: Path) -> Recording:
     except UnicodeDecodeError as error:
         raise ModelError("replay", f"The replay file {path} is not UTF-8 text.") from error
     except ValueError as error:
-        raise ModelError(
-            "replay", f"The replay file {str(path)!r} cannot be read: no file can have this path."
-        ) from error
+        raise ModelError("replay", f"The replay file {str(path)!r} cannot be read: the path is invalid.") from error
     try:
         _check_shape(text)
         return _recording(yaml.compose(text, Loader=_Loader))
@@ -112,40 +113,40 @@ def read_recording(path: Path) -> Recording:
 
 
 class _Mistake(Exception):
-    def __init__(self, where: yaml.Node | yaml.Event | None, message: str) -> None:
+    def __init__(self, location: yaml.Node | yaml.Event | None, message: str) -> None:
         super().__init__(message)
-        self.line = where.start_mark.line + 1 if where is not None and where.start_mark is not None else 1
+        self.line = location.start_mark.line + 1 if location is not None and location.start_mark is not None else 1
 
 
 def _check_shape(text: str) -> None:
-    """Refuses what would cost without bounds: very deep nesting, aliases that hold themselves or multiply."""
+    """Refuse content of unlimited cost: very deep nesting, and aliases that contain themselves or multiply."""
     size = 0
-    under_way: list[tuple[str | None, int]] = []
+    open_collections: list[tuple[str | None, int]] = []
     sizes: dict[str | None, int] = {}
     for event in yaml.parse(text, Loader=_Loader):
         match event:
             case yaml.AliasEvent():
                 if event.anchor not in sizes:
-                    raise _Mistake(event, f"“*{event.anchor}” stands for nothing that is complete before it")
+                    raise _Mistake(event, f"“*{event.anchor}” refers to nothing that is complete before it")
                 size += sizes[event.anchor]
             case yaml.CollectionStartEvent():
-                under_way.append((event.anchor, size))
+                open_collections.append((event.anchor, size))
                 size += 1
             case yaml.CollectionEndEvent():
-                anchor, before = under_way.pop()
+                anchor, before = open_collections.pop()
                 sizes[anchor] = size - before
             case yaml.ScalarEvent():
                 size += 1
                 sizes[event.anchor] = 1
             case _:
                 pass
-        if size > MAX_SIZE or len(under_way) > MAX_DEPTH:
-            raise _Mistake(event, f"too much: more than {MAX_SIZE:,} values, or {MAX_DEPTH} levels")
+        if size > MAX_SIZE or len(open_collections) > MAX_DEPTH:
+            raise _Mistake(event, f"the file is too large: more than {MAX_SIZE:,} values or {MAX_DEPTH} levels")
 
 
 def _recording(root: yaml.Node | None) -> Recording:
     if root is None:
-        raise _Mistake(None, "the file is empty; it begins with “replay: 1” and has a list “turns”")
+        raise _Mistake(None, "the file is empty; it must begin with “replay: 1” and have a list “turns”")
     fields = dict(_fields(root, FILE_FIELDS, "a recording"))
     version = fields.get("replay")
     if version is None or _value(version) != 1:
@@ -154,7 +155,7 @@ def _recording(root: yaml.Node | None) -> Recording:
         raise _Mistake(root, "“turns” is missing, the list of the model's answers")
     pace = _value(fields["pace"]) if "pace" in fields else 0.0
     if not isinstance(pace, int | float) or isinstance(pace, bool) or not 0 <= pace <= 5:
-        raise _Mistake(fields["pace"], "“pace” is the pause between words in seconds, 0 to 5")
+        raise _Mistake(fields["pace"], "“pace” must be the pause after each word in seconds, 0 to 5")
     turns = tuple(_turn(node) for node in _items(fields["turns"], "turns"))
     return Recording(turns, _text(fields, "about"), float(pace))
 
@@ -167,7 +168,7 @@ def _turn(node: yaml.Node) -> Turn:
         for name, value in _fields(fields["usage"], tuple(USAGE_FIELDS), "usage"):
             count = _value(value)
             if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-                raise _Mistake(value, f"“{name}” is a number of tokens")
+                raise _Mistake(value, f"“{name}” must be a number of tokens")
             usage[USAGE_FIELDS[name]] = count
     stop = _text(fields, "stop") or None
     return Turn(_text(fields, "text"), _text(fields, "thinking"), calls, stop, Usage(**usage))
@@ -176,7 +177,7 @@ def _turn(node: yaml.Node) -> Turn:
 def _call(node: yaml.Node) -> tuple[str, dict[str, Any]]:
     pairs = list(_pairs(node, "a call"))
     if len(pairs) != 1:
-        raise _Mistake(node, "a call is one tool's name with its input: “- read_file: {path: a.py}”")
+        raise _Mistake(node, "a call must be one tool's name with its input: “- read_file: {path: a.py}”")
     name, given = pairs[0]
     if not isinstance(given, yaml.MappingNode):
         raise _Mistake(given, f"the input of “{name.value}” must be an object (name: value)")
@@ -184,7 +185,7 @@ def _call(node: yaml.Node) -> tuple[str, dict[str, Any]]:
 
 
 def _json(node: yaml.Node, depth: int = 0) -> Any:
-    """What JSON can say, as it is; names are text whatever they look like."""
+    """Convert a node to JSON values. Names are always text."""
     if depth > MAX_DEPTH:
         raise _Mistake(node, f"more than {MAX_DEPTH} levels deep")
     match node:
@@ -197,8 +198,8 @@ def _json(node: yaml.Node, depth: int = 0) -> Any:
             if value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value)):
                 return value
         case _:
-            _value(node)  # a tag that nobody knows is an error of its own
-    raise _Mistake(node, "JSON cannot say this; leave out the tag, or put it in quotes")
+            _value(node)  # raises for an unknown tag
+    raise _Mistake(node, "JSON has no such value; remove the tag or quote the text")
 
 
 def _fields(node: yaml.Node, allowed: Sequence[str], what: str) -> Iterator[tuple[str, yaml.Node]]:
@@ -208,7 +209,7 @@ def _fields(node: yaml.Node, allowed: Sequence[str], what: str) -> Iterator[tupl
         if name not in allowed:
             raise _Mistake(key, f"unknown field “{name}”; {what} has {', '.join(allowed)}")
         if name in seen:
-            raise _Mistake(key, f"“{name}” stands twice")
+            raise _Mistake(key, f"“{name}” is given twice")
         seen.add(name)
         yield name, value
 
@@ -248,7 +249,7 @@ def _value(node: yaml.Node) -> Any:
 
 
 class _Exact(str):
-    """Text whose line ends at the edges count: in a block they would not."""
+    """Text whose leading and trailing line breaks must survive, which they would not in a block."""
 
     __slots__ = ()
 
@@ -264,30 +265,30 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def write_recording(path: Path, recording: Recording) -> None:
-    """Writes a recording that `read_recording` reads back as the same, whole or not at all.
+    """Write a recording so that `read_recording` returns an equal one. The file is replaced atomically.
 
     Raises:
-        OSError: the file cannot be written; what was there before is still there.
+        OSError: the file cannot be written. Its previous content is unchanged.
     """
-    whole: dict[str, Any] = {"replay": 1}
+    fields: dict[str, Any] = {"replay": 1}
     if recording.about:
-        whole["about"] = _exact(recording.about)
+        fields["about"] = _exact(recording.about)
     if recording.pace:
-        whole["pace"] = recording.pace
-    whole["turns"] = [_turn_fields(turn) for turn in recording.turns]
-    text = yaml.dump(whole, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
+        fields["pace"] = recording.pace
+    fields["turns"] = [_turn_fields(turn) for turn in recording.turns]
+    text = yaml.dump(fields, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
     path = path.resolve()
-    if path.exists() and not path.is_file():  # a device or a pipe has no other to take its place
+    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
         path.write_text(text, encoding="utf-8", newline="\n")
         return
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        fresh.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
         if path.exists():
-            shutil.copymode(path, fresh)
-        fresh.replace(path)
+            shutil.copymode(path, temporary)
+        temporary.replace(path)
     finally:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _exact(text: str) -> str:

@@ -1,6 +1,6 @@
-"""What servers mean when they refuse a request: it is too long, it allows too long an answer, the model is loading.
+"""Recognizes refusals: the request is too long, `max_tokens` is too high, or the model is still loading.
 
-There is no common form, each server has its own words: tests/support/fixtures/refusals.yaml has them, with sources.
+Each server words them differently; tests/support/fixtures/refusals.yaml lists the texts with their sources.
 """
 
 import re
@@ -15,7 +15,7 @@ _TOO_LONG = re.compile(
 )
 _REQUEST = r"(?P<request>\d+)"
 _WINDOW = r"(?P<window>\d+)"
-_NAMED = [
+_OVERFLOWS = [
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         rf"{_REQUEST} tokens > {_WINDOW} maximum",
@@ -34,7 +34,7 @@ _NAMED = [
         rf"maximum context length (?:is|of) {_WINDOW} tokens",
     )
 ]
-_MOST_ANSWER = [
+_MAX_TOKENS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"max_tokens: \d+ > (\d+), which is the maximum",
@@ -54,17 +54,17 @@ def is_too_long(said: str) -> bool:
     return _TOO_LONG.search(said) is not None
 
 
-def overflow_of(said: str) -> Overflow:
-    """The sizes that a refusal for length names."""
-    for pattern in _NAMED:
+def parse_overflow(said: str) -> Overflow:
+    """Read the sizes from a refusal for length."""
+    for pattern in _OVERFLOWS:
         if found := pattern.search(said):
             return Overflow(**{name: int(number) for name, number in found.groupdict().items()})
     return Overflow()
 
 
-def most_answer(said: str) -> int | None:
-    """The highest `max_tokens` that the model takes, where a refusal names it."""
-    found = next(filter(None, (pattern.search(said) for pattern in _MOST_ANSWER)), None)
+def parse_max_tokens(said: str) -> int | None:
+    """Read the highest `max_tokens` that the model allows, None if the refusal does not name it."""
+    found = next(filter(None, (pattern.search(said) for pattern in _MAX_TOKENS)), None)
     return int(found[1]) if found else None
 
 

@@ -1,4 +1,4 @@
-"""The replay model: a recorded conversation plays the model, and says so wherever it runs."""
+"""The replay model: plays a recorded conversation in place of a model. Its name says so."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from fairlead.models.recording import Recording, Turn, read_recording
 
 
 class ReplayModel:
-    """Answers each request with the next turn of a recording, whatever was asked."""
+    """Answers each request with the next turn of a recording, whatever the request says."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -30,7 +30,7 @@ class ReplayModel:
         if self._next >= len(recording.turns):
             count = len(recording.turns)
             played = "1 answer was" if count == 1 else f"{count} answers were"
-            raise ModelError("replay", f"The recording {self._path.name} is at its end ({played} played).")
+            raise ModelError("replay", f"The recording {self._path.name} has ended ({played} played).")
         turn = recording.turns[self._next]
         self._next += 1
         for delta in _deltas(turn):
@@ -40,7 +40,7 @@ class ReplayModel:
         yield _reply(turn, self._next)
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing: no connection is open."""
 
 
 def _deltas(turn: Turn) -> list[ModelEvent]:

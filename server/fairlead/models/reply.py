@@ -1,7 +1,7 @@
-"""Builds a Reply out of the Messages API's stream events.
+"""Builds a Reply from the stream events of the Messages API.
 
-A tool call's JSON is collected raw and parsed strictly when its block is complete; a call whose JSON was cut off or is
-no object is kept as a call with a problem, so that it gets an error result and is never run (docs/plan.md L13).
+The JSON of a tool call is parsed strictly when its block is complete. A call whose JSON was cut off or is not an object
+gets a `problem`: it is never run and gets an error result (docs/plan.md L13).
 """
 
 import json
@@ -10,12 +10,12 @@ from typing import Any
 from fairlead.agent.messages import Block, ToolCall, clean_text
 from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
 
-# what is parsed here is encoded again, further in and within other things, so it must stay far from Python's own limit
+# inputs are encoded again inside other values, so they must stay far from Python's own recursion limit
 MAX_DEPTH = 100
 
 
 class ReplyBuilder:
-    """Feed it the events of one stream in order; `reply` is there once `message_stop` came."""
+    """Takes the events of one stream in order. `reply` is set after `message_stop`."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, Block] = {}
@@ -28,7 +28,7 @@ class ReplyBuilder:
         self.reply: Reply | None = None
 
     def feed(self, event: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
-        """Takes one event; returns what a person can see of it. Unknown events and deltas are let pass."""
+        """Take one event and return its visible delta, if any. Unknown events and deltas are ignored."""
         match event.get("type"):
             case "message_start":
                 self._usage.update(event.get("message", {}).get("usage") or {})
@@ -46,7 +46,7 @@ class ReplyBuilder:
                 self._cleared = read_cleared(event.get("context_management")) or self._cleared
             case "message_stop":
                 for index in list(self._blocks):
-                    self._complete(index, whole=False)
+                    self._complete(index, is_whole=False)
                 usage = read_usage(self._usage)
                 self.reply = Reply(self._content, self._calls, self._stop_reason, usage, self._cleared)
             case _:
@@ -69,7 +69,7 @@ class ReplyBuilder:
                 pass
         return None
 
-    def _complete(self, index: int, whole: bool = True) -> None:
+    def _complete(self, index: int, is_whole: bool = True) -> None:
         block = self._blocks.pop(index)
         joined = "".join(self._parts.pop(index))
         match block["type"]:
@@ -78,17 +78,17 @@ class ReplyBuilder:
                 if text.strip():  # the API refuses empty text blocks
                     self._content.append({"type": "text", "text": text})
             case "tool_use":
-                self._add_call(block, joined, whole)
-            case _ if not whole:
-                pass  # thinking without its signature and the like: the API would refuse it
+                self._add_call(block, joined, is_whole)
+            case _ if not is_whole:
+                pass  # for example thinking without its signature, which the API refuses
             case "thinking":
                 self._content.append({**block, "thinking": clean_text(block.get("thinking", "") + joined)})
             case _:
                 self._content.append(block)
 
-    def _add_call(self, block: Block, raw: str, whole: bool) -> None:
+    def _add_call(self, block: Block, raw: str, is_whole: bool) -> None:
         given, problem = read_input(raw, block.get("input"))
-        if not whole:
+        if not is_whole:
             given, problem = {}, "Not run: the call was cut off before it was complete. Send it again."
         call = ToolCall(block["id"], block["name"], given, problem)
         self._content.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
@@ -96,18 +96,18 @@ class ReplyBuilder:
 
 
 def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
-    """A call's input from its raw JSON (or the block's start, if nothing was streamed), and what is wrong with it."""
+    """Parse a call's input and describe what is wrong with it. If nothing was streamed, `start` is the input."""
     try:
         value = json.loads(raw, parse_constant=_no_constant) if raw.strip() else start or {}
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
         if _depth(value) > MAX_DEPTH:
             raise RecursionError
     except RecursionError:
-        return {}, "Not run: the call's input is nested too deeply. Send it again, flatter."
+        return {}, "Not run: the call's input is nested too deeply. Send it again with less nesting."
     except UnicodeEncodeError:
         return (
             {},
-            "Not run: the call's input holds characters that are no valid Unicode. Send it again without them.",
+            "Not run: the call's input contains invalid Unicode characters. Send it again without them.",
         )
     except ValueError as error:
         return (
@@ -120,7 +120,7 @@ def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid in JSON")
 
 
 def _depth(value: Any) -> int:
@@ -129,13 +129,13 @@ def _depth(value: Any) -> int:
 
 
 def read_cleared(raw: dict[str, Any] | None) -> int:
-    """From how many tool uses the API cleared the results before the model read the request."""
+    """How many tool results the API cleared from the request."""
     edits = (raw or {}).get("applied_edits") or []
     return sum(edit.get("cleared_tool_uses") or 0 for edit in edits)
 
 
 def read_usage(raw: dict[str, Any]) -> Usage:
-    """The usage of one request; servers without caching leave its fields out."""
+    """The usage of one request. Servers without caching omit the fields for it."""
     return Usage(
         requests=1,
         input_tokens=raw.get("input_tokens") or 0,

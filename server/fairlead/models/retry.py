@@ -1,4 +1,4 @@
-"""Bounded retries around one attempt at an answer. Text that was shown is never shown a second time."""
+"""Retries a failed attempt at an answer. Text that was shown is not shown again."""
 
 import asyncio
 import random
@@ -12,8 +12,8 @@ from fairlead.agent.model import ModelEvent, Retrying, TextDelta, ThinkingDelta
 MAX_ATTEMPTS = 5
 FIRST_DELAY = 0.5
 MAX_DELAY = 60.0
-# while the server says that its model is being loaded: in seconds, all pauses together
 LOADING_LIMIT = 1800.0
+"""Seconds that all pauses may take together while the server is loading its model."""
 LOADING_DELAY = 3.0
 RESTARTED = "\n\n[The connection broke; the answer starts again.]\n\n"
 
@@ -22,16 +22,16 @@ async def with_retries(
     attempt: Callable[[], AsyncGenerator[ModelEvent, None]],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[ModelEvent, None]:
-    """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS, each later one after a longer pause.
+    """Run attempts until one ends with a reply, at most MAX_ATTEMPTS.
 
-    The pauses double from FIRST_DELAY seconds with jitter; what the server asks for (`retry-after`) goes first.
-    Attempts that end because the model is still being loaded do not count, up to LOADING_LIMIT.
+    The pauses double from FIRST_DELAY seconds, with jitter; a server's `retry-after` takes precedence. Attempts that
+    fail because the server is still loading its model do not count, up to LOADING_LIMIT.
 
     Raises:
-        ModelError: one that no retry can mend, or the last attempt's.
+        ModelError: an error that a retry cannot fix, or the error of the last attempt.
     """
-    text, thinking = _Shown(), _Shown()
-    failed, loaded_for = 0, 0.0
+    text, thinking = _ShownText(), _ShownText()
+    failed, waited = 0, 0.0
     for number in count(1):
         try:
             async with aclosing(attempt()) as events:
@@ -49,36 +49,38 @@ async def with_retries(
         except ModelError as error:
             if not error.retryable:
                 raise
-            is_loading = error.loading and loaded_for < LOADING_LIMIT
+            is_loading = error.loading and waited < LOADING_LIMIT
             failed += not is_loading
             if failed == MAX_ATTEMPTS or (error.loading and not is_loading):
                 saved = "Your task and proposals are saved. Try again later."
                 tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {MAX_ATTEMPTS} times"
                 raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {saved}", retryable=True) from error
             if is_loading:
-                delay = min(MAX_DELAY, error.retry_after or LOADING_DELAY)  # 0 would ask without a pause for long
-                loaded_for += delay
+                delay = min(
+                    MAX_DELAY, error.retry_after or LOADING_DELAY
+                )  # never 0, which would mean half an hour without a pause
+                waited += delay
             else:
                 backoff = FIRST_DELAY * 2 ** (failed - 1) * random.uniform(0.75, 1.0)
                 delay = min(MAX_DELAY, backoff if error.retry_after is None else error.retry_after)
             yield Retrying(number, delay, error.message)
             await sleep(delay)
-            text.again()
-            thinking.again()
+            text.restart()
+            thinking.restart()
 
 
-class _Shown:
-    """What was shown of an answer so far. After a restart the equal beginning is passed over in silence."""
+class _ShownText:
+    """The text of an answer that was shown so far. After a restart, the part that is the same is skipped."""
 
     def __init__(self) -> None:
         self._shown = ""
         self._expected = ""
 
-    def again(self) -> None:
+    def restart(self) -> None:
         self._expected = self._shown
 
     def unseen(self, part: str) -> list[str]:
-        """What of the next part has not been shown; where the new answer departs from the old one, it says so."""
+        """The pieces of the next part to show. If the new answer differs from the old one, a note comes first."""
         if not self._expected:
             self._shown += part
             return [part]

@@ -1,4 +1,4 @@
-"""Server-sent events of the Messages API, from raw bytes to dicts; an event that is not whole is not there."""
+"""Parses the server-sent events of the Messages API. Incomplete events are dropped."""
 
 import asyncio
 import contextlib
@@ -9,14 +9,14 @@ from typing import Any
 
 from fairlead.agent.errors import ModelError
 
-_FIELD = re.compile(rb"[a-z]*(:|$)")  # a name that no one knows is let pass; the end may cut one off
+_FIELD = re.compile(rb"[a-z]*(:|$)")  # unknown names are allowed; the body may end within a name
 LONGEST_FIELD = 20
-BEGINNING = 2000  # bytes that tell what a body is
+BEGINNING = 2000  # bytes of a foreign body that are read for the error message
 BEGINNING_TIMEOUT = 1.0
 
 
-class NotEvents(Exception):
-    """A body that is no event stream; `beginning` is its first bytes."""
+class NotAnEventStream(Exception):
+    """The body is not an event stream; `beginning` contains its first bytes."""
 
     def __init__(self, beginning: bytes) -> None:
         super().__init__(beginning)
@@ -24,11 +24,11 @@ class NotEvents(Exception):
 
 
 async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """The `data` of each whole event, in order; an event that the stream's end cuts off is dropped.
+    """Yield the `data` of each complete event, in order.
 
     Raises:
-        NotEvents: the body is something else, such as a web page.
-        ModelError: the data is not JSON (retryable: a proxy or a broken connection garbled it).
+        NotAnEventStream: the body is something else, such as a web page.
+        ModelError: the data is not JSON. Retryable, because a proxy or a broken connection may have garbled it.
     """
     rest = b""
     data: list[bytes] = []
@@ -48,7 +48,11 @@ async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, A
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
-    """The first bytes, enough to know that they begin an event stream."""
+    """Read enough bytes to know that an event stream begins.
+
+    Raises:
+        NotAnEventStream: something else begins.
+    """
     beginning = b""
     async for chunk in chunks:
         beginning += chunk
@@ -63,7 +67,7 @@ async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
                 beginning += chunk
                 if len(beginning) >= BEGINNING:
                     break
-    raise NotEvents(beginning[:BEGINNING])
+    raise NotAnEventStream(beginning[:BEGINNING])
 
 
 async def _joined(beginning: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

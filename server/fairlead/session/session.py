@@ -19,7 +19,7 @@ from fairlead.agent.tool import Mode
 from fairlead.agent.window import Window
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Decision, DecisionLog
-from fairlead.models.factory import ModelChoice, OpenModel, open_model
+from fairlead.models.factory import ClosableModel, ModelChoice, open_model
 from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.plan.evidence import Record
@@ -89,7 +89,7 @@ class Session:
         """Set while the editor has applied an edit but has not reported the changed document yet."""
         self.approvals = Approvals(self.editor, session_id)
         self.commands = SessionCommands(self.files, host, self.publish)
-        self._model: OpenModel | None = None
+        self._model: ClosableModel | None = None
         self._choice: ModelChoice | None = None
         self._task: asyncio.Task[Outcome] | None = None
         self._caller: asyncio.Task[Any] | None = None

@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from fairlead.agent.model import Retrying
-from fairlead.models.messages_api import AnthropicModel
+from fairlead.models.messages_api import MessagesApiModel
 from fairlead.models.retry import MAX_ATTEMPTS
 from models.asking import ANSWER, HELLO, MODEL, endpoint, events, failure, opened, shown
 from support.fake_api import FakeApi, HttpError, MidStreamError
 
 ERRORS = {
     "401": (HttpError(401, "authentication_error", "invalid x-api-key"), "auth", False, "“Agent: Set API Key”"),
-    "402": (HttpError(402, "billing_error", "no credit"), "billing", False, "Add some, or use another key"),
+    "402": (HttpError(402, "billing_error", "no credit"), "billing", False, "Add credit or use another key"),
     "403": (HttpError(403, "permission_error", "not allowed"), "auth", False, "Choose another model"),
     "404": (HttpError(404, "not_found_error", "model: nope"), "invalid_request", False, f"model's name (“{MODEL}”)"),
     "413": (HttpError(413, "request_too_large", "too large"), "context_overflow", False, "too large"),
@@ -33,9 +33,9 @@ ERRORS = {
     "408": (HttpError(408, "timeout_error", "slow"), "overloaded", True, "took too long"),
     "409": (HttpError(409, "conflict", "again"), "overloaded", True, "took too long"),
     "429": (HttpError(429, "rate_limit_error", "slow down"), "rate_limit", True, "The rate limit is reached"),
-    "500": (HttpError(500, "api_error", "oops"), "internal", True, "a fault of its own"),
-    "502": (HttpError(502, "?", "bad gateway"), "internal", True, "a fault of its own"),
-    "504": (HttpError(504, "timeout_error", "gateway"), "internal", True, "a fault of its own"),
+    "500": (HttpError(500, "api_error", "oops"), "internal", True, "reported an internal error"),
+    "502": (HttpError(502, "?", "bad gateway"), "internal", True, "reported an internal error"),
+    "504": (HttpError(504, "timeout_error", "gateway"), "internal", True, "reported an internal error"),
     "529": (HttpError(529, "overloaded_error", "Overloaded"), "overloaded", True, "The model is overloaded"),
 }
 
@@ -60,7 +60,7 @@ async def test_fault_18_overloaded_twice_then_fine() -> None:
     overloaded = HttpError(529, "overloaded_error", "Overloaded", {"retry-after": "0"})
     limited = HttpError(429, "rate_limit_error", "Wait", {"retry-after-ms": "20"})
     with FakeApi([overloaded, limited, HELLO]) as api:
-        model = AnthropicModel(endpoint(api))
+        model = MessagesApiModel(endpoint(api))
         seen = await events(model)
         await model.aclose()
         assert [(e.attempt, e.delay) for e in seen if isinstance(e, Retrying)] == [(1, 0.0), (2, 0.02)]
