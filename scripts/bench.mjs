@@ -1,4 +1,4 @@
-// `npm run bench`: the measurements, in the same environment as the tests.
+// `npm run bench`: runs the benchmarks in the environment of the tests.
 
 import { pythonEnvironment, runHere, venvProgram } from "./process.mjs";
 import { ensurePython, main } from "./setup.mjs";

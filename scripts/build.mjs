@@ -1,13 +1,12 @@
 // `npm run build`: bundles the extension into dist/extension.js. --production minifies it; --watch builds again after each change.
 
 import path from "node:path";
-import { exists, root } from "./process.mjs";
-import { SetupError } from "./python.mjs";
+import { root } from "./process.mjs";
 import { ensureNode, main } from "./setup.mjs";
 
-// Begin and end of each build, by which the task in .vscode/tasks.json recognizes them.
-const announced = {
-  name: "announced",
+// Prints the lines by which the task in .vscode/tasks.json recognizes the start and the end of a build.
+const announceBuilds = {
+  name: "announce-builds",
   setup(build) {
     build.onStart(() => console.log("build started"));
     build.onEnd(({ errors }) => console.log(`build ended with ${errors.length} errors`));
@@ -15,7 +14,6 @@ const announced = {
 };
 
 await main(async () => {
-  if (!exists("client", "src", "extension.ts")) throw new SetupError("There is no client/src/extension.ts yet.");
   await ensureNode();
   const { context } = await import("esbuild");
   const bundle = await context({
@@ -28,7 +26,7 @@ await main(async () => {
     external: ["vscode"],
     sourcemap: true,
     minify: process.argv.includes("--production"),
-    plugins: process.argv.includes("--watch") ? [announced] : [],
+    plugins: process.argv.includes("--watch") ? [announceBuilds] : [],
   });
   if (process.argv.includes("--watch")) return bundle.watch();
   await bundle.rebuild();

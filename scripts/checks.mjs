@@ -1,4 +1,4 @@
-// What `npm test` runs: one entry per check, in the order in which they start.
+// The checks of `npm test`, in the order in which they start.
 
 import { availableParallelism } from "node:os";
 import { nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
@@ -7,13 +7,13 @@ import { wheelsDir } from "./wheels.mjs";
 /**
  * The checks, each with
  *   name     as in `--only`
- *   needs    "python", "node", "vscode", "local-model", "neovim": the set-up that it needs
- *   optional true where it runs only if `--only` names it
- *   alone    true where it measures time or uses all cores: it runs after the others
- *   count    of its output: the tests passed and failed; without it the check counts as one test
- *   summary  a pattern of the output lines that are always shown
- *   passing  a pattern of the lines that say what went well, left out where something failed
- *   failure  a pattern of the lines that name what failed, told again at the end
+ *   needs    the parts of the setup that it uses: "python", "node", "vscode", "local-model", "neovim"
+ *   optional true if it runs only when `--only` names it
+ *   alone    true if it measures time or uses all cores: it runs after the others
+ *   count    a function of the output that returns `{ passed, failed }`; without it, the check counts as one test
+ *   summary  matches the output lines that are always printed
+ *   passing  matches the lines of passed tests, which are not printed if a test failed
+ *   failure  matches the lines that name a failed test, which are printed again at the end
  */
 export function checks({ pytest = [], env = process.env } = {}) {
   const python = (program, ...args) => ({
@@ -34,7 +34,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
     ...python("python", "-m", "pytest", folder, "-rs", ...pytest),
     env: pythonEnvironment(more, env),
   });
-  // one more than there are cores, because a test waits for its server half of its time
+  // One more than there are cores, because a test spends half of its time waiting for its server.
   const workers = String(availableParallelism() + 1);
   return [
     { name: "pyright", needs: ["python", "node"], ...node("pyright/index.js") },
@@ -47,7 +47,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
       count: countTap,
       ...script("scripts/client-tests.mjs"),
     },
-    // its figures mean nothing at this size: it shows that each measurement still runs
+    // Shows that each benchmark still runs. Its numbers mean nothing at this size.
     { name: "bench", needs: ["python"], ...python("python", "benchmarks/speed/run.py", "--smallest") },
     { name: "ruff", needs: ["python"], ...python("ruff", "check", "--quiet", "--output-format=concise") },
     { name: "format", needs: ["python"], ...python("ruff", "format", "--check", "--output-format=concise") },

@@ -1,4 +1,4 @@
-// `npm run demo`: the recorded conversation on the example workspace; needs no key and no network after the set-up.
+// `npm run demo`: plays the recorded conversation on the example workspace. After the setup it needs no network and no key.
 
 import { pythonEnvironment, runHere, venvProgram } from "./process.mjs";
 import { ensurePython, main } from "./setup.mjs";

@@ -1,11 +1,11 @@
-// A run of the tests has one temporary folder. Everything that a test makes belongs in it, and goes with it.
+// Gives a run of the tests one temporary folder for all files of the tests, which is deleted after the run.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { cacheDir } from "../tests/editor/host/packages.mjs";
 
-// Where a program of ours would write if it knew nothing of the run's folder.
+// Where a program of ours writes if it ignores the run's folder.
 const OUTSIDE = new Set(["/tmp", "/var/tmp", "/dev/shm", tmpdir()]);
 const AT_HOME = [
   ".local/state",
@@ -18,7 +18,7 @@ const AT_HOME = [
   ".",
 ];
 
-// Programs that look for their parts below the home folder, unless these variables name another one.
+// These variables name the folders of programs that otherwise look for their files below the home folder.
 const TOOLS = {
   PYENV_ROOT: ".pyenv",
   RUSTUP_HOME: ".rustup",
@@ -29,11 +29,11 @@ const TOOLS = {
 };
 
 /**
- * Makes the folder and returns `{ env, end() }`: the environment for the checks, and what removes the folder again and
- * returns the paths that the run left elsewhere. The home folder in `env` must stay empty: each test has its own.
+ * Makes the folder and returns `{ env, end() }`: the environment for the checks, and a function that removes the folder
+ * and returns the paths that the run left elsewhere. The home folder in `env` must stay empty: each test has its own.
  */
 export function isolate() {
-  // A short name, because the path of a socket below it must not have more than about 100 characters.
+  // The name is short because the path of a socket has at most about 100 characters.
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "fl-"));
   const home = path.join(folder, "home");
   mkdirSync(home);
@@ -55,24 +55,24 @@ export function isolate() {
   return {
     env,
     end: () => {
-      const left = traces().filter((each) => !before.has(each));
-      left.push(...readdirSync(home, { recursive: true }).map((name) => path.join(home, name)));
+      const leftovers = traces().filter((file) => !before.has(file));
+      leftovers.push(...readdirSync(home, { recursive: true }).map((name) => path.join(home, name)));
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-      return left;
+      return leftovers;
     },
   };
 }
 
-/** Paths outside of the run's folder that a test may have made. */
+/** The paths outside of the run's folder that a test may have created. */
 function traces() {
-  const outside = [...OUTSIDE].flatMap((folder) => named(folder, /^(fairlead|pytest-of)/i)).flatMap(withoutPlace);
+  const outside = [...OUTSIDE].flatMap((folder) => named(folder, /^(fairlead|pytest-of)/i)).flatMap(withoutLayerFolder);
   const atHome = AT_HOME.flatMap((folder) => named(path.join(homedir(), folder), /^\.?(fairlead|hypothesis)/i));
   const cache = cacheDir();
   return [...outside, ...atHome.filter((each) => !each.startsWith(cache)).flatMap(withContent)];
 }
 
-// Where the state folder can hold no sandbox layers, Fairlead has a place here for good; it must be empty.
-function withoutPlace(folder) {
+// If the state folder cannot hold sandbox layers, Fairlead has a permanent folder here, which must be empty.
+function withoutLayerFolder(folder) {
   return /fairlead-\d+$/.test(folder) ? entries(folder).map((name) => path.join(folder, name)) : [folder];
 }
 

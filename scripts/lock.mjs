@@ -1,4 +1,4 @@
-// One set-up at a time: a directory is the lock, because making one is atomic on every system.
+// Lets one setup run at a time. The lock is a directory, because creating one is atomic on every system.
 
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -10,12 +10,12 @@ import { during } from "./progress.mjs";
 const HEARTBEAT_MS = 5_000;
 const STALE_MS = 60_000;
 
-/** Runs `work` while no other process holds the lock of this name. A holder that died is taken over from. */
+/** Runs `work` while it holds the lock of this name. The lock of a process that died is taken over. */
 export async function withLock(name, work) {
   const directory = path.join(root, ".setup", `${name}.lock`);
   mkdirSync(path.dirname(directory), { recursive: true });
   if (!take(directory)) {
-    await during(`wait for another set-up of ${name}`, async () => {
+    await during(`wait for another setup of ${name}`, async () => {
       while (!take(directory)) await sleep(250);
     });
   }
@@ -33,7 +33,7 @@ function take(directory) {
   try {
     mkdirSync(directory);
   } catch (error) {
-    // Windows says EPERM while another process is removing the directory.
+    // On Windows the error is EPERM while another process removes the directory.
     if (error.code === "EEXIST" || error.code === "EPERM") return false;
     throw error;
   }
@@ -60,7 +60,7 @@ function isAlive(pid) {
   }
 }
 
-// Another process may have replaced the stale lock by its own a moment ago: then that one is put back.
+// Another process may just have replaced the stale lock by its own. Then that one is moved back.
 function discard(directory) {
   const aside = `${directory}.${process.pid}`;
   try {

@@ -1,7 +1,7 @@
-// Running other programs: where they are, and what came out of them.
+// Finds and runs other programs.
 
 import { spawn } from "node:child_process";
-import { existsSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { constants } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,25 +10,21 @@ export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 export const windows = process.platform === "win32";
 export const venv = path.join(root, ".venv");
 
-/** The path of a program in the virtual environment. */
+/** The path of a program in .venv. */
 export function venvProgram(name) {
   return windows ? path.join(venv, "Scripts", `${name}.exe`) : path.join(venv, "bin", name);
 }
 
-/** The path of a file in an npm package, run with node itself: the shims differ per system. */
+/** The path of a file in an npm package, to run with node. (The shims in .bin differ between systems.) */
 export function nodeProgram(file) {
   return path.join(root, "node_modules", ...file.split("/"));
-}
-
-export function exists(...parts) {
-  return existsSync(path.join(root, ...parts));
 }
 
 export function isMain(url) {
   return process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(url);
 }
 
-/** An environment in which a Python finds only its own packages. */
+/** Environment variables with which a Python finds only its own packages. */
 export function pythonEnvironment(more = {}, base = process.env) {
   const env = { ...base, ...more };
   for (const name of ["PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__"]) delete env[name];
@@ -36,35 +32,38 @@ export function pythonEnvironment(more = {}, base = process.env) {
 }
 
 /**
- * Runs a program to its end and gathers both its outputs in the order they came.
- * Never rejects: a program that cannot be started has the code -1 and the reason as its output.
+ * Runs a program and returns `{ code, output }`, with both of its streams in the output. Aborting `signal` sends SIGTERM to
+ * the program. Never rejects: if the program cannot be started, the code is -1 and the output is the reason.
  */
-export function run(command, args, { env = process.env, shell = false, cwd = root } = {}) {
+export function run(command, args, { env = process.env, shell = false, cwd = root, signal } = {}) {
   return new Promise((resolve) => {
     const chunks = [];
     const child = spawn(command, args, { cwd, env, shell, stdio: ["ignore", "pipe", "pipe"] });
     child.stdout.on("data", (chunk) => chunks.push(chunk));
     child.stderr.on("data", (chunk) => chunks.push(chunk));
-    child.on("error", (error) => resolve({ code: -1, output: error.message }));
-    const end = (code, signal) => {
-      resolve({ code: code ?? exitCodeOf(signal), output: Buffer.concat(chunks).toString("utf8") });
+    const terminate = () => child.kill("SIGTERM");
+    signal?.addEventListener("abort", terminate);
+    const end = (code, killedBy) => {
+      signal?.removeEventListener("abort", terminate);
+      resolve({ code: code ?? exitCodeOf(killedBy), output: Buffer.concat(chunks).toString("utf8") });
     };
+    child.on("error", (error) => resolve({ code: -1, output: error.message }));
     child.on("close", end);
-    // What the program left running may hold the pipes open for ever.
-    child.on("exit", (code, signal) => setTimeout(end, 2_000, code, signal).unref());
+    // A process that the program left running may keep the pipes open.
+    child.on("exit", (code, killedBy) => setTimeout(end, 2_000, code, killedBy).unref());
   });
 }
 
-/** Runs a program on this terminal and returns its exit code; Ctrl+C is the program's to handle. */
+/** Runs a program in this terminal and returns its exit code. The program handles Ctrl+C. */
 export function runHere(command, args, env = process.env, { shell = false } = {}) {
   return new Promise((resolve, reject) => {
-    const leaveToChild = () => {};
-    process.on("SIGINT", leaveToChild);
+    const ignore = () => {};
+    process.on("SIGINT", ignore);
     const child = spawn(command, args, { env, shell, stdio: "inherit" });
     process.once("SIGTERM", () => child.kill("SIGTERM"));
     child.on("error", reject);
     child.on("close", (code, signal) => {
-      process.off("SIGINT", leaveToChild);
+      process.off("SIGINT", ignore);
       resolve(code ?? exitCodeOf(signal));
     });
   });

@@ -1,11 +1,11 @@
-// What is being done and how long it took: one line per finished step, and on a terminal one moving line below.
+// Prints progress: a line for each finished step, and on a terminal a last line with the running ones.
 
 const terminal = process.stdout.isTTY === true;
 const running = new Map();
 let drawn = false;
 let timer;
 
-/** Seconds since a `performance.now()`, as shown. */
+/** The seconds since a `performance.now()`, as text. */
 export function seconds(since) {
   return `${((performance.now() - since) / 1000).toFixed(1)} s`;
 }
@@ -16,7 +16,7 @@ export function say(text = "") {
   draw();
 }
 
-/** Runs `work` under a name that shows while it runs; the caller says how it ended. */
+/** Runs `work` and shows its name meanwhile. The caller prints the result. */
 export async function during(name, work) {
   running.set(name, performance.now());
   timer ??= setInterval(terminal ? draw : remind, terminal ? 200 : 20_000);
@@ -33,7 +33,7 @@ export async function during(name, work) {
   }
 }
 
-/** Runs a step of the set-up, and says what it took. */
+/** Runs a step of the setup and prints its duration. */
 export async function step(name, work) {
   const start = performance.now();
   const result = await during(name, work);

@@ -1,10 +1,10 @@
-// Finding a Python that can make the virtual environment, and saying what to do where there is none.
+// Finds a Python that can create the virtual environment, or explains how to get one.
 
 import { pythonEnvironment, run, windows } from "./process.mjs";
 
 const OLDEST = [3, 11];
 
-// A virtual environment answers with the Python that it was made from: the one found may be the .venv to be remade.
+// If the Python belongs to a virtual environment, the probe returns the one that created it: .venv itself may be recreated.
 const PROBE = `
 import importlib.util, json, sys
 found = getattr(sys, "_base_executable", None) or sys.executable
@@ -17,12 +17,12 @@ except ImportError:
 print(json.dumps({"executable": found, "version": list(sys.version_info[:3]), "venv": has_pip}))
 `;
 
-/** Something that stops the set-up and that the person can mend; the message says how. */
+/** A problem that the user can solve. The message says how. */
 export class SetupError extends Error {}
 
 /**
- * The first Python that will do: `{executable, version}`.
- * A Python that was asked for by FAIRLEAD_PYTHON is taken or refused, never replaced by another.
+ * Returns the first suitable Python as `{ executable, version }`.
+ * A Python that FAIRLEAD_PYTHON names is used or refused, never replaced by another.
  */
 export async function findPython() {
   const rejected = [];
@@ -51,31 +51,32 @@ async function probe(command, args) {
   }
 }
 
+/** Why a Python cannot be used; undefined if it can. */
 function objection(found) {
   if (found === undefined) return "does not run as a Python 3";
   const [major, minor] = found.version;
   const version = found.version.join(".");
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) return `is ${version}: too old`;
-  if (!found.venv) return `is ${version}, but without its venv module (Debian, Ubuntu: sudo apt install python3-venv)`;
+  if (!found.venv) return `is ${version}, without its venv module (Debian, Ubuntu: sudo apt install python3-venv)`;
   return undefined;
 }
 
 function help(rejected) {
-  const set = windows
+  const setVariable = windows
     ? "$env:FAIRLEAD_PYTHON = 'C:\\path\\to\\python.exe'"
     : "export FAIRLEAD_PYTHON=/path/to/python3.13";
-  const found = rejected.map(([command, reason]) => `  ${command} ${reason}`);
+  const unsuitable = rejected.map(([command, reason]) => `  ${command} ${reason}`);
   return [
     `Fairlead needs Python ${OLDEST.join(".")} or newer.`,
-    ...(found.length > 0 ? ["", "Found, but of no use:", ...found] : ["", "None was found on the PATH."]),
+    ...(unsuitable.length > 0 ? ["", "Found, but not suitable:", ...unsuitable] : ["", "No Python is on the PATH."]),
     "",
-    "Get one:",
+    "Install one:",
     "  Debian, Ubuntu   sudo apt install python3 python3-venv",
     "  Fedora           sudo dnf install python3",
     "  macOS            brew install python",
     "  Windows          winget install Python.Python.3.13",
     "",
-    "Or name one that you have, and run the same command again:",
-    `  ${set}`,
+    "Or name an installed one, and run the same command again:",
+    `  ${setVariable}`,
   ].join("\n");
 }

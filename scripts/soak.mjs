@@ -1,8 +1,8 @@
-// `npm run soak -- --runs 20 --busy 10`: `npm test` again and again, to the first failure.
+// `npm run soak -- --runs 20 --busy 10`: repeats `npm test` until the first failure.
 //
-//   --runs N     how many runs (default 20)
-//   --busy M     the last M of them with a busy loop on each core (default 10)
-//   --log FILE   gets a line for each run (default .build/soak.log); the output of each run is written next to it
+//   --runs N     the number of runs (default 20)
+//   --busy M     the last M runs have a busy loop on each core (default 10)
+//   --log FILE   a line for each run (default .build/soak.log); the output of each run is written next to it
 //   -- ARGS      arguments for `npm test`
 
 import { spawn } from "node:child_process";
@@ -15,7 +15,7 @@ import { during, say } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
 import { main } from "./setup.mjs";
 
-// It ends with this script, also when that is killed: then its stdin is closed.
+// Ends when this script ends or is killed, because its stdin is closed then.
 const BUSY_LOOP = `
 process.stdin.on("close", () => process.exit()).resume();
 (function loop() {
@@ -83,7 +83,7 @@ async function runTests(number, log, args) {
     seconds: Math.round((performance.now() - began) / 1000),
     counts: text.match(/^\d+ passed, \d+ failed$/gm)?.at(-1) ?? "not counted",
     load: loadavg()[0].toFixed(1),
-    // only the report at the end names a check before its state
+    // Only the report at the end names a check before its state.
     failed: [...text.matchAll(/^(\S+) +FAILED\b/gm)].map((match) => match[1]),
   };
 }

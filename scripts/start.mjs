@@ -1,7 +1,7 @@
-// `npm start`: a real VS Code with the extension, on a copy of the example workspace.
+// `npm start`: opens a VS Code with the extension on a copy of the example workspace.
 //
-// The desktop's `code` where it is installed, else a VS Code in the browser at a loopback address (also with --browser).
-// With a key or a base URL in the environment the real model, else the recorded conversation.
+// It is the installed `code`; without one, or with --browser, a VS Code in the browser at a loopback address. The model is
+// the real one if the environment has a key or a base URL; otherwise a recording plays it.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -33,12 +33,12 @@ await main(async () => {
     say();
     say(
       real
-        ? "The model is the real one."
-        : "No key is set: a recorded conversation plays the model, whatever you ask (replay).",
+        ? "The agent uses the real model."
+        : "No key is set: a recorded conversation plays the model, whatever you ask.",
     );
     say(`In VS Code press F1, choose "Agent: Run Task", and type: ${TASK}`);
     say("Then watch the Plan, open the diffs under Proposed Changes, and accept or reject.");
-    if (!real) say("For a real model: ANTHROPIC_API_KEY=... npm start");
+    if (!real) say("To use a real model: ANTHROPIC_API_KEY=... npm start");
   });
 });
 
@@ -76,7 +76,7 @@ async function openInBrowser(workspace, settings, _scratch, explain) {
   explain();
   say();
   say(`VS Code is open at ${code.url}`);
-  say("Press Ctrl-C to end it.");
+  say("Press Ctrl+C to close it.");
   await showToPerson(code.url);
   await new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, resolve);

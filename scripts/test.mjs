@@ -1,7 +1,7 @@
-// `npm test`: sets up what is needed, then runs every check and says what each took. CI runs the same command.
+// `npm test`: sets up what is needed, then runs all checks and prints the duration of each. CI runs the same command.
 //
-//   --only NAME[,NAME]   these checks alone        --no-editor      all but the tests in a real VS Code
-//   --pytest "ARGS"      passed on to pytest       --list           the names of the checks
+//   --only NAME[,NAME]   only these checks         --no-editor      without the tests in a real VS Code
+//   --pytest "ARGS"      passed to pytest          --list           prints the names of the checks
 
 import { parseArgs } from "node:util";
 import { checks } from "./checks.mjs";
@@ -22,21 +22,24 @@ await main(async () => {
   await setUp(choose(all, options).filter((check) => check.absent === undefined));
 
   const start = performance.now();
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => stop.abort());
   const isolation = isolate();
   const chosen = choose(checks({ pytest: splitArguments(options.pytest), env: isolation.env }), options);
   const results = [];
   try {
-    await runAll(chosen, results);
+    await runAll(chosen, results, stop.signal);
   } finally {
     results.push(leftovers(isolation.end()));
   }
   report(results, start);
+  if (stop.signal.aborted) throw new SetupError("The run was stopped.");
   return results.some((result) => result.state === "FAILED") ? 1 : 0;
 });
 
 function readOptions() {
   const args = process.argv.slice(2);
-  // parseArgs takes a value that begins with a dash only behind an equals sign.
+  // parseArgs accepts a value that begins with a dash only after an equals sign.
   const at = args.indexOf("--pytest");
   if (at >= 0) args.splice(at, 2, `--pytest=${args[at + 1] ?? ""}`);
   try {
@@ -73,7 +76,7 @@ async function setUp(chosen) {
     needed.has("node") ? ensureNode() : undefined,
   );
   for (const name of ["local-model", "neovim"]) if (needed.has(name)) await ensureWheels(name);
-  // Where it cannot be installed, the check itself says why.
+  // If this fails, the check reports the reason.
   if (needed.has("vscode")) await installEditor().catch(() => {});
 }
 
@@ -82,32 +85,34 @@ async function installEditor() {
   await (await startBrowser({ log: say })).stop();
 }
 
-// Two at a time, because most of them use one core; those that measure time come one by one at the end.
-async function runAll(chosen, results) {
-  const together = chosen.filter((check) => !check.alone);
-  const worker = async () => {
-    for (let check = together.shift(); check !== undefined; check = together.shift()) results.push(await runOne(check));
+// Runs two checks at a time, because most use one core; then those that run alone. Stops at an abort of `signal`.
+async function runAll(chosen, results, signal) {
+  const runAllOf = async (queue) => {
+    for (let check = queue.shift(); check && !signal.aborted; check = queue.shift()) {
+      results.push(await runOne(check, signal));
+    }
   };
-  await Promise.all([worker(), worker()]);
-  for (const check of chosen.filter((each) => each.alone)) results.push(await runOne(check));
+  const together = chosen.filter((check) => !check.alone);
+  await Promise.all([runAllOf(together), runAllOf(together)]);
+  await runAllOf(chosen.filter((check) => check.alone));
 }
 
-// Not even a run that passes may leave anything behind in the user's folders.
-function leftovers(left) {
-  const state = left.length > 0 ? "FAILED" : "ok";
-  return { name: "leftovers", state, passed: left.length > 0 ? 0 : 1, failed: left.length, failures: left };
+// A run fails if it leaves files in the user's folders.
+function leftovers(paths) {
+  const state = paths.length > 0 ? "FAILED" : "ok";
+  return { name: "leftovers", state, passed: paths.length > 0 ? 0 : 1, failed: paths.length, failures: paths };
 }
 
-async function runOne(check) {
+async function runOne(check, signal) {
   if (check.absent !== undefined) {
     say(`${"left out".padEnd(9)} ${check.name.padEnd(10)} ${check.absent}`);
     return { name: check.name, state: "left out", note: check.absent, passed: 0, failed: 0 };
   }
   const start = performance.now();
-  const { code, output } = await during(check.name, () => run(check.command, check.args, { env: check.env }));
+  const { code, output } = await during(check.name, () => run(check.command, check.args, { env: check.env, signal }));
   const ok = code === 0;
   const counted = check.count?.(output, check.summary) ?? { passed: ok ? 1 : 0, failed: 0 };
-  // A runner that breaks down before it counts has failed once.
+  // A runner that fails before it prints its counts has one failure.
   const failed = ok ? counted.failed : Math.max(1, counted.failed);
   const state = ok && failed === 0 ? "ok" : "FAILED";
   const took = seconds(start);
@@ -128,7 +133,7 @@ function report(results, start) {
     for (const line of failures) say(`  ${line.trim()}`);
   }
   say(`${"all".padEnd(20)} ${seconds(start).padStart(8)}\n`);
-  // Every check counts as one test, so that the line never says "0 failed" where the exit code says otherwise.
+  // Checks without tests count as one test, so the line says "0 failed" only if the exit code is 0.
   say(`${sum(results, "passed")} passed, ${sum(results, "failed")} failed`);
 }
 

