@@ -29,6 +29,7 @@ import { Sessions } from "./sessions/sessions";
 import type { SessionNode } from "./sessions/sessionRows";
 import { SessionsView } from "./sessions/sessionsView";
 import { DiffContents } from "./review/diffContents";
+import { ContextKeys } from "./ui/contextKeys";
 import { Status } from "./ui/status";
 import { Store } from "./state";
 import { Terminals } from "./ui/terminals";
@@ -166,6 +167,7 @@ export function activate(context: vscode.ExtensionContext): void {
     terminals,
     notices,
     ...trees,
+    new ContextKeys(store),
     new Status(store),
     new Decorations(store),
     registerHelp(),

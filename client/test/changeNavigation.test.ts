@@ -10,7 +10,8 @@ import {
   lineInFullText,
 } from "../src/review/changeNavigation";
 import type { Edits, FileEdits, Hunk, Target } from "../src/protocol";
-import { Store, type Session } from "../src/state";
+import type { Session } from "../src/session";
+import { Store } from "../src/state";
 import { normalizedText, hasUniformLineEndings } from "../src/ui/text";
 
 const hunk = (id: string, newStart: number, newLines = 1): Hunk => ({

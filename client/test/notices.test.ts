@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { noticesOf } from "../src/questions/noticeTexts";
 import { topNodes } from "../src/plan/planNodes";
 import type { ApproveParams, AskParams } from "../src/protocol";
-import { Store, type Session } from "../src/state";
+import type { Session } from "../src/session";
+import { Store } from "../src/state";
 import { isWorking, pauseReason } from "../src/questions/waiting";
 import { params } from "./goldens";
 

@@ -17,7 +17,8 @@ import { childNodes, topNodes, type PlanNode } from "../src/plan/planNodes";
 import { planCount, stepRow, type Activity } from "../src/plan/planRows";
 import type { Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
 import { withKnownRow } from "../src/ui/rowCommands";
-import { Store, type Session } from "../src/state";
+import type { Session } from "../src/session";
+import { Store } from "../src/state";
 import { StepClock } from "../src/plan/stepClock";
 import { params } from "./goldens";
 

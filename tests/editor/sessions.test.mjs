@@ -86,7 +86,7 @@ editorTest("the run that is shown comes to its end, and the other one is as it w
   assert.match(find(rows, "The first task").description, /^waits for you · 0\/2 · 1 file/);
   await page.until("the count", async () => (await page.viewDescription(PLAN)) === "2/2");
   await page.webview().locator("p", { hasText: "Both are done." }).waitFor({ timeout: 30_000 });
-  await page.webview().locator("body", { hasText: "Heard what you said." }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("body", { hasText: "Message delivered." }).waitFor({ timeout: 30_000 });
 });
 
 editorTest("a conversation that another tab hid is as it is now when it is shown again", async ({ page }) => {

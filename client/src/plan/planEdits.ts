@@ -3,7 +3,8 @@
 import * as vscode from "vscode";
 import type { PlanNode, StepNode } from "./planNodes";
 import { method, type Plan, type PlanItem, type PlanOp } from "../protocol";
-import { NotStarted, type AgentServer } from "../server/server";
+import { orShowWarning } from "../server/errors";
+import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
 const MIME = "application/vnd.code.tree.fairlead.plan";
@@ -78,13 +79,9 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   }
 
   private async send(sessionId: string, revision: number, op: PlanOp): Promise<void> {
-    try {
-      const { plan } = await this.server.request<{ plan: Plan }>(method.planEdit, { sessionId, revision, ops: [op] });
-      this.store.setPlan(plan);
-    } catch (error) {
-      if (!(error instanceof NotStarted))
-        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
-    }
+    const params = { sessionId, revision, ops: [op] };
+    const result = await orShowWarning(() => this.server.request<{ plan: Plan }>(method.planEdit, params));
+    if (result) this.store.setPlan(result.plan);
   }
 }
 

@@ -4,7 +4,7 @@
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
 import { inferredRow, outsideRow, pauseRow, stepRow, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "../protocol";
-import type { Session } from "../state";
+import type { Session } from "../session";
 import { isWorking, pauseReason } from "../questions/waiting";
 
 /** A step of the plan. */

@@ -2,7 +2,7 @@
 
 import { describeApproval } from "./approvalTexts";
 import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
-import type { Session } from "../state";
+import type { Session } from "../session";
 import { withoutLinks, escapeInvisible } from "../ui/text";
 
 /** VS Code cuts a message at 1,000 characters, and the links come last. */

@@ -6,7 +6,8 @@ import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
 import { relative } from "../review/editsView";
 import { noticesOf, type NoticeAction, type Notice } from "./noticeTexts";
-import type { Session, Store } from "../state";
+import type { Session } from "../session";
+import type { Store } from "../state";
 
 const COMMAND = "fairlead.followNotice";
 

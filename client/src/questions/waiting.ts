@@ -1,6 +1,6 @@
 // What a session waits for: answers of the user, a Go for its plan, a Go On after a pause. Pure.
 
-import type { Session } from "../state";
+import type { Session } from "../session";
 
 /** How many answers of the user a session waits for. */
 export function openRequests(session: Session | undefined): number {

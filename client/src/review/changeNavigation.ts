@@ -2,7 +2,7 @@
 // Pure.
 
 import type { FileEdits, Hunk, Target } from "../protocol";
-import type { Session } from "../state";
+import type { Session } from "../session";
 
 export interface ChangeLocation {
   readonly sessionId: string;

@@ -2,7 +2,8 @@
 
 import * as vscode from "vscode";
 import { scheme, type FileEdits } from "../protocol";
-import type { Session, Store } from "../state";
+import type { Session } from "../session";
+import type { Store } from "../state";
 
 export interface DiffSide {
   readonly sessionId: string;

@@ -7,7 +7,9 @@ import { relative } from "./editsView";
 import { firstLine, editsOfStep, type ChangeLocation } from "./changeNavigation";
 import type { DecideParams, FileEdits, Hunk } from "../protocol";
 import { baseUri, fileOf, fileOrRenamed, proposedUri, parseDiffUri } from "./diffUris";
-import type { Session, Store } from "../state";
+import type { Session } from "../session";
+import type { Store } from "../state";
+import { setContextKey } from "../ui/contextKeys";
 
 /** What a multi-file diff shows: a session's proposals, or those of one of its plan steps. */
 export interface MultiDiffContent {
@@ -41,9 +43,14 @@ export class Diffs implements vscode.Disposable {
       if (change === "edits") void this.closeSettled([session]);
     });
     const tabs = vscode.window.tabGroups;
-    const tell = (): void =>
-      void vscode.commands.executeCommand("setContext", "fairlead.reviewInFront", this.activeMultiDiff !== undefined);
-    this.disposables = [{ dispose: unsubscribe }, tabs.onDidChangeTabs(tell), tabs.onDidChangeTabGroups(tell)];
+    const updateKey = (): void => {
+      setContextKey("reviewInFront", this.activeMultiDiff !== undefined);
+    };
+    this.disposables = [
+      { dispose: unsubscribe },
+      tabs.onDidChangeTabs(updateKey),
+      tabs.onDidChangeTabGroups(updateKey),
+    ];
   }
 
   dispose(): void {

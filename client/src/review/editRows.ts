@@ -3,7 +3,7 @@
 import { plural } from "../ui/format";
 import { isDecidedAsWhole } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocol";
-import type { Session } from "../state";
+import type { Session } from "../session";
 
 export type EditRow =
   | { readonly kind: "session"; readonly sessionId: string; readonly label: string; readonly description: string }

@@ -105,10 +105,6 @@ export class EditsView extends StoreTree<EditRow> {
     this.view.description = this.progress.describe(this.store.sessions);
     this.view.badge =
       files > 0 ? { value: files, tooltip: files === 1 ? "1 file to review" : `${files} files to review` } : undefined;
-    const can = (label: "undoLabel" | "redoLabel"): boolean => this.store.revisable(label).length > 0;
-    void vscode.commands.executeCommand("setContext", "fairlead.hasProposals", files > 0);
-    void vscode.commands.executeCommand("setContext", "fairlead.canUndoReview", can("undoLabel"));
-    void vscode.commands.executeCommand("setContext", "fairlead.canRedoReview", can("redoLabel"));
   }
 }
 

@@ -10,6 +10,7 @@
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
 import { method, scheme, type AmendResult, type FileEdits } from "../protocol";
+import { messageOf } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import { fileAt, parseDiffUri } from "./diffUris";
 import type { DiffText, DiffContents } from "./diffContents";
@@ -141,7 +142,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     try {
       return await this.server.request<AmendResult>(method.amend, params);
     } catch (error) {
-      throw userError(error instanceof Error ? error.message : String(error));
+      throw userError(messageOf(error));
     }
   }
 

@@ -16,7 +16,8 @@ import {
 } from "../protocol";
 import { allWasShown } from "./staleness";
 import { failureSummary } from "../ui/text";
-import { NotStarted, type AgentServer } from "../server/server";
+import { orShowWarning } from "../server/errors";
+import type { AgentServer } from "../server/server";
 import { unsavedProposals, fileOf } from "./diffUris";
 import type { Store } from "../state";
 
@@ -172,15 +173,9 @@ export class Review {
   }
 
   private async ask(request: () => Promise<ReviewResult>): Promise<ReviewResult | undefined> {
-    try {
-      const result = await request();
-      showFailures(result);
-      return result;
-    } catch (error) {
-      if (!(error instanceof NotStarted))
-        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
-      return undefined;
-    }
+    const result = await orShowWarning(request);
+    if (result) showFailures(result);
+    return result;
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
+import { messageOf } from "./errors";
 import type { ApplyEditParams } from "../protocol";
 
 /**
@@ -33,7 +34,7 @@ async function mismatch(
     if (version !== undefined) document ??= await vscode.workspace.openTextDocument(uri);
     bytes = await vscode.workspace.fs.readFile(uri);
   } catch (error) {
-    return `${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    return `${name} cannot be read: ${messageOf(error)}`;
   }
   if (createHash("sha256").update(bytes).digest("hex") !== digest) return `${name} changed at the same time.`;
   // a document that the server does not know may hold what the file said a moment ago

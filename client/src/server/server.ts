@@ -15,6 +15,7 @@ import {
 import { applyEdit } from "./applyEdit";
 import type { Approvals } from "../questions/approvals";
 import { diagnostics } from "./diagnostics";
+import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, NoPython, serverPython } from "./locate";
 import { SECRET } from "./modelAccess";
@@ -32,16 +33,11 @@ import {
 import type { Questions } from "../questions/questions";
 import { savesAfterAccept, serverSettings } from "./settings";
 import type { Store } from "../state";
+import { setContextKey } from "../ui/contextKeys";
 
 const CONNECTION_LOST = new Set<unknown>([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
 const RESTARTS = 4;
 const RESTART_WINDOW = 3 * 60_000;
-
-/** The server could not be started; the person has been told. */
-export class NotStarted extends Error {}
-
-/** The server ended while a request waited for its answer. */
-export class ServerGone extends Error {}
 
 export class AgentServer implements vscode.Disposable {
   /** The server's commands that this client carries out by itself, as in a CodeLens. */
@@ -139,7 +135,7 @@ export class AgentServer implements vscode.Disposable {
 
   private async start(): Promise<LanguageClient> {
     // there is something to restart from now on
-    void vscode.commands.executeCommand("setContext", "fairlead.serverWanted", true);
+    setContextKey("serverWanted", true);
     try {
       const python = await serverPython(this.context, this.log);
       const client = this.client(python);
@@ -236,7 +232,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private async showStartFailure(error: unknown): Promise<void> {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const chosen = await vscode.window.showErrorMessage(
       `Fairlead's server could not be started. ${reason}`,
       "Try Again",

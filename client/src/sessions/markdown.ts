@@ -3,7 +3,7 @@
 // What the model and its tools say is untrusted: no HTML of theirs is rendered and no image of theirs is fetched
 // (docs/faults.md 41).
 
-import type { Entry, Session } from "../state";
+import type { Entry, Session } from "../session";
 import { plainOutput } from "../ui/text";
 
 const END_TEXTS: Record<string, string> = {
@@ -35,7 +35,7 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
   switch (entry.kind) {
     case "prompt":
       return `---\n\n**You**\n\n${quote(safeMarkdown(entry.text))}`;
-    case "said":
+    case "steered":
       return `**You**, while it works\n\n${quote(safeMarkdown(entry.text))}`;
     case "text":
       return safeMarkdown(entry.text);

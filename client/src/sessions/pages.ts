@@ -4,7 +4,8 @@ import * as vscode from "vscode";
 import { safeMarkdown } from "./markdown";
 import { MarkdownPages } from "../ui/markdownPages";
 import { method, scheme, type PageResult } from "../protocol";
-import { NotStarted, type AgentServer } from "../server/server";
+import { orShowWarning } from "../server/errors";
+import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
 const RULES = vscode.Uri.from({ scheme: scheme.page, authority: "commands", path: "/How Commands Run.md" });
@@ -36,7 +37,7 @@ export class Pages implements vscode.Disposable {
   async copyRecord(): Promise<void> {
     const sessionId = this.activeId();
     if (sessionId === undefined) return;
-    const markdown = await this.explained(this.request(method.record, { sessionId }));
+    const markdown = await orShowWarning(() => this.request(method.record, { sessionId }));
     if (markdown === undefined) return;
     await vscode.env.clipboard.writeText(markdown);
     vscode.window.setStatusBarMessage("The record of the work is copied.", 5000);
@@ -55,7 +56,7 @@ export class Pages implements vscode.Disposable {
 
   /** Shows a page as it is now; it stays so until it is shown again. */
   private async show(uri: vscode.Uri): Promise<void> {
-    if ((await this.explained(this.fetch(uri))) === undefined) return;
+    if ((await orShowWarning(() => this.fetch(uri))) === undefined) return;
     this.pages.redraw(uri);
     await this.pages.show(uri);
   }
@@ -78,15 +79,5 @@ export class Pages implements vscode.Disposable {
 
   private async request(name: string, params: object): Promise<string> {
     return (await this.server.request<PageResult>(name, params)).markdown;
-  }
-
-  private async explained(asked: Promise<string>): Promise<string | undefined> {
-    try {
-      return await asked;
-    } catch (error) {
-      if (!(error instanceof NotStarted))
-        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
-      return undefined;
-    }
   }
 }

@@ -7,9 +7,11 @@ import type { ModelAccess } from "../server/modelAccess";
 import type { Notices } from "../questions/notices";
 import { method, type Mode, type RunResult } from "../protocol";
 import type { Prompts } from "./prompt";
-import { NotStarted, ServerGone, type AgentServer } from "../server/server";
+import { messageOf, NotStarted, ServerGone } from "../server/errors";
+import type { AgentServer } from "../server/server";
 import { configuredCloud } from "../server/settings";
-import type { Session, Store } from "../state";
+import type { Session } from "../session";
+import type { Store } from "../state";
 import { pauseReason, isReadyToGo } from "../questions/waiting";
 import { plainSummary } from "../ui/text";
 
@@ -198,7 +200,7 @@ export class Runs {
   private async showFailure(error: unknown): Promise<void> {
     if (error instanceof NotStarted) return;
     if (!(error instanceof ServerGone)) {
-      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+      void vscode.window.showErrorMessage(messageOf(error));
       return;
     }
     const chosen = await vscode.window.showErrorMessage(

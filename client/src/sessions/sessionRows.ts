@@ -2,7 +2,7 @@
 
 import { plural } from "../ui/format";
 import type { SessionRow } from "../protocol";
-import type { Session } from "../state";
+import type { Session } from "../session";
 import { openRequests } from "../questions/waiting";
 
 export interface SessionNode {

@@ -4,9 +4,11 @@ import * as vscode from "vscode";
 import { plural } from "../ui/format";
 import { method, type OpenedSession } from "../protocol";
 import type { Runs } from "./runs";
-import { NotStarted, type AgentServer } from "../server/server";
+import { orShowWarning } from "../server/errors";
+import type { AgentServer } from "../server/server";
 import { sessionNodes, type SessionNode } from "./sessionRows";
-import type { Session, Store } from "../state";
+import type { Session } from "../session";
+import type { Store } from "../state";
 
 const STATUS_MESSAGE_MS = 5000;
 
@@ -58,8 +60,9 @@ export class Sessions implements vscode.Disposable {
       ignoreFocusOut: true,
     });
     if (text === undefined || text.trim() === "") return;
-    const told = await this.ask<{ queued: number }>(method.steer, { sessionId: session.id, text });
-    if (told) vscode.window.setStatusBarMessage("The agent will hear you after this step.", STATUS_MESSAGE_MS);
+    const params = { sessionId: session.id, text };
+    const queued = await orShowWarning(() => this.server.request<{ queued: number }>(method.steer, params));
+    if (queued) vscode.window.setStatusBarMessage("The agent will hear you after this step.", STATUS_MESSAGE_MS);
   }
 
   /** Forgets a session. What would be lost with it is said before. */
@@ -75,7 +78,8 @@ export class Sessions implements vscode.Disposable {
       );
       if (sure === undefined) return;
     }
-    if ((await this.ask<null>(method.deleteSession, { sessionId })) === undefined) return;
+    const deleted = await orShowWarning(() => this.server.request<null>(method.deleteSession, { sessionId }));
+    if (deleted === undefined) return;
     this.store.remove(sessionId);
     const shown = this.store.active;
     if (shown) this.show(shown.id);
@@ -118,18 +122,9 @@ export class Sessions implements vscode.Disposable {
   }
 
   private async requestTranscript(sessionId: string, chosen: boolean): Promise<void> {
-    const opened = await this.ask<OpenedSession>(method.openSession, { sessionId }, chosen);
+    const open = (): Promise<OpenedSession> => this.server.request(method.openSession, { sessionId });
+    const opened = await (chosen ? orShowWarning(open) : open().catch(() => undefined));
     if (opened) this.store.addTranscript(opened);
     else this.transcripts.delete(sessionId);
-  }
-
-  private async ask<Result>(name: string, params: object, explain = true): Promise<Result | undefined> {
-    try {
-      return await this.server.request<Result>(name, params);
-    } catch (error) {
-      if (explain && !(error instanceof NotStarted))
-        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
-      return undefined;
-    }
   }
 }

@@ -58,7 +58,7 @@ export class CommandOutput {
 }
 
 /** What went wrong with a command, in a few words; nothing where it succeeded or was stopped on purpose. */
-export function failureOf({ ended, exitCode }: CommandEnded): string {
+export function failureText({ ended, exitCode }: CommandEnded): string {
   if (ended === "timeout") return "timed out";
   if (ended === "failed") return "failed";
   return ended === "exited" && exitCode !== 0 ? (exitCode === null ? "killed" : `exit code ${exitCode}`) : "";

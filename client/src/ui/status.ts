@@ -4,8 +4,9 @@ import * as vscode from "vscode";
 import { planCount } from "../plan/planRows";
 import { contextUsage, usageSummary } from "./format";
 import { throttled } from "./throttle";
-import type { Session, Store } from "../state";
-import { isWorking, pauseReason, isReadyToGo } from "../questions/waiting";
+import type { Session } from "../session";
+import type { Store } from "../state";
+import { isWorking, pauseReason } from "../questions/waiting";
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("fairlead.status", vscode.StatusBarAlignment.Left, 100);
@@ -34,14 +35,6 @@ export class Status implements vscode.Disposable {
     const session = this.store.active;
     const asking = this.store.awaitingAnswer.at(0);
     const paused = pauseReason(session) !== undefined;
-    this.setContexts({
-      running: this.store.sessions.some((other) => other.running),
-      shownRunning: session?.running === true,
-      hasSession: session !== undefined,
-      readyToGo: isReadyToGo(session),
-      paused,
-      waiting: asking !== undefined,
-    });
     if (!session) {
       this.item.hide();
       return;
@@ -59,12 +52,6 @@ export class Status implements vscode.Disposable {
     this.item.tooltip = tooltip.filter(Boolean).join("\n");
     this.item.command = asking ? "fairlead.answer" : "fairlead.plan.focus";
     this.item.show();
-  }
-
-  /** What the menus in package.json go by. */
-  private setContexts(contexts: Readonly<Record<string, boolean>>): void {
-    for (const [name, value] of Object.entries(contexts))
-      void vscode.commands.executeCommand("setContext", `fairlead.${name}`, value);
   }
 
   /** When a request that failed is sent again, drawn anew each second. */

@@ -4,7 +4,8 @@ import * as vscode from "vscode";
 import { CommandOutput } from "./commandOutput";
 import type { CommandNode, RunningNode } from "../plan/planNodes";
 import { method, type AgentEvent } from "../protocol";
-import { NotStarted, type AgentServer } from "../server/server";
+import { orShowWarning } from "../server/errors";
+import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
 /** Commands of which the output is kept; of the oldest it goes. */
@@ -45,12 +46,7 @@ export class Terminals implements vscode.Disposable {
 
   /** Ends a background command. */
   async stop({ sessionId, handle }: RunningNode): Promise<void> {
-    try {
-      await this.server.request(method.stopCommand, { sessionId, handle });
-    } catch (error) {
-      if (!(error instanceof NotStarted))
-        void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
-    }
+    await orShowWarning(() => this.server.request(method.stopCommand, { sessionId, handle }));
   }
 
   dispose(): void {

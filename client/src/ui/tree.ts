@@ -5,7 +5,8 @@ import * as vscode from "vscode";
 import { throttled } from "./throttle";
 import { fingerprint } from "./fingerprint";
 import { RefreshGuard } from "./refreshGuard";
-import { type Change, type Store } from "../state";
+import type { Change } from "../session";
+import type { Store } from "../state";
 
 export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Node | undefined>();

@@ -1,0 +1,23 @@
+// Failures of requests to the server, and how the user learns of them.
+
+import * as vscode from "vscode";
+
+/** The server could not be started. The user has seen the reason. */
+export class NotStarted extends Error {}
+
+/** The server ended before it answered a request. */
+export class ServerGone extends Error {}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The result of `request`. If it fails, shows the reason and returns undefined. */
+export async function orShowWarning<Result>(request: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await request();
+  } catch (error) {
+    if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(messageOf(error));
+    return undefined;
+  }
+}

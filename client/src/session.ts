@@ -1,0 +1,222 @@
+// The last known state of one session, and how the server's events change it. Pure.
+
+import type {
+  AgentEvent,
+  ApproveParams,
+  AskParams,
+  CommandStarted,
+  Edits,
+  OpenedSession,
+  Plan,
+  SessionRow,
+  UsageEvent,
+} from "./protocol";
+import { failureText } from "./ui/commandOutput";
+
+/** One entry of the conversation. */
+export type Entry =
+  | { kind: "prompt"; text: string; model: string }
+  | { kind: "steered"; text: string }
+  | { kind: "text"; text: string }
+  | { kind: "thinking"; text: string }
+  | {
+      kind: "tool";
+      id: string;
+      name: string;
+      title: string;
+      locations: readonly { uri: string; line: number | null }[];
+      output: string;
+      outcome: "running" | "ok" | "error";
+      result: string;
+      /** Why its command did not succeed, such as `exit code 1`; else empty. */
+      failure: string;
+    }
+  | { kind: "note"; text: string }
+  | { kind: "end"; stopReason: string; message: string; record: string };
+
+export type EndEntry = Extract<Entry, { kind: "end" }>;
+type ToolEntry = Extract<Entry, { kind: "tool" }>;
+
+export interface Session {
+  readonly id: string;
+  title: string;
+  model: string;
+  running: boolean;
+  /** The session in the server's list; undefined if it is not listed, for example because the server ended. */
+  row: SessionRow | undefined;
+  plan: Plan | undefined;
+  edits: Edits | undefined;
+  usage: UsageEvent | undefined;
+  /** A failed request that will be sent again: at which time, in milliseconds since the epoch, and why it failed. */
+  retry: { readonly at: number; readonly reason: string } | undefined;
+  entries: Entry[];
+  approvals: ApproveParams[];
+  questions: AskParams[];
+  /** The commands that are running. */
+  commands: CommandStarted[];
+  /** Why the last run paused; undefined if it did not, or the session has continued. */
+  pause: { readonly reason: string } | undefined;
+  /** Whether the user asked only for a plan and has not approved it yet. */
+  planOnly: boolean;
+  /** The number of runs that this window started. */
+  runsStarted: number;
+  /** The number of these runs that the server has reported as ended. */
+  runsEnded: number;
+  /** The end entries of runs that the user stopped, by the run's number from 1. The server may still be ending these runs. */
+  stoppedRuns: Map<number, EndEntry>;
+}
+
+export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
+
+/** Events that change more than the conversation. */
+const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
+  run_started: "run",
+  command: "run",
+  command_ended: "run",
+  retry: "run",
+  usage: "run",
+};
+
+/** Events that are shown even after the user stopped the run: what ended, and what it cost. */
+const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
+
+/** Stop reasons of a run that the user can continue. */
+const PAUSES = ["budget", "max_turn_requests", "loop"];
+
+/** The maximum length of a command's output in the conversation, in characters. It bounds memory. */
+const OUTPUT_LIMIT = 20_000;
+
+export function newSession(id: string): Session {
+  return {
+    id,
+    title: "",
+    model: "",
+    running: false,
+    row: undefined,
+    plan: undefined,
+    edits: undefined,
+    usage: undefined,
+    retry: undefined,
+    pause: undefined,
+    entries: [],
+    approvals: [],
+    questions: [],
+    commands: [],
+    planOnly: false,
+    runsStarted: 0,
+    runsEnded: 0,
+    stoppedRuns: new Map(),
+  };
+}
+
+/** Marks the current run as ended, and adds its end to the conversation. */
+export function closeRun(session: Session, result: Pick<EndEntry, "stopReason" | "message" | "record">): EndEntry {
+  const end: EndEntry = { kind: "end", ...result };
+  session.running = false;
+  session.retry = undefined;
+  session.pause = PAUSES.includes(result.stopReason) ? { reason: result.message } : undefined;
+  // the confirmation of a protected file belongs to an accept of the user, not to the run
+  session.approvals = session.approvals.filter(({ toolCallId }) => toolCallId === null);
+  session.questions = [];
+  session.entries.push(end);
+  return end;
+}
+
+/** Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is final. */
+export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
+  if (isStopping(session) && !FINAL_EVENTS.includes(event.kind)) return undefined;
+  session.retry = undefined;
+  switch (event.kind) {
+    case "run_started": {
+      session.model = event.model;
+      const prompt = session.entries.findLast((entry) => entry.kind === "prompt");
+      if (prompt) prompt.model = event.model;
+      break;
+    }
+    case "text":
+    case "thinking": {
+      const last = session.entries.at(-1);
+      if (last?.kind === event.kind) last.text += event.text;
+      else session.entries.push({ kind: event.kind, text: event.text });
+      break;
+    }
+    case "tool_started": {
+      const { toolCallId: id, name, title, locations } = event;
+      session.entries.push({ ...toolEntry(title, "running"), id, name, locations });
+      break;
+    }
+    case "command":
+      session.commands.push(event);
+      break;
+    case "command_ended": {
+      session.commands = session.commands.filter(({ toolCallId }) => toolCallId !== event.toolCallId);
+      const tool = findTool(session, event.toolCallId);
+      if (tool) tool.failure = failureText(event);
+      break;
+    }
+    case "tool_output": {
+      const tool = findTool(session, event.toolCallId);
+      if (tool && tool.output.length < OUTPUT_LIMIT) tool.output += event.text;
+      break;
+    }
+    case "tool_finished": {
+      const tool = findTool(session, event.toolCallId);
+      if (tool) Object.assign(tool, { outcome: event.isError ? "error" : "ok", result: event.text });
+      break;
+    }
+    case "reminder":
+      session.entries.push({ kind: "note", text: "The agent was reminded to update the plan." });
+      break;
+    case "steered":
+      session.entries.push({ kind: "steered", text: event.text });
+      break;
+    case "feedback": {
+      const isMessage = event.text.startsWith("<user_message>");
+      const text = isMessage ? "Message delivered." : "The agent was told about your decisions.";
+      session.entries.push({ kind: "note", text });
+      break;
+    }
+    case "retry": {
+      const seconds = (event.delayMs / 1000).toFixed(1);
+      session.entries.push({ kind: "note", text: `${event.reason} Retrying in ${seconds} s.` });
+      session.retry = { at: Date.now() + event.delayMs, reason: event.reason };
+      break;
+    }
+    case "usage":
+      session.usage = event;
+      break;
+    case "room_made":
+      session.entries.push({ kind: "note", text: event.text });
+      break;
+    case "round_started":
+    case "run_finished":
+      break;
+  }
+  return CHANGES[event.kind] ?? "conversation";
+}
+
+/** An entry of the conversation of an earlier window. */
+export function transcriptEntry({ role, text, failed }: OpenedSession["transcript"][number]): Entry {
+  switch (role) {
+    case "user":
+      return { kind: "prompt", text, model: "" };
+    case "assistant":
+      return { kind: "text", text };
+    case "tool":
+      return toolEntry(text, failed ? "error" : "ok");
+  }
+}
+
+/** Whether events can still arrive from a run that the user stopped. */
+function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
+  return [...stoppedRuns.keys()].some((run) => run > runsEnded);
+}
+
+function toolEntry(title: string, outcome: ToolEntry["outcome"]): ToolEntry {
+  return { kind: "tool", id: "", name: "", title, locations: [], output: "", outcome, result: "", failure: "" };
+}
+
+function findTool(session: Session, id: string): ToolEntry | undefined {
+  const entry = session.entries.findLast((other) => other.kind === "tool" && other.id === id);
+  return entry?.kind === "tool" ? entry : undefined;
+}
