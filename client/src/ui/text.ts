@@ -1,4 +1,6 @@
-// Text for people: nothing in it hides. And texts as VS Code has them.
+// Conversions of text: for display, where nothing may hide in it, and as VS Code has it.
+
+import { lexer, type Token, type Tokens } from "marked";
 
 /** The text with control and direction characters written as escapes, so that what is shown is what runs. */
 export function escapeInvisible(text: string): string {
@@ -40,44 +42,24 @@ function listNames(names: readonly string[], limit = 3): string {
   return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1) ?? ""}`;
 }
 
-/** Markdown's marks inside a line, a code span first because nothing in it is a mark. */
-const MARKS =
-  /(`+)(.+?)\1(?!`)|!?\[([^\]]*)\]\([^)\s]*(?:\s"[^"]*")?\)|(?<!\*)(\*{1,3}|~~)(?=[^\s*])(.+?)(?<=[^\s*])\4(?!\*)|(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\6(?!\w)|\\([!-/:-@[-`{-~])/g;
-
-/** What a Markdown text says first, as one line of plain words: a heading only where nothing else is there, and no code block. */
+/** The first paragraph of a Markdown text as one line of plain text, or a heading if there is nothing else. Skips code blocks. */
 export function plainSummary(markdown: string, limit = 160): string {
-  const text = markdown
-    .replace(/^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^ {0,3}\1|$(?![\s\S]))[^\n]*$/gm, "")
-    .replace(/\r\n?/g, "\n");
-  const blocks = text.split(/\n\s*\n|\n(?= {0,3}#{1,6}\s)|(?<=^ {0,3}#{1,6}\s[^\n]*)\n/m).map((block) => block.trim());
-  const said = blocks.filter((block) => block !== "" && !/^(?:[-*_]\s*){3,}$/.test(block));
-  const first = said.find((block) => !/^#{1,6}\s/.test(block)) ?? said[0] ?? "";
-  const words = escapeInvisible(
-    withoutMarks(first.slice(0, 20 * limit).replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/gm, ""))
-      .replace(/\s+/g, " ")
-      .trim(),
-  );
+  const blocks = lexer(markdown.slice(0, 100 * limit)).filter(({ type }) => !SKIPPED_BLOCKS.has(type));
+  const first = blocks.find(({ type }) => type !== "heading") ?? blocks[0];
+  const words = first ? escapeInvisible(plainWords(first)).replace(/\s+/g, " ").trim() : "";
   if (words.length <= limit) return words;
   const cut = words.slice(0, limit).replace(/\s+\S*$/, "");
   return `${cut.replace(/[\s,;:.–—-]+$/, "")}…`;
 }
 
-function withoutMarks(text: string): string {
-  return text.replace(
-    MARKS,
-    (
-      _,
-      _ticks,
-      code?: string,
-      link?: string,
-      _mark?: string,
-      strong?: string,
-      _under?: string,
-      soft?: string,
-      escaped?: string,
-    ) => {
-      const inner = link ?? strong ?? soft;
-      return code?.trim() ?? escaped ?? withoutMarks(inner ?? "");
-    },
-  );
+const SKIPPED_BLOCKS = new Set(["space", "code", "hr"]);
+
+function plainWords(token: Token): string {
+  const { tokens, items, text, raw } = token as Partial<Tokens.Generic> & {
+    raw: string;
+    items?: Token[];
+    text?: string;
+  };
+  if (items) return items.map(plainWords).join(" ");
+  return tokens ? tokens.map(plainWords).join("") : (text ?? raw);
 }
