@@ -143,7 +143,7 @@ async function drawIcon() {
   const media = path.join(root, "client", "media");
   const drawing = fs
     .readFileSync(path.join(media, "agent.svg"), "utf8")
-    .replace('stroke="#000"', 'stroke="#fff" style="display:block; width:100%"');
+    .replace('stroke="#000"', 'stroke="#fff" style="display:block; width:100%; height:100%"');
   const tile = "padding:20px; width:88px; height:88px; border-radius:28px; background:#0f4c81";
   const html = `<body style="margin:0"><div style="${tile}">${drawing}</div>`;
   const { browser, stop } = await startBrowser();
