@@ -192,7 +192,7 @@ async def test_the_model_hears_of_a_review_at_the_next_boundary(workspace: Path,
         assert content[0]["content"].startswith("line 1\nline 2\n")
         note = content[1]["text"]
         assert note.startswith("<review>\n")
-        assert '- rejected in a, which keeps the lines with - there: The reason given: "two is two"' in note
+        assert '- rejected in a; the lines with - stay: The reason given: "two is two"' in note
         assert "  -line 2\n  +TWO\n" in note
         assert "- accepted: a" in note
         [event] = client.events("feedback")

@@ -16,7 +16,7 @@ from fairlead.agent.messages import text_block
 from fairlead.session.state import SessionState
 from fairlead.session.store import journal, journal_files, lock
 from fairlead.session.store.journal import Journals
-from fairlead.session.store.lock import Lock, Taken
+from fairlead.session.store.lock import Lock, Locked
 from fairlead.shell.sandbox.probe import BUBBLEWRAP
 from support.forks import at_one_moment, killed_at_each_line
 
@@ -116,7 +116,7 @@ def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path)
         while taken < 60:
             try:
                 lock = Lock(path)
-            except Taken:
+            except Locked:
                 continue
             owner.open("x").close()
             owner.unlink()
@@ -133,12 +133,12 @@ def test_fault_52_an_old_session_that_was_gone_on_with_is_not_removed(tmp_path: 
     journal = kept.new(ID, ROOT)
     journal.write(SessionState("Old", "idle", 5.0))
     journal.close()
-    (found,) = kept.found()
+    (found,) = kept.scan()
     journal, _ = kept.open(found)
     journal.write(SessionState("Old", "running", 6.0))
     journal.close()
     kept.remove(found)
-    (now,) = kept.found()
+    (now,) = kept.scan()
     assert kept.read(now).phase == "running"
     kept.remove(now)
     assert list(tmp_path.iterdir()) == []
@@ -152,7 +152,7 @@ def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: P
     first = kept.new(ID, ROOT)
     first.write(SessionState("x", "running"))
     first.close()
-    (found,) = kept.found()
+    (found,) = kept.scan()
     blocked = tmp_path / f"{ID}.lock"
     blocked.unlink()
     blocked.mkdir()
@@ -184,7 +184,7 @@ def test_fault_53_a_killed_servers_journal_is_whole_or_swept(tmp_path: Path) -> 
     whole = torn = 0
     for _ in killed_at_each_line(life, journal, journal_files, lock):
         kept = Journals(tmp_path, warn=pytest.fail)
-        for found in [each for each in kept.found() if each.id == ID]:
+        for found in [each for each in kept.scan() if each.id == ID]:
             again, state = kept.open(found)
             assert state.title in ("0", "1", "2")
             again.delete()

@@ -15,7 +15,7 @@ from fairlead.edits.proposal import PLAIN, Raw
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import ClientCapabilities, LspEditor
 from fairlead.lsp.rpc import AgentProtocol
-from fairlead.session.host import RequestRefused
+from fairlead.session.errors import RequestRefused
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.target import Target
 from fairlead.workspace.disk import content_of

@@ -46,7 +46,7 @@ async def test_fault_22_a_session_outlives_a_kill(workspace: Path, replay: Repla
         assert {outcome["outcome"] for outcome in review["outcomes"]} == {"applied"}
         assert file.read_text() == "zero\n" + amended
         assert (await client.run(sessionId=session))["message"] == "I remember."
-        assert "changed by hand in your proposal for a.txt" in client.events("feedback")[0]["text"]
+        assert "the user edited your proposal for a.txt" in client.events("feedback")[0]["text"]
         assert client.events()[0]["seq"] > seq
 
 

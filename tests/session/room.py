@@ -9,9 +9,10 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.schema import check_input
 from fairlead.agent.tool import RunningCall
 from fairlead.models.factory import ModelChoice
-from fairlead.session.host import Host, RequestRefused
+from fairlead.session.errors import RequestRefused
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.target import Target
+from fairlead.session.server_context import ServerContext
 from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
@@ -67,9 +68,11 @@ class Room:
     def __init__(self, folder: Path, buffers: Buffers | None = None, editor: port.Editor | None = None) -> None:
         self.folder = folder
         buffers, editor = buffers or Documents(), editor or Editor()
-        host = Host(buffers=buffers, editor=editor, choose_model=no_model, settings=Settings(), root=Root(folder))
-        self.session = Session("0123456789ab", "", Root(folder), host, lambda _: None, Journals().unkept())
-        approvals = Approvals(host.editor, self.session.id)
+        context = ServerContext(
+            buffers=buffers, editor=editor, choose_model=no_model, settings=Settings(), root=Root(folder)
+        )
+        self.session = Session("0123456789ab", "", Root(folder), context, lambda _: None, Journals().in_memory())
+        approvals = Approvals(context.editor, self.session.id)
         self._tools = tool_table(self.session.files, self.session.plan, approvals, direct_commands(folder))
         self._calls = 0
 

@@ -14,7 +14,7 @@ from fairlead.edits.undo import Decision, FileDecision
 from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
 from fairlead.plan.ops import PlanOp
-from fairlead.session.feedback import Unheard
+from fairlead.session.feedback import PendingFeedback
 from fairlead.session.recorder import Inferred
 from fairlead.session.state import OpenCall, SessionState
 from fairlead.workspace.rejections import Rejected
@@ -86,12 +86,12 @@ def clearing(index: int, text: str) -> Change:
 def planning(contents: list[str]) -> Change:
     def plan(state: SessionState) -> SessionState:
         manager = TodoManager()
-        manager.restore(state.plan, state.versions, state.wish)
+        manager.restore(state.plan, state.versions, state.user_edits)
         with suppress(PlanError):  # the person's own step stays
             manager.update([{"id": str(n), "content": f"step {text!r}"} for n, text in enumerate(contents)], "why")
         if manager.snapshot().items:
             manager.edit([PlanOp("update", "0", content="by hand")], manager.snapshot().revision)
-        return replace(state, plan=manager.snapshot(), versions=manager.history, wish=manager.wish)
+        return replace(state, plan=manager.snapshot(), versions=manager.history, user_edits=manager.user_edits)
 
     return plan
 
@@ -138,8 +138,12 @@ changes = st.one_of(
     st.builds(ending, places, texts),
     st.builds(telling, places, texts, st.booleans()),
     st.just(lambda state: replace(state, calls={})),
-    texts.map(lambda text: lambda state: replace(state, title=text, told=state.told + 1)),
-    texts.map(lambda text: lambda state: replace(state, unheard=Unheard((text,), (text,), ((text, text),), (text,)))),
+    texts.map(lambda text: lambda state: replace(state, title=text, events_sent=state.events_sent + 1)),
+    texts.map(
+        lambda text: (
+            lambda state: replace(state, pending_feedback=PendingFeedback((text,), (text,), ((text, text),), (text,)))
+        )
+    ),
     st.sampled_from(["idle", "running", "paused"]).map(
         lambda phase: lambda state: replace(state, phase=phase, updated=state.updated + 1)
     ),

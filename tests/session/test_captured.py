@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.edits.origins import Author
 from fairlead.session.state import SessionState
-from fairlead.session.store.entries import Written, fold
+from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.tools.command_changes import capture, proposed_entries
 from session.room import Room, now
@@ -246,5 +246,5 @@ def test_the_dress_of_a_file_is_that_of_the_disk(room: Room) -> None:
 def test_binary_proposals_survive_a_restart(room: Room) -> None:
     left(room, change("logo.png", None, PNG), change("run.sh", None, b"#!\n", 0o755))
     changes = room.session.files.changes
-    entry = Written().entry(SessionState(changes=changes))
-    assert fold([json.loads(json.dumps(entry))]).state.changes.files == changes.files
+    entry = EntryEncoder().entry(SessionState(changes=changes))
+    assert read_entries([json.loads(json.dumps(entry))]).state.changes.files == changes.files

@@ -18,15 +18,16 @@ from fairlead.lsp import convert
 from fairlead.lsp.publish import Publisher
 from fairlead.models.factory import ModelChoice
 from fairlead.plan.history import history_page
+from fairlead.session.errors import RequestRefused
 from fairlead.session.events import SessionEvent
-from fairlead.session.host import Host, RequestRefused
 from fairlead.session.report.listing import transcript
 from fairlead.session.report.summary import record_page
+from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.state import SessionState
 from fairlead.session.store.journal import Journals
-from fairlead.session.store.type_check import fits
+from fairlead.session.store.type_check import matches_type
 from fairlead.workspace.paths import Root
 from session.states import Change, changes, proposing, saying, states
 from tools.stand_ins import Documents, Person
@@ -108,13 +109,15 @@ def as_a_client_sees(session_id: str, root: Root) -> Callable[[SessionEvent], No
     return Publisher(session_id, root, sent, lambda: None, 0)
 
 
-async def shown(folder: Path, workspace: Path, *, wakes: bool) -> tuple[set[str], list[str]]:
+async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:
     """The sessions that the next server lists and opens, and what the user is told."""
     told: list[str] = []
     root = Root(workspace)
     journals = Journals(folder, told.append)
-    host = Host(Documents(), Person("reject"), no_model, Settings(), journals=journals, root=root, wakes=wakes)
-    sessions = Sessions(host, lambda session_id, _: as_a_client_sees(session_id, root), lambda _: None)
+    context = ServerContext(
+        Documents(), Person("reject"), no_model, Settings(), journals=journals, root=root, restores_sessions=restores
+    )
+    sessions = Sessions(context, lambda session_id, _: as_a_client_sees(session_id, root), lambda _: None)
     sessions.restore()
     rows = await sessions.listed()
     json.dumps(convert.sessions(rows)).encode()
@@ -130,9 +133,9 @@ async def shown(folder: Path, workspace: Path, *, wakes: bool) -> tuple[set[str]
         json.dumps([record_page(session.snapshot(), root), history_page(session.title, session.plan.history)]).encode()
         opened.add(row.id)
     await sessions.close()
-    sessions.keep()
+    sessions.close_journals()
     for session in sessions:
-        session.keeper.journal.close()
+        session.journal_writer.journal.close()
     return opened, told
 
 
@@ -146,7 +149,7 @@ async def shown(folder: Path, workspace: Path, *, wakes: bool) -> tuple[set[str]
 @example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b'"lines":[[1', b'"lines":[[1e9'), 0, True)
 @example([saying("x")], lambda data, _: data + b"[" * 100_000 + b"\n", 0, True)
 def test_fault_65_a_damaged_journal_hides_no_other_session(
-    made: list[Change], damage: Callable[[bytes, int], bytes], number: int, wakes: bool
+    made: list[Change], damage: Callable[[bytes, int], bytes], number: int, restores: bool
 ) -> None:
     """docs/faults.md 65: the others are listed and open; the damaged one does too, or it is named with its file and
     what to do, and not a byte of that changes."""
@@ -159,7 +162,7 @@ def test_fault_65_a_damaged_journal_hides_no_other_session(
         bad.write_bytes(damaged)
         now = time.time()
         os.utime(bad, (now, now + 100 * (number % 3 - 1)))  # read before the other one, and after it
-        opened, told = asyncio.run(shown(folder, workspace, wakes=wakes))
+        opened, told = asyncio.run(shown(folder, workspace, restores=restores))
         assert GOOD in opened
         if BAD in opened or (not told and not _is_mine(damaged, workspace)):
             return
@@ -188,7 +191,7 @@ def test_fault_65_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path, wh
             os.mkfifo(odd)
         case _:
             odd.symlink_to("/dev/zero")
-    opened, told = asyncio.run(shown(folder, workspace, wakes=True))
+    opened, told = asyncio.run(shown(folder, workspace, restores=True))
     assert opened == {GOOD}
     assert [BAD in one for one in told] == [True]
 
@@ -196,4 +199,4 @@ def test_fault_65_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path, wh
 @given(st.lists(changes, max_size=8))
 def test_every_state_that_is_written_fits_its_type(made: list[Change]) -> None:
     """The counterpart: no session that Fairlead itself wrote is refused."""
-    assert all(fits(SessionState, state) for state in states(made))
+    assert all(matches_type(SessionState, state) for state in states(made))

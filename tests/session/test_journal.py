@@ -20,10 +20,10 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.session.state import SessionState
-from fairlead.session.store.entries import Written, fold
-from fairlead.session.store.journal import SMALL, Journals
-from fairlead.session.store.journal_reading import Found
-from fairlead.session.store.lock import Lock, Taken
+from fairlead.session.store.entries import EntryEncoder, read_entries
+from fairlead.session.store.journal import SMALL_BYTES, Journals
+from fairlead.session.store.lock import Lock, Locked
+from fairlead.session.store.reader import JournalInfo
 from session.states import ID, ROOT, Change, changes, planning, proposing, recording, same, saying, states
 
 
@@ -47,7 +47,7 @@ def written(kept: Journals, *all: SessionState) -> bytes:
 
 
 def loaded(kept: Journals) -> SessionState:
-    journal, state = kept.open(Found(ID, ROOT, 0.0, None))
+    journal, state = kept.open(JournalInfo(ID, ROOT, 0.0, None))
     journal.close()
     return state
 
@@ -72,7 +72,7 @@ def test_cut_at_any_byte_a_journal_says_what_it_said_before(made: list[Change], 
         found = loaded(kept)
         # where the cut is between an entry and its row, the entry counts
         assert any(same(found, state) for state in all[expected : expected + 2])
-        journal, found = kept.open(Found(ID, ROOT, 0.0, None))
+        journal, found = kept.open(JournalInfo(ID, ROOT, 0.0, None))
         journal.write(all[-1])
         journal.close()
         assert same(loaded(kept), all[-1])
@@ -80,12 +80,12 @@ def test_cut_at_any_byte_a_journal_says_what_it_said_before(made: list[Change], 
 
 @given(st.lists(changes, max_size=12))
 def test_a_journal_written_anew_says_the_same(made: list[Change]) -> None:
-    """fold(compact(j)) == fold(j): one entry from nothing leads where all the entries lead."""
+    """fold(compact(j)) == read_entries(j): one entry from nothing leads where all the entries lead."""
     all = states(made)
-    following = Written()
+    following = EntryEncoder()
     entries = [entry for state in all if (entry := following.entry(state)) is not None]
-    through = fold(json.loads(json.dumps(entries))).state
-    at_once = fold(json.loads(json.dumps([Written().entry(all[-1])]))).state
+    through = read_entries(json.loads(json.dumps(entries))).state
+    at_once = read_entries(json.loads(json.dumps([EntryEncoder().entry(all[-1])]))).state
     assert same(through, all[-1])
     assert same(at_once, all[-1])
 
@@ -95,7 +95,7 @@ def test_a_text_and_a_message_are_written_once() -> None:
     big = "line\n" * 1000
     changes = cs.propose(Changeset(), "/ws/a.txt", big, big + "1\n", Author("1", "c1"))
     one = SessionState(changes=changes, messages=({"role": "user", "content": [text_block(big)]},))
-    following = Written()
+    following = EntryEncoder()
     assert len(json.dumps(following.entry(one))) > 3 * len(big)
     two = replace(one, changes=cs.propose(changes, "/ws/a.txt", None, "short\n", Author("1", "c2")))
     three = saying("yes")(replace(two, decisions=DecisionLog().with_decision(Decision("reject", "R", ()))))
@@ -106,7 +106,7 @@ def test_a_text_and_a_message_are_written_once() -> None:
 
 def test_a_files_and_a_commands_record_are_written_once() -> None:
     """A step with hundreds of commands does not write them all with each further one."""
-    following, state, sizes = Written(), SessionState(), list[int]()
+    following, state, sizes = EntryEncoder(), SessionState(), list[int]()
     for n in range(200):
         state = recording("1", f"{n:03}")(state)
         sizes.append(len(json.dumps(following.entry(state))))
@@ -119,10 +119,10 @@ def test_a_grown_journal_is_written_anew() -> None:
         journal = kept.new(ID, ROOT)
         state = SessionState()
         for n in range(30):
-            state = replace(proposing("/ws/a.txt", f"{n}\n" + "x" * (SMALL // 20))(state), phase="running")
+            state = replace(proposing("/ws/a.txt", f"{n}\n" + "x" * (SMALL_BYTES // 20))(state), phase="running")
             journal.write(state)
         before = file_of(kept).stat().st_size
-        journal.tidy(state)
+        journal.compact(state)
         after = file_of(kept).stat().st_size
         assert after < before / 10
         further = replace(state, title="And on.")
@@ -135,14 +135,14 @@ def test_a_session_at_rest_is_known_by_its_last_line() -> None:
     """The list needs no more than the first and the last line; what is pending or interrupted has to be read."""
     with journals() as kept:
         written(kept, SessionState("A task", "idle", 5.0, plan=planning(["a"])(SessionState()).plan))
-        (found,) = kept.found()
+        (found,) = kept.scan()
         assert found.root == ROOT
-        assert found.at_rest is not None
-        assert (found.at_rest.title, found.at_rest.updated, found.at_rest.total) == ("A task", 5.0, 1)
+        assert found.summary is not None
+        assert (found.summary.title, found.summary.updated, found.summary.total) == ("A task", 5.0, 1)
         for state in (SessionState("x", "running"), proposing("/ws/a.txt", "x")(SessionState("x"))):
             file_of(kept).unlink()
             written(kept, state)
-            assert [one.at_rest for one in kept.found()] == [None]
+            assert [one.summary for one in kept.scan()] == [None]
 
 
 @pytest.mark.parametrize("text", ["", "[1]\n", '{"format":99,"root":"/ws"}\n', '{"format":1}\n', "\xff\xfe"])
@@ -151,8 +151,8 @@ def test_what_is_no_journal_is_left_alone_and_said_once(text: str, tmp_path: Pat
     said: list[str] = []
     kept = Journals(tmp_path, said.append)
     (tmp_path / "other.jsonl").write_text(text)
-    assert list(kept.found()) == []
-    assert list(kept.found()) == []
+    assert list(kept.scan()) == []
+    assert list(kept.scan()) == []
     assert len(said) == 1
     assert "other" in said[0]
     assert (tmp_path / "other.jsonl").read_text() == text
@@ -163,8 +163,8 @@ def test_an_entry_of_another_kind_is_an_error(tmp_path: Path) -> None:
     kept = Journals(tmp_path)
     data = written(kept, SessionState("x")) + b'{"plan": 3}\n'
     file_of(kept).write_bytes(data)
-    with pytest.raises(ValueError, match="no entry"):
-        kept.open(Found(ID, ROOT, 0.0, None))
+    with pytest.raises(ValueError, match="not an entry"):
+        kept.open(JournalInfo(ID, ROOT, 0.0, None))
     assert file_of(kept).read_bytes() == data
 
 
@@ -173,12 +173,12 @@ def test_fault_46_a_journal_has_one_owner(tmp_path: Path) -> None:
     kept = Journals(tmp_path)
     journal = kept.new(ID, ROOT)
     journal.write(SessionState("x"))
-    with pytest.raises(Taken):
-        kept.open(Found(ID, ROOT, 0.0, None))
-    kept.remove(Found(ID, ROOT, 0.0, None))
+    with pytest.raises(Locked):
+        kept.open(JournalInfo(ID, ROOT, 0.0, None))
+    kept.remove(JournalInfo(ID, ROOT, 0.0, None))
     assert file_of(kept).exists()
     journal.close()
-    other, _ = kept.open(Found(ID, ROOT, 0.0, None))
+    other, _ = kept.open(JournalInfo(ID, ROOT, 0.0, None))
     other.delete()
     assert list(tmp_path.iterdir()) == []
 
@@ -193,7 +193,7 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
         os.write(writing, b"x")
         signal.pause()
     os.read(reading, 1)
-    with pytest.raises(Taken):
+    with pytest.raises(Locked):
         Lock(path)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -250,7 +250,7 @@ def test_a_journal_that_is_gone_leaves_no_lock(tmp_path: Path) -> None:
     kept = Journals(tmp_path)
     journal = kept.new(ID, ROOT)
     journal.write(SessionState("x", "running"))
-    (found,) = kept.found()
+    (found,) = kept.scan()
     journal.delete()
     with pytest.raises(FileNotFoundError):
         kept.open(found)

@@ -11,8 +11,8 @@ from pathlib import Path
 from fairlead.agent.messages import text_block
 from fairlead.agent.model import Reply, Request
 from fairlead.models.replay import ReplayModel
-from fairlead.session.host import Host
 from fairlead.session.prompt import RunTask
+from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
@@ -87,8 +87,10 @@ async def test_fault_75_a_long_journal_comes_back_beside_the_loop(tmp_path: Path
     said = tuple({"role": role, "content": [text_block("word " * 5000)]} for role in ("user", "assistant") * 2000)
     journal.write(replace(states([])[-1], title="long", phase="running", updated=time.time(), messages=said))
     journal.close()
-    host = Host(Documents(), Person("reject"), no_model, Settings(), journals=Journals(folder), root=Root(workspace))
-    sessions = Sessions(host, lambda _id, _told: lambda _: None, lambda _: None)
+    context = ServerContext(
+        Documents(), Person("reject"), no_model, Settings(), journals=Journals(folder), root=Root(workspace)
+    )
+    sessions = Sessions(context, lambda _id, _told: lambda _: None, lambda _: None)
     async with responsive_loop():
         sessions.restore()
         session = await sessions.get(GOOD)

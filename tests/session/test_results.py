@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.agent.messages import ToolResult, text_block
 from fairlead.session.state import OpenCall, SessionState
-from fairlead.session.store.entries import Written, fold
+from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.session.store.repair import repaired
 
 
@@ -40,14 +40,14 @@ def test_fault_22_a_broken_off_round_gets_its_results() -> None:
 
 def test_a_result_is_written_once() -> None:
     """With its call, so that a kill behind it loses nothing; the message that holds it then costs a line."""
-    big, following = "line\n" * 1000, Written()
+    big, following = "line\n" * 1000, EntryEncoder()
     begun = SessionState(messages=(message("user", text_block("Do.")), message("assistant", use("a"), use("b"))))
     one = replace(begun, calls={"a": OpenCall(1.5, result=big), "b": OpenCall(1.5, result="")})
     results = message("user", *(ToolResult(name, call.result or "").block() for name, call in one.calls.items()))
     two = replace(one, messages=(*one.messages, results), calls={})
     entries = [following.entry(state) for state in (begun, one, two)]
     assert len(json.dumps(entries[1])) > len(big) and len(json.dumps(entries[2])) < 400
-    found = fold(json.loads(json.dumps(entries))).state
+    found = read_entries(json.loads(json.dumps(entries))).state
     assert json.dumps(found.messages) == json.dumps(two.messages)  # the very bytes, for the provider's cache
 
 
@@ -55,5 +55,5 @@ def test_a_message_with_the_result_of_no_call_is_an_error() -> None:
     """A damaged journal is said to be one, and no request is made of it."""
     block = {**ToolResult("a", "x").block(), "content": None}
     for calls in ({}, {"a": {"started": 1.0, "output": "", "result": None, "is_error": False}}):
-        with pytest.raises(ValueError, match=r"result|no entry"):
-            fold([{"calls": calls}, {"messages": [0, [message("user", block)]]}])
+        with pytest.raises(ValueError, match=r"result|not an entry"):
+            read_entries([{"calls": calls}, {"messages": [0, [message("user", block)]]}])

@@ -11,8 +11,8 @@ from fairlead.agent.events import Event, RunFinished, RunStarted
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
 from fairlead.session.events import SessionEvent
-from fairlead.session.host import Host
 from fairlead.session.prompt import RunTask
+from fairlead.session.server_context import ServerContext
 from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
@@ -65,9 +65,11 @@ class Desk:
         workspace.mkdir(parents=True)
         (workspace / "long.txt").write_text(LONG)
         person, layers, root = Person("allow_once"), CommandLayers(folder / "storage"), Root(workspace)
-        host = Host(Documents(), person, lambda: ModelChoice(endpoint), Settings(), layers=layers, root=root)
+        context = ServerContext(
+            Documents(), person, lambda: ModelChoice(endpoint), Settings(), layers=layers, root=root
+        )
         self.events: list[SessionEvent] = []
-        self.session = Session("0123456789ab", "", root, host, self.events.append, Journals().unkept())
+        self.session = Session("0123456789ab", "", root, context, self.events.append, Journals().in_memory())
 
     def seen(self, *kinds: type[Event]) -> list[str]:
         return [type(event).__name__ for event in self.events if isinstance(event, kinds)]

@@ -12,7 +12,7 @@ from fairlead.edits.changeset import Changeset, Proposal
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import content_uri
 from fairlead.lsp.rpc import AgentProtocol
-from fairlead.session.host import RequestRefused, WrongRequest
+from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.sessions import Sessions
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import content_uri, file_path
 from fairlead.lsp.rpc import AgentProtocol
-from fairlead.session.host import RequestRefused, WrongRequest
+from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
 

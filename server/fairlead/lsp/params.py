@@ -13,7 +13,7 @@ from pygls.uris import to_fs_path
 from fairlead.agent.tool import Mode
 from fairlead.lsp import protocol
 from fairlead.plan import PlanOp
-from fairlead.session.host import WrongRequest
+from fairlead.session.errors import WrongRequest
 from fairlead.session.prompt import ContextItem, RunTask
 from fairlead.session.review.target import Target
 

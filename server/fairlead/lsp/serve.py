@@ -38,7 +38,7 @@ async def serve() -> int:
     await server.watcher.close()
     await server.sessions.close()
     await _finish_tasks()
-    server.sessions.keep()
+    server.sessions.close_journals()
     return code
 
 

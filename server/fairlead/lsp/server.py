@@ -34,8 +34,8 @@ from fairlead.models.factory import ModelChoice
 from fairlead.models.messages_api import load_sdk
 from fairlead.models.prices import price_list
 from fairlead.session.events import EditsChanged, SessionEvent
-from fairlead.session.host import Host
 from fairlead.session.report.listing import Row
+from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.workspace.watch import Watcher
@@ -72,8 +72,10 @@ class AgentServer(LanguageServer):
         self.editor = LspEditor(self.protocol, self.documents)
         self.credentials = Credentials()
         self.watcher = Watcher(self._changed_on_disk)
-        self.host = Host(self.documents, self.editor, self.choose_model, Settings(), watch=self.watcher.watch)
-        self.sessions = Sessions(self.host, self._event_sink, self._publish_list)
+        self.context = ServerContext(
+            self.documents, self.editor, self.choose_model, Settings(), watch=self.watcher.watch
+        )
+        self.sessions = Sessions(self.context, self._event_sink, self._publish_list)
         self.run_progress = Progress(self.protocol)
         self.content = ProposedContent(self.protocol, self.sessions)
         self.lenses = Lenses(self.protocol, self.sessions)
@@ -85,7 +87,7 @@ class AgentServer(LanguageServer):
 
     def use_settings(self, given: Any) -> None:
         """Apply settings from the wire. Each problem is reported once."""
-        self.host.settings, problems = read_settings(given, self.host.settings)
+        self.context.settings, problems = read_settings(given, self.context.settings)
         new = [problem for problem in problems if problem not in self._reported]
         self._reported.update(new)
         if new:
@@ -114,7 +116,7 @@ class AgentServer(LanguageServer):
 
         A cloud gets none of the keys, because they belong to the Anthropic API.
         """
-        settings, given, env = self.host.settings, self.credentials, os.environ
+        settings, given, env = self.context.settings, self.credentials, os.environ
         api_key, auth_token, cloud = given.api_key, given.auth_token, None
         if settings.provider != "anthropic":
             cloud = Cloud(settings.provider, settings.cloud.region.strip(), settings.cloud.project.strip())
@@ -135,7 +137,7 @@ class AgentServer(LanguageServer):
 
     def warm_up(self) -> None:
         """Import the modules that the first run needs, in a thread."""
-        if self.host.settings.replay:
+        if self.context.settings.replay:
             return
         threading.Thread(target=_import_all, name="warm-up", daemon=True).start()
 
@@ -152,7 +154,7 @@ class AgentServer(LanguageServer):
 
     def _event_sink(self, session_id: str, seq: int) -> Callable[[SessionEvent], None]:
         notify, progress = self.protocol.send_notification, self.run_progress
-        publisher = Publisher(session_id, self.host.workspace(), notify, lambda: progress.token(session_id), seq)
+        publisher = Publisher(session_id, self.context.workspace(), notify, lambda: progress.token(session_id), seq)
 
         def on_event(event: SessionEvent) -> None:
             publisher(event)

@@ -114,20 +114,20 @@ def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Coll
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class UserEdits:
     """What the user demands of later rewrites: steps that must not return, and old words that are replaced."""
 
     dropped: tuple[PlanItem, ...] = ()
     reworded: tuple[tuple[str, str], ...] = ()  # id, old content
 
 
-def heeded(items: Sequence[PlanItem], previous: Sequence[PlanItem], wish: Wish) -> tuple[PlanItem, ...]:
+def heeded(items: Sequence[PlanItem], previous: Sequence[PlanItem], user_edits: UserEdits) -> tuple[PlanItem, ...]:
     """A rewrite by the model, checked against the edits of the user (P13, P14).
 
     Raises:
         PlanError: it restores a dropped step, changes the status of a held one, or omits a step of the user.
     """
-    ids, contents = {item.id for item in wish.dropped}, {item.content for item in wish.dropped}
+    ids, contents = {item.id for item in user_edits.dropped}, {item.content for item in user_edits.dropped}
     old = {item.id: item for item in previous}
     result: list[PlanItem] = []
     for item in items:
@@ -137,7 +137,7 @@ def heeded(items: Sequence[PlanItem], previous: Sequence[PlanItem], wish: Wish) 
         if was is not None:
             if was.held and item.status != was.status:
                 raise PlanError(f"Item {item.id}: the user holds this step. Keep it as it is and go on with another.")
-            content = was.content if (item.id, item.content) in wish.reworded else item.content
+            content = was.content if (item.id, item.content) in user_edits.reworded else item.content
             item = replace(item, content=content, held=was.held, by_user=was.by_user, marked=_still_marked(was, item))
         result.append(item)
     kept = {item.id for item in result}

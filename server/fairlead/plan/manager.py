@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from fairlead.plan.history import Author, PlanVersion, changes
-from fairlead.plan.items import PlanError, PlanItem, PlanningState, StalePlan, Wish, assign_ids, heeded, read_draft
+from fairlead.plan.items import PlanError, PlanItem, PlanningState, StalePlan, UserEdits, assign_ids, heeded, read_draft
 from fairlead.plan.ops import PlanOp, apply_ops
 from fairlead.plan.render import render_items, render_line
 
@@ -23,7 +23,7 @@ class TodoManager:
         self.reminder_interval = reminder_interval
         self._state = PlanningState()
         self._used_ids: set[str] = set()
-        self._wish = Wish()
+        self._user_edits = UserEdits()
         self.since: Callable[[], str] = lambda: ""  # a sentence about the work since the last update
         self.history: tuple[PlanVersion, ...] = ()
         self._asked_for_plan = False
@@ -33,13 +33,15 @@ class TodoManager:
         return self._state
 
     @property
-    def wish(self) -> Wish:
+    def user_edits(self) -> UserEdits:
         """What the user demands of later rewrites (P13, P14)."""
-        return self._wish
+        return self._user_edits
 
-    def restore(self, state: PlanningState, history: tuple[PlanVersion, ...] = (), wish: Wish | None = None) -> None:
+    def restore(
+        self, state: PlanningState, history: tuple[PlanVersion, ...] = (), user_edits: UserEdits | None = None
+    ) -> None:
         """Restores the plan of an earlier process (P11)."""
-        self._state, self.history, self._wish = state, history, wish or Wish()
+        self._state, self.history, self._user_edits = state, history, user_edits or UserEdits()
         versions = (state.items, *(version.items for version in history))
         self._used_ids = {item.id for items in versions for item in items}
 
@@ -64,7 +66,7 @@ class TodoManager:
         if self.single_in_progress and sum(draft.status == "in_progress" for draft in drafts) > 1:
             raise PlanError("Only one task can be in_progress at a time")
         old = self._state
-        new = heeded(assign_ids(drafts, old.items, self._used_ids), old.items, self._wish)
+        new = heeded(assign_ids(drafts, old.items, self._used_ids), old.items, self._user_edits)
         self._used_ids |= {item.id for item in new}
         self._set_items(new, "model", reason)
         return self.render()
@@ -94,7 +96,9 @@ class TodoManager:
         self._used_ids = used
         now = {item.id: item.content for item in edited.items}
         reworded = tuple((item.id, item.content) for item in old if now.get(item.id, item.content) != item.content)
-        self._wish = Wish((*self._wish.dropped, *edited.dropped), (*self._wish.reworded, *reworded))
+        self._user_edits = UserEdits(
+            (*self._user_edits.dropped, *edited.dropped), (*self._user_edits.reworded, *reworded)
+        )
         self._set_items(edited.items, "user", "")
         return edited.told
 

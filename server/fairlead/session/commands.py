@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
-from fairlead.session.host import Host
+from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, Limits, View, Where
@@ -22,8 +22,8 @@ from fairlead.workspace.secrets import SecretFinder
 class SessionCommands:
     """One session's. Its layer is made for the first command, and kept for the next ones."""
 
-    def __init__(self, files: Files, host: Host, emit: Callable[[Event | None], None]) -> None:
-        self._files, self._host, self._emit = files, host, emit
+    def __init__(self, files: Files, context: ServerContext, emit: Callable[[Event | None], None]) -> None:
+        self._files, self._context, self._emit = files, context, emit
         self.background = BackgroundCommands()
         self._direct = DirectLayer(files.root.path)
         self._secrets = SecretFinder(files.root.path)
@@ -32,11 +32,11 @@ class SessionCommands:
 
     async def ready(self) -> None:
         """Returns when it is known whether there is a sandbox."""
-        self._unavailable = (await self._host.layers.capability(self._files.root)).reason
+        self._unavailable = (await self._context.layers.capability(self._files.root)).reason
 
     def tools(self) -> Commands:
         """What the tools of a run work with, once `ready`; before that no command may be run."""
-        bash = self._host.settings.bash
+        bash = self._context.settings.bash
         return Commands(
             layer=self._opened,
             direct=self._direct,
@@ -61,7 +61,7 @@ class SessionCommands:
 
     async def _opened(self) -> Layer:
         if self._layer is None or (self._layer.done() and self._layer.exception() is not None):
-            self._layer = asyncio.create_task(self._host.layers.open(self._files.root))
+            self._layer = asyncio.create_task(self._context.layers.open(self._files.root))
         return await asyncio.shield(self._layer)
 
     async def _view(self) -> View:
@@ -79,7 +79,7 @@ class SessionCommands:
         return "\n".join(lines)
 
     def _check_permission(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
-        settings = self._host.settings
+        settings = self._context.settings
         return check_permission(
             command,
             where=where,

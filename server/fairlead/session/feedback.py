@@ -1,4 +1,4 @@
-"""What the person decided and changed, as the model reads it at the next boundary: between rounds, or with a task."""
+"""Tells the model what the user decided and changed, at the next boundary: between rounds, or with a prompt."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -16,30 +16,35 @@ MAX_WIDTH = 300
 SAID = "<user_message>\nThe user said while you worked:\n{text}\n</user_message>"
 REVIEW = "<review>\nThe user looked at your proposed edits:\n{items}\n</review>"
 AGAIN = "Do not propose rejected edits again unless the user asks for them."
-PLAN = "<plan_changed>\nThe user changed the plan:\n{edits}\nIt reads now:\n{plan}\nGo by it.\n</plan_changed>"
+PLAN = "<plan_changed>\nThe user changed the plan:\n{edits}\nIt reads now:\n{plan}\nFollow it.\n</plan_changed>"
 CHANGED = (
-    "<files_changed>\nAnother hand changed files since you saw them (lines as they are now). "
+    "<files_changed>\nFiles were changed by others since you saw them (lines as they are now). "
     "Read again what you need:\n{items}\n</files_changed>"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Unheard:
-    """What the model has not heard yet, and which conflicts it was told of (the file's path, the person's lines)."""
+class PendingFeedback:
+    """What the model has not been told yet."""
 
     said: tuple[str, ...] = ()
     plan_edits: tuple[str, ...] = ()
     accepted: tuple[tuple[str, str], ...] = ()
+    """By file: what part of its changes is left."""
     items: tuple[str, ...] = ()
     rejected: bool = False
     conflicts: tuple[tuple[str, str], ...] = ()
+    """The conflicts that the model was told: the file's path, and the user's lines."""
 
 
 class Feedback:
-    """Collects until it is taken; nothing is told twice."""
+    """Collects feedback until `take`, which returns each piece once."""
 
     def __init__(self, files: Files, plan: Callable[[], str]) -> None:
-        """`plan` renders the plan."""
+        """
+        Args:
+            plan: renders the current plan.
+        """
         self._files = files
         self._plan = plan
         self._plan_edits: list[str] = []
@@ -49,14 +54,14 @@ class Feedback:
         self._conflicts: dict[tuple[str, str], None] = {}
         self._said: list[str] = []
 
-    def said(self, text: str) -> int:
-        """The person speaks to the run (docs/protocol.md, `agent/steer`). Returns how many such words wait."""
+    def add_user_message(self, text: str) -> int:
+        """Queues a message to the run (docs/protocol.md, `agent/steer`). Returns how many are queued."""
         self._said.append(text)
         return len(self._said)
 
     @property
     def has_user_message(self) -> bool:
-        """Whether words of the person's wait: they are not left for the next task."""
+        """Whether a message is queued. The run continues until the model has read it."""
         return bool(self._said)
 
     def accepted(self, name: str, part: str) -> None:
@@ -70,11 +75,11 @@ class Feedback:
             self._items.append(f"- rejected: {_whole(name, before)}.{because}")
             return
         shown = _diff([hunk for hunk in before.hunks if hunk.id in hunk_ids])
-        self._items.append(f"- rejected in {name}, which keeps the lines with - there:{because}\n{shown}")
+        self._items.append(f"- rejected in {name}; the lines with - stay:{because}\n{shown}")
 
     def amended(self, name: str, before: str, after: str) -> None:
         shown = _diff(hunks(before, after))
-        self._items.append(f"- changed by hand in your proposal for {name}, which says so now:\n{shown}")
+        self._items.append(f"- the user edited your proposal for {name}:\n{shown}")
 
     def plan_edited(self, edits: Collection[str]) -> None:
         self._plan_edits += edits
@@ -86,9 +91,9 @@ class Feedback:
         self._items.append(f"- redone: {label}")
 
     @property
-    def unheard(self) -> Unheard:
-        """All that waits, as a value."""
-        return Unheard(
+    def pending(self) -> PendingFeedback:
+        """Everything that `take` would report, as a value."""
+        return PendingFeedback(
             tuple(self._said),
             tuple(self._plan_edits),
             tuple(self._accepted.items()),
@@ -102,15 +107,15 @@ class Feedback:
         accepted = (f"- accepted: {name}{part}" for name, part in self._accepted.items())
         return (*accepted, *self._items, *([AGAIN] if self._rejected else []))
 
-    def restore(self, unheard: Unheard) -> None:
-        """Goes on with what another process had to tell."""
-        self._said, self._plan_edits = list(unheard.said), list(unheard.plan_edits)
-        self._accepted, self._items = dict(unheard.accepted), list(unheard.items)
-        self._rejected, self._conflicts = unheard.rejected, dict.fromkeys(unheard.conflicts)
+    def restore(self, pending: PendingFeedback) -> None:
+        """Restores what an earlier process had collected."""
+        self._said, self._plan_edits = list(pending.said), list(pending.plan_edits)
+        self._accepted, self._items = dict(pending.accepted), list(pending.items)
+        self._rejected, self._conflicts = pending.rejected, dict.fromkeys(pending.conflicts)
 
     async def take(self) -> list[str]:
-        """The notes for the model, the person's own words first; empty where there is no news."""
-        news = await self._files.read_tracker.take_changes()
+        """Returns the notes for the model, the user's messages first; empty if there is no feedback."""
+        changed = await self._files.read_tracker.take_changes()
         items = [*self._decisions, *self._new_conflicts()]
         self._accepted, self._items, self._rejected = {}, [], False
         notes = [SAID.format(text=text) for text in self._said]
@@ -121,8 +126,8 @@ class Feedback:
             edits = "\n".join(f"- {edit}" for edit in self._plan_edits)
             notes.append(PLAN.format(edits=edits, plan=self._plan()))
             self._plan_edits = []
-        if news:
-            notes.append(CHANGED.format(items="\n".join(map(self._changed, news))))
+        if changed:
+            notes.append(CHANGED.format(items="\n".join(map(self._changed, changed))))
         return [clean_text(note) for note in notes]
 
     def _new_conflicts(self) -> list[str]:
@@ -134,13 +139,13 @@ class Feedback:
                     self._conflicts[key] = None
                     name = self._files.root.relative(Path(proposal.path))
                     theirs = _cut([f"  {line}" for line in conflict.current.splitlines()]) or "  (nothing)"
-                    found.append(f"- in {name} the user wrote something else where you propose lines:\n{theirs}")
+                    found.append(f"- in {name} the user changed lines that you propose to change:\n{theirs}")
         return found
 
     def _changed(self, changed: Changed) -> str:
         name = self._files.root.relative(changed.path)
         if changed.spans is None:
-            return f"- {name}: no longer there, or not readable"
+            return f"- {name}: deleted or not readable"
         spans = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in changed.spans)
         return f"- {name}: lines {spans}"
 

@@ -24,16 +24,17 @@ from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.plan.evidence import Record
 from fairlead.session.commands import SessionCommands
+from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.feedback import Feedback
-from fairlead.session.host import Host, RequestRefused, Stale, WrongRequest
 from fairlead.session.prompt import RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
+from fairlead.session.server_context import ServerContext
 from fairlead.session.state import PAUSES, Phase, SessionState
 from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
-from fairlead.session.store.writer import Keeper
-from fairlead.session.timed_editor import Patience
+from fairlead.session.store.writer import JournalWriter
+from fairlead.session.timed_editor import TimedEditor
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, finish_uncancelled
 from fairlead.tools.table import tool_table
@@ -44,7 +45,7 @@ from fairlead.workspace.risk import protections
 
 @dataclass(frozen=True, slots=True)
 class _Published:
-    """What went out last. Compared by identity where it can be: this is asked for each piece of text."""
+    """What was published last. Compared by identity where possible, because each delta compares it."""
 
     plan: int
     record: Record
@@ -59,36 +60,36 @@ class _Published:
 
 
 class Session:
-    """The owner of a task's state. All that changes goes out through `sink`, states before the event behind them."""
+    """Owns the state of one conversation. `sink` gets its events; states precede the event that changed them."""
 
     def __init__(
         self,
         session_id: str,
         title: str,
         root: Root,
-        host: Host,
+        context: ServerContext,
         sink: Callable[[SessionEvent], None],
         journal: Journal,
     ) -> None:
         self.id = session_id
         self.title = title
         self.state: Phase = "idle"
-        self.updated = host.now()  # when the last run began or ended
-        self._host = host
+        self.updated = context.now()  # when the last run began or ended, in seconds since the epoch
+        self._context = context
         self._sink = sink
         self.root = root
-        self.files = Files(root, host.buffers, host.watch)
+        self.files = Files(root, context.buffers, context.watch)
         self.plan = TodoManager()
         self.feedback = Feedback(self.files, self.plan.render)
         self._decisions = DecisionLog()
         self.history = History()
         self.window = Window()
-        self.editor = Patience(host.editor, host.clock)
+        self.editor = TimedEditor(context.editor, context.clock)
         self.reviewing = asyncio.Lock()
         self.unreported = asyncio.Event()
         """Set while the editor has applied an edit but has not reported the changed document yet."""
         self.approvals = Approvals(self.editor, session_id)
-        self.commands = SessionCommands(self.files, host, self.publish)
+        self.commands = SessionCommands(self.files, context, self.publish)
         self._model: ClosableModel | None = None
         self._choice: ModelChoice | None = None
         self._task: asyncio.Task[Outcome] | None = None
@@ -97,19 +98,19 @@ class Session:
         self._stopped = StoppedCalls()
         self._prompts = 0
         self._stopping = False
-        self._leaving = False
-        self.recorder = Recorder(self.plan.snapshot, host.clock, self._path_of)
+        self._exiting = False
+        self.recorder = Recorder(self.plan.snapshot, context.clock, self._path_of)
         self.plan.since = self.recorder.since
         self.plan_version = 0
         self._published = _Published(0, self.recorder.record, 0, self.decisions)
-        self.keeper = Keeper(journal, self.snapshot, host.now)
+        self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._system = system_prompt(root)
 
     def _path_of(self, given: str) -> str:
-        """One file has one path on the record, however the model spells it."""
+        """The absolute path of a call's location, so that one file has one path on record."""
         try:
             return str(self.root.resolve(given))
-        except ToolError:  # the call did nothing there
+        except ToolError:  # outside of the workspace: the call failed
             return str(self.root.path / given)
 
     @property
@@ -135,29 +136,29 @@ class Session:
         """Raises RequestRefused if a run cannot start."""
         if self.running and not self._is_stopping():
             raise RequestRefused("This session is already running a task. Stop it first, or start a new task.")
-        self._host.workspace()
+        self._context.workspace()
 
-    async def run(self, task: RunTask, begins: Callable[[], None] = lambda: None) -> Outcome:
-        """Runs a task to its end, whatever the end is. Cancelling the caller cancels the run and still returns.
+    async def run(self, task: RunTask, on_begin: Callable[[], None] = lambda: None) -> Outcome:
+        """Runs a task and returns the outcome. Cancelling the caller cancels the run; the outcome is still returned.
 
-        A run that was stopped and has not come to its end is waited for; `begins` is called behind that.
+        If a stopped run has not ended yet, waits for it first. `on_begin` is called when the run begins.
 
         Raises:
-            RequestRefused: this session is running already, or the workspace cannot be worked in.
+            RequestRefused: the session is already running, or the workspace cannot be used.
         """
         self.check_can_run()
-        if self.running:  # and about to stop
+        if self.running:  # and stopping
             self.cancel()
-        self._title_from(task.prompt)
-        self.keeper.tidy()
+        self._set_title(task.prompt)
+        self.journal_writer.compact()
         self._prompts += 1
-        run = asyncio.ensure_future(self._begun(self._task, user_prompt(task, self.root), task.mode, begins))
+        run = asyncio.ensure_future(self._run_loop(self._task, user_prompt(task, self.root), task.mode, on_begin))
         self._task, self._caller, self._stopping = run, asyncio.current_task(), False
         try:
             while not run.done():
                 try:
                     await asyncio.wait({run})
-                except asyncio.CancelledError:  # however often
+                except asyncio.CancelledError:  # may be cancelled repeatedly
                     if self._task is run:
                         self.cancel()
             return run.result()
@@ -166,22 +167,22 @@ class Session:
                 self._task = self._caller = None
 
     def _is_stopping(self) -> bool:
-        """Whether the run was stopped; its caller may have been cancelled and not have come to hear of it yet."""
+        """Whether the run was stopped, even if its cancelled caller has not continued yet."""
         return self._stopping or (self._caller is not None and self._caller.cancelling() > 0)
 
-    async def _begun(
-        self, before: asyncio.Task[Outcome] | None, prompt: list[Block], mode: Mode, begins: Callable[[], None]
+    async def _run_loop(
+        self, previous: asyncio.Task[Outcome] | None, prompt: list[Block], mode: Mode, on_begin: Callable[[], None]
     ) -> Outcome:
-        """The loop, once the run before is over and it is known how commands can run.
+        """Runs the loop after the previous run has ended and the sandbox has been probed.
 
-        One that is stopped before that ends in good order too.
+        A run that is stopped earlier than that gets its outcome from the loop too.
         """
         stopped = False
         try:
-            await finish_uncancelled(_end_of(before))
+            await finish_uncancelled(_end_of(previous))
         except asyncio.CancelledError:
             stopped = True
-        begins()
+        on_begin()
         if not stopped:
             try:
                 await self.commands.ready()
@@ -193,41 +194,41 @@ class Session:
         return await loop.run(agent, prompt)
 
     def steer(self, text: str) -> int:
-        """Says something to the run under way, which hears it at the next boundary. Returns how many words wait.
+        """Sends a message to the current run, which reads it at the next boundary. Returns how many are queued.
 
         Raises:
             WrongRequest: the text is empty or too long.
-            RequestRefused: nothing runs.
+            RequestRefused: the session is not running.
         """
         check_prompt(text)
         if self.state != "running":
-            raise RequestRefused("Nothing runs in this session, so nobody would hear it. Give it as a task instead.")
+            raise RequestRefused("This session is not running. Start a run with this text instead.")
         self._prompts += 1
-        queued = self.feedback.said(text.strip())
+        queued = self.feedback.add_user_message(text.strip())
         self.publish(Steered(text.strip()))
         return queued
 
     def clear(self) -> None:
-        """Lets go of all proposals; the person's files stay as they are."""
+        """Discards all proposals; the user's files do not change."""
         self.files.changes = Changeset()
         self._decisions = DecisionLog()
         self.publish()
 
     def cancel(self) -> None:
-        """Stops the run and what runs in the background; nothing happens where nothing is on."""
+        """Stops the run and the background commands, if there are any."""
         self.commands.stop()
         if self._task is not None and not self._stopping:
             self._stopping = True
-            # behind its first step: a run that has not begun could not end in good order
+            # after its first step: cancelled before that, the task could not return an outcome
             asyncio.get_running_loop().call_soon(self._task.cancel)
 
-    def leave(self) -> None:
-        """The process is about to end: a run that ends with it counts as interrupted."""
-        self._leaving = True
+    def prepare_exit(self) -> None:
+        """The process is about to end: a run that ends now counts as interrupted."""
+        self._exiting = True
 
     async def close(self) -> None:
-        """Stops the run, waits until nothing of it is left, and closes connections."""
-        self.leave()
+        """Stops the run, waits for its processes to end, and closes connections."""
+        self.prepare_exit()
         self.cancel()
         await _end_of(self._task)
         await self._stopped.wait()
@@ -236,10 +237,10 @@ class Session:
             await self._model.aclose()
 
     async def stop_command(self, handle: str) -> None:
-        """The person ends a background command.
+        """Stops a background command at the user's request.
 
         Raises:
-            WrongRequest: there is none of that name.
+            WrongRequest: there is no command with this handle.
         """
         try:
             command = self.commands.background.get(handle)
@@ -248,18 +249,18 @@ class Session:
         await command.stop()
 
     def publish(self, event: Event | None = None) -> None:
-        """Sends what changed of plan and proposals, then the event."""
+        """Saves the session, then sends the plan and the proposals if they changed, then the event."""
         if event is not None:
             self.recorder.on_event(event)
         if isinstance(event, RunStarted | RunFinished):
-            self.state = "running" if isinstance(event, RunStarted) else self._rest(event.stop_reason)
-            self.updated = self._host.now()
+            self.state = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
+            self.updated = self._context.now()
         plan, edits = self.plan.snapshot(), self.files.version
         now = _Published(plan.version, self.recorder.record, edits, self.decisions)
         before, self._published = self._published, now
         if not now.same_plan(before):
             self.plan_version += 1
-        self.keeper.keep(event)
+        self.journal_writer.save(event)
         if not now.same_plan(before):
             self._sink(self.plan_state())
         if not now.same_edits(before):
@@ -267,51 +268,51 @@ class Session:
         if event is not None:
             self._sink(event)
 
-    def _rest(self, stop_reason: StopReason) -> Phase:
-        return "paused" if self._leaving or stop_reason in PAUSES else "idle"
+    def _phase_after(self, stop_reason: StopReason) -> Phase:
+        return "paused" if self._exiting or stop_reason in PAUSES else "idle"
 
     def snapshot(self) -> SessionState:
-        """All that is kept of it, but for what the keeper knows."""
+        """What is saved of the session, without what `JournalWriter` adds."""
         return SessionState(
             title=self.title,
             phase=self.state,
             updated=self.updated,
             plan=replace(self.plan.snapshot(), version=self.plan_version),
             versions=self.plan.history,
-            wish=self.plan.wish,
+            user_edits=self.plan.user_edits,
             record=self.recorder.record,
             inferred=self.recorder.inferred,
             changes=self.files.changes,
             edits_version=self.files.version,
             decisions=self.decisions,
             rejected=self.files.rejections.all,
-            unheard=self.feedback.unheard,
+            pending_feedback=self.feedback.pending,
             messages=tuple(self.history.messages),
         )
 
-    async def restore(self, kept: SessionState) -> None:
-        """Goes on where another process was; nothing runs by itself."""
-        self.state = "idle" if kept.phase == "idle" else "paused"
-        self.updated = kept.updated
-        self.history.replace(repaired(kept.messages, kept.calls, kept.at))
-        self.feedback.restore(kept.unheard)
-        self.plan.restore(kept.plan, kept.versions, kept.wish)
-        self.plan_version = kept.plan.version
-        self.recorder.record, self.recorder.inferred = kept.record, kept.inferred
-        self._decisions = kept.decisions
-        self.files.rejections.restore(kept.rejected)
-        await self.files.restore(kept.changes, kept.edits_version)
-        self.keeper.restore(kept.told)
+    async def restore(self, state: SessionState) -> None:
+        """Restores the state of an earlier process. Does not continue its run."""
+        self.state = "idle" if state.phase == "idle" else "paused"
+        self.updated = state.updated
+        self.history.replace(repaired(state.messages, state.calls, state.at))
+        self.feedback.restore(state.pending_feedback)
+        self.plan.restore(state.plan, state.versions, state.user_edits)
+        self.plan_version = state.plan.version
+        self.recorder.record, self.recorder.inferred = state.record, state.inferred
+        self._decisions = state.decisions
+        self.files.rejections.restore(state.rejected)
+        await self.files.restore(state.changes, state.edits_version)
+        self.journal_writer.restore(state.events_sent)
         self.publish()
 
     def edit_plan(self, ops: Sequence[PlanOp], revision: int) -> None:
-        """The person changes the plan; the model hears of it at the next boundary.
+        """Applies the user's changes of the plan; the model reads about them at the next boundary.
 
         Raises:
-            Stale: the plan changed since that revision; nothing was done.
-            WrongRequest: an operation makes no sense; nothing was done.
+            Stale: the plan has changed since this revision; nothing was done.
+            WrongRequest: an operation is invalid; nothing was done.
         """
-        self._set_up_plan()
+        self._apply_plan_settings()
         try:
             told = self.plan.edit(ops, revision)
         except StalePlan as error:
@@ -321,32 +322,32 @@ class Session:
         self.feedback.plan_edited(told)
         self.publish()
 
-    def _set_up_plan(self) -> None:
-        settings = self._host.settings.plan
+    def _apply_plan_settings(self) -> None:
+        settings = self._context.settings.plan
         self.plan.max_items = settings.max_items
         self.plan.single_in_progress = settings.single_in_progress
         self.plan.reminder_interval = settings.reminder_interval
 
     def plan_state(self) -> PlanChanged:
-        """The plan as it is now, with its record."""
+        """The current plan, with its record."""
         return PlanChanged(self.plan_version, self.plan.snapshot(), self.recorder.record, self.recorder.inferred)
 
     def edits(self) -> EditsChanged:
-        """The proposals as they are now."""
+        """The current proposals."""
         done, undone = self.decisions.done, self.decisions.undone
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
         protected = frozenset(protections(self.root, self.files.changes))
         return EditsChanged(self.files.version, self.files.changes, *labels, protected)
 
     async def observe(self, paths: Collection[Path]) -> None:
-        """Files may say something else by now. Published once: thousands may change at one moment."""
-        # while something is decided it may be that edit; whoever decides looks again at the end
+        """Reads files that may have changed. Publishes once, because thousands may change at the same time."""
+        # during a decision, the change may be its own edit; decisions read the files again at the end
         if not self.reviewing.locked():
             await self.files.observe(paths, lambda: not self.reviewing.locked())
             self.publish()
 
     async def _take_feedback(self) -> list[str]:
-        """What the model should hear at this boundary. Its own command may have changed a file that it has edited."""
+        """The feedback at this boundary. Reads the proposed files first, because a command may have changed them."""
         await self.observe([Path(proposal.path) for proposal in self.files.changes])
         return await self.feedback.take()
 
@@ -355,9 +356,9 @@ class Session:
         return price.of(usage) if price is not None else None
 
     def _agent(self, mode: Mode, commands: Commands) -> Agent:
-        settings = self._host.settings
-        self._set_up_plan()
-        choice = self._host.choose_model()
+        settings = self._context.settings
+        self._apply_plan_settings()
+        choice = self._context.choose_model()
         if self._model is None or choice != self._choice:
             if self._model is not None:
                 closing = asyncio.ensure_future(self._model.aclose())
@@ -371,7 +372,7 @@ class Session:
         return Agent(
             model=self._model,
             system=self._system,
-            tools=tool_table(self.files, self.plan, self.approvals, commands, self._host.diagnostics),
+            tools=tool_table(self.files, self.plan, self.approvals, commands, self._context.diagnostics),
             plan=self.plan,
             history=self.history,
             emit=self.publish,
@@ -384,10 +385,10 @@ class Session:
             stopped=self._stopped,
             mode=mode,
             limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),
-            clock=lambda: self._host.clock() - self.editor.seconds,
+            clock=lambda: self._context.clock() - self.editor.waited_seconds,
         )
 
-    def _title_from(self, prompt: str) -> None:
+    def _set_title(self, prompt: str) -> None:
         if not self.title:
             self.title = prompt.strip().splitlines()[0][:80]
 

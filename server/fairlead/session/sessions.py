@@ -7,54 +7,59 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.agent.events import RunFinished, RunStarted
+from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
-from fairlead.session.host import Host, RequestRefused, WrongRequest
-from fairlead.session.report.listing import Row, kept_row, resting_row, rows
+from fairlead.session.report.listing import Row, rows, settled_row, unsettled_row
+from fairlead.session.server_context import ServerContext
 from fairlead.session.session import Session
 from fairlead.session.store.journal import Journal
-from fairlead.session.store.journal_reading import Found
-from fairlead.session.store.lock import Taken
+from fairlead.session.store.lock import Locked
+from fairlead.session.store.reader import JournalInfo
 from fairlead.workspace.paths import Root
 
 log = logging.getLogger(__name__)
 
-TYPING = 0.03  # seconds
-LISTING = 0.05  # seconds in which changes of the list are one
-LOOK_AGAIN = 1.0  # seconds between looks at the sessions that another process has
-LEFTOVER = 86_400  # seconds after which the files of a journal that was never made are removed
-MAX_RESTING = 200  # sessions with nothing left to decide that are kept
+TYPING_DELAY = 0.03  # seconds
+LIST_DELAY = 0.05  # seconds in which changes of the list are combined
+LOCK_CHECK_INTERVAL = 1.0  # seconds between attempts to load the sessions that another process has open
+LEFTOVER_AGE = 86_400  # seconds after which the files of a journal that was never created are removed
+MAX_SETTLED = 200  # settled sessions that are kept
 
-ELSEWHERE = "This task is open in another window or terminal. Go on with it there, or close that one first."
+OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close that one first."
 
 
 class Sessions:
-    """Makes, finds and drops sessions.
+    """Creates, loads, finds and deletes sessions.
 
-    Args:
-        subscribe: gives the sink for the events of the session with this id, of which at most so many were told before.
-        listed: is told the whole list a moment after it changed.
+    A session is loaded (`_sessions`), or known by its journal (`_unloaded`) until a request names it, or waits to be
+    loaded (`_to_load`), usually because another process has it open.
     """
 
     def __init__(
         self,
-        host: Host,
+        context: ServerContext,
         subscribe: Callable[[str, int], Callable[[SessionEvent], None]],
-        listed: Callable[[tuple[Row, ...]], None],
+        on_list: Callable[[tuple[Row, ...]], None],
     ) -> None:
-        self._host = host
+        """
+        Args:
+            subscribe: returns the sink for a session's events, given its id and the number of events sent earlier.
+            on_list: called with the whole list shortly after it changed.
+        """
+        self._context = context
         self._subscribe = subscribe
-        self._listed = listed
+        self._on_list = on_list
         self._sessions: dict[str, Session] = {}
-        self._asleep: dict[str, tuple[Found, Row]] = {}  # known by their journals, until somebody asks for them
-        self._elsewhere: dict[str, Found] = {}  # another process has them, and they come back when it has ended
-        self._waking: dict[str, asyncio.Task[None]] = {}
-        self._looking: asyncio.Task[None] | None = None
-        self._looked = asyncio.Event()
-        self._looked.set()
-        self._due: dict[Path, asyncio.TimerHandle] = {}
+        self._unloaded: dict[str, tuple[JournalInfo, Row]] = {}
+        self._to_load: dict[str, JournalInfo] = {}
+        self._loading: dict[str, asyncio.Task[None]] = {}
+        self._loader: asyncio.Task[None] | None = None
+        self._loaded_once = asyncio.Event()
+        self._loaded_once.set()
+        self._typing: dict[Path, asyncio.TimerHandle] = {}
         self._changed: dict[Path, None] = {}
         self._observing: asyncio.Task[None] | None = None
-        self._list_due: asyncio.TimerHandle | None = None
+        self._list_timer: asyncio.TimerHandle | None = None
         self._list: tuple[Row, ...] = ()
 
     def __iter__(self) -> Iterator[Session]:
@@ -66,237 +71,241 @@ class Sessions:
         Raises:
             RequestRefused: no folder is open, or it is not trusted.
         """
-        root = self._host.workspace()
+        root = self._context.workspace()
         # lower case and digits only: the id is the authority of URIs, and those are lower-cased
-        session_id, journals = secrets.token_hex(6), self._host.journals
-        kept = self._host.settings.sessions.keep_days > 0
-        journal = journals.new(session_id, str(root.path)) if kept else journals.unkept()
-        return self._added(self._made(session_id, title, root, journal, 0))
+        session_id, journals = secrets.token_hex(6), self._context.journals
+        saved = self._context.settings.sessions.keep_days > 0
+        journal = journals.new(session_id, str(root.path)) if saved else journals.in_memory()
+        return self._add(self._new_session(session_id, title, root, journal, 0))
 
-    def _added(self, session: Session) -> Session:
+    def _add(self, session: Session) -> Session:
         self._sessions[session.id] = session
-        self._list_soon()
+        self._schedule_list()
         return session
 
-    def _made(self, session_id: str, title: str, root: Root, journal: Journal, told: int) -> Session:
-        sink = self._subscribe(session_id, told)
+    def _new_session(self, session_id: str, title: str, root: Root, journal: Journal, events_sent: int) -> Session:
+        sink = self._subscribe(session_id, events_sent)
 
         def on_event(event: SessionEvent) -> None:
             sink(event)
             if isinstance(event, PlanChanged | EditsChanged | RunStarted | RunFinished):
-                self._list_soon()
+                self._schedule_list()
 
-        return Session(session_id, title, root, self._host, on_event, journal)
+        return Session(session_id, title, root, self._context, on_event, journal)
 
     def restore(self) -> None:
-        """Brings back the sessions of this workspace that were kept.
+        """Finds the saved sessions of this workspace.
 
-        Those with something left to decide, or in the middle of a run, come back whole, a moment later; the others are
-        listed, and come back when somebody asks for them. What another process has comes when that has ended. A host
-        that wakes none has all of them listed, those of other processes too.
+        Unsettled sessions are loaded shortly afterwards, or as soon as no other process has them open. Settled ones are
+        listed only, and loaded when a request names them. Without `ServerContext.restores_sessions`, so are all others.
 
         Raises:
             RequestRefused: as `create`.
         """
-        root = self._host.workspace()
-        known = {*self._sessions, *self._asleep, *self._elsewhere}
-        self._host.journals.sweep(self._host.now() - LEFTOVER)
-        found = [one for one in self._host.journals.found() if one.id not in known]
-        self._forget_other_workspaces([one for one in found if Path(one.root) != root.path])
-        mine = [one for one in found if Path(one.root) == root.path]
-        resting = self._pruned([one for one in mine if one.at_rest is not None])
-        self._asleep |= {one.id: (one, resting_row(one)) for one in resting}
-        self._elsewhere |= {one.id: one for one in mine if one.at_rest is None}
-        self._look_elsewhere()
-        self._list_soon()
+        root = self._context.workspace()
+        known = {*self._sessions, *self._unloaded, *self._to_load}
+        self._context.journals.sweep(self._context.now() - LEFTOVER_AGE)
+        found = [info for info in self._context.journals.scan() if info.id not in known]
+        self._remove_of_other_workspaces([info for info in found if Path(info.root) != root.path])
+        mine = [info for info in found if Path(info.root) == root.path]
+        settled = self._prune([info for info in mine if info.summary is not None])
+        self._unloaded |= {info.id: (info, settled_row(info)) for info in settled}
+        self._to_load |= {info.id: info for info in mine if info.summary is None}
+        self._start_loader()
+        self._schedule_list()
 
-    def _look_elsewhere(self) -> None:
-        """Brings back what no other process has, and looks again later for the rest."""
-        if self._looking is None and self._elsewhere:
-            self._looked.clear()
-            self._looking = asyncio.ensure_future(self._look())
+    def _start_loader(self) -> None:
+        if self._loader is None and self._to_load:
+            self._loaded_once.clear()
+            self._loader = asyncio.ensure_future(self._load_all())
 
-    async def _look(self) -> None:
+    async def _load_all(self) -> None:
+        """Loads what no other process has open, again and again until nothing is left."""
         try:
-            while self._elsewhere:
-                for found in list(self._elsewhere.values()):
-                    await (self._try(found) if self._host.wakes else self._list_asleep(found))
-                self._looked.set()
-                self._list_soon()
-                if self._elsewhere:
-                    await asyncio.sleep(LOOK_AGAIN)
+            while self._to_load:
+                for info in list(self._to_load.values()):
+                    await (self._try_load(info) if self._context.restores_sessions else self._list_unloaded(info))
+                self._loaded_once.set()
+                self._schedule_list()
+                if self._to_load:
+                    await asyncio.sleep(LOCK_CHECK_INTERVAL)
         finally:
-            self._looked.set()
-            self._looking = None
+            self._loaded_once.set()
+            self._loader = None
 
-    async def _list_asleep(self, found: Found) -> None:
+    async def _list_unloaded(self, info: JournalInfo) -> None:
         try:
-            row = kept_row(found.id, await asyncio.to_thread(self._host.journals.read, found))
-            if found.id not in self._sessions:
-                self._asleep[found.id] = (found, row)
+            row = unsettled_row(info.id, await asyncio.to_thread(self._context.journals.read, info))
+            if info.id not in self._sessions:
+                self._unloaded[info.id] = (info, row)
         except FileNotFoundError:  # another process has deleted it
             pass
         except (OSError, ValueError) as error:
-            await self._unreadable(found, error)
-        self._elsewhere.pop(found.id, None)
+            await self._warn_unreadable(info, error)
+        self._to_load.pop(info.id, None)
 
-    async def _try(self, found: Found) -> None:
+    async def _try_load(self, info: JournalInfo) -> None:
         try:
-            await self._woken(found)
-        except (Taken, RequestRefused):  # the workspace may not be trusted any more
+            await self._load(info)
+        except (Locked, RequestRefused):  # RequestRefused: the workspace is not trusted anymore
             return
         except (OSError, ValueError) as error:
             if not isinstance(error, FileNotFoundError):
-                await self._unreadable(found, error)
-        self._elsewhere.pop(found.id, None)
-        self._asleep.pop(found.id, None)
+                await self._warn_unreadable(info, error)
+        self._to_load.pop(info.id, None)
+        self._unloaded.pop(info.id, None)
 
-    async def _unreadable(self, found: Found, error: Exception) -> None:
-        reason = await asyncio.to_thread(self._host.journals.reason, found.id, error)  # it reads the whole file
-        self._host.journals.unreadable(found.id, reason)
+    async def _warn_unreadable(self, info: JournalInfo, error: Exception) -> None:
+        self._context.journals.warn_unreadable(info.id, await self._unreadable_reason(info.id, error))
 
-    async def _woken(self, found: Found) -> None:
-        """Brings back a session whole, once however many ask for it.
+    async def _unreadable_reason(self, session_id: str, error: Exception) -> str:
+        return await asyncio.to_thread(self._context.journals.unreadable_reason, session_id, error)
+
+    async def _load(self, info: JournalInfo) -> None:
+        """Loads a session, once even if several requests name it.
 
         Raises:
-            Taken: another process has it.
-            OSError, ValueError: its journal is gone, or cannot be read.
+            Locked: another process has it open.
+            OSError, ValueError: its journal does not exist anymore, or cannot be read.
         """
-        if found.id in self._sessions:
+        if info.id in self._sessions:
             return
-        if found.id not in self._waking:
-            task = self._waking[found.id] = asyncio.ensure_future(self._wake(found))
-            task.add_done_callback(lambda _: self._waking.pop(found.id))
-        await asyncio.shield(self._waking[found.id])
+        if info.id not in self._loading:
+            task = self._loading[info.id] = asyncio.ensure_future(self._load_journal(info))
+            task.add_done_callback(lambda _: self._loading.pop(info.id))
+        await asyncio.shield(self._loading[info.id])
 
-    async def _wake(self, found: Found) -> None:
-        workspace, journals = self._host.workspace(), self._host.journals
-        journal, state = await asyncio.to_thread(journals.open, found)
+    async def _load_journal(self, info: JournalInfo) -> None:
+        workspace, journals = self._context.workspace(), self._context.journals
+        journal, state = await asyncio.to_thread(journals.open, info)
         try:
-            session = self._made(found.id, state.title, workspace, journals.unkept(), state.told)
+            # the journal stays unchanged until all of it is restored
+            session = self._new_session(info.id, state.title, workspace, journals.in_memory(), state.events_sent)
             await session.restore(state)
         except asyncio.CancelledError:
             journal.close()
             raise
-        except Exception as error:  # whatever is wrong with one session, the others come back
-            journal.close()  # and is left as it is
+        except Exception as error:  # a damaged session must not keep the others from loading
+            journal.close()
             log.warning("a session cannot be restored", exc_info=True)
-            raise ValueError(f"what it says does not fit together: {error!r}") from error
-        session.keeper.go_on(journal)
-        self._added(session)
+            raise ValueError(f"its content is inconsistent: {error!r}") from error
+        session.journal_writer.resume(journal)
+        self._add(session)
 
-    def _pruned(self, resting: Sequence[Found]) -> list[Found]:
-        """Those that are not too old and not too many; the others are gone for good."""
-        days = self._host.settings.sessions.keep_days
-        latest = sorted(resting, key=lambda one: one.at_rest.updated if one.at_rest else 0.0, reverse=True)
-        kept = [one for one in latest[:MAX_RESTING] if days and not self._is_old(one)]
-        for one in latest:
-            if one not in kept:
-                self._host.journals.remove(one)
+    def _prune(self, settled: Sequence[JournalInfo]) -> list[JournalInfo]:
+        """Removes the sessions that are too old or too many; returns the others."""
+        days = self._context.settings.sessions.keep_days
+        latest = sorted(settled, key=lambda info: info.summary.updated if info.summary else 0.0, reverse=True)
+        kept = [info for info in latest[:MAX_SETTLED] if days and not self._is_old(info)]
+        for info in latest:
+            if info not in kept:
+                self._context.journals.remove(info)
         return kept
 
-    def _forget_other_workspaces(self, others: Sequence[Found]) -> None:
-        """Nobody may ever open those again. What is undecided stays as long as its folder is there."""
-        for one in others:
-            if self._is_old(one) and (one.at_rest is not None or not Path(one.root).exists()):
-                self._host.journals.remove(one)
+    def _remove_of_other_workspaces(self, others: Sequence[JournalInfo]) -> None:
+        """Removes old sessions of folders that may never be opened again; unsettled ones only if the folder is gone."""
+        for info in others:
+            if self._is_old(info) and (info.summary is not None or not Path(info.root).exists()):
+                self._context.journals.remove(info)
 
-    def _is_old(self, found: Found) -> bool:
-        """By its row and by its file: a damaged row is no reason to delete a session."""
-        latest = max(found.written, found.at_rest.updated if found.at_rest is not None else 0.0)
-        return latest < self._host.now() - self._host.settings.sessions.keep_days * 86_400
+    def _is_old(self, info: JournalInfo) -> bool:
+        """By its summary and its file, because a damaged summary is no reason to delete a session."""
+        latest = max(info.written, info.summary.updated if info.summary is not None else 0.0)
+        return latest < self._context.now() - self._context.settings.sessions.keep_days * 86_400
 
     async def delete(self, session_id: str) -> None:
-        """Drops a session with its proposals and its journal. The person's files stay as they are.
+        """Deletes a session with its proposals and its journal. The user's files do not change.
 
         Raises:
             WrongRequest: there is no such session.
-            RequestRefused: it runs, here or elsewhere; or its journal cannot be removed, and would bring it back.
+            RequestRefused: it is running, here or elsewhere, or its journal cannot be removed.
         """
         session = await self.get(session_id)
         if session.running:
-            raise RequestRefused("The agent is at work in this session. Stop it first, then delete it.")
+            raise RequestRefused("The agent is at work in this session. Stop it first, then delete the session.")
         del self._sessions[session_id]
-        self._list_soon()
+        self._schedule_list()
         await session.close()
         async with session.reviewing:
             session.clear()
         try:
-            session.keeper.journal.delete()
+            session.journal_writer.journal.delete()
         except OSError as error:
             reason = error.strerror or error
-            raise RequestRefused(f"The session is gone until the next start, but its file stays: {reason}") from error
+            raise RequestRefused(
+                f"The session's file cannot be removed: {reason}. The session appears again after the next start."
+            ) from error
 
     def rows(self) -> tuple[Row, ...]:
         """The list, the newest first."""
-        return rows(self, (row for _, row in self._asleep.values()))
+        return rows(self, (row for _, row in self._unloaded.values()))
 
-    def _list_soon(self) -> None:
-        if self._list_due is None:
-            self._list_due = asyncio.get_running_loop().call_later(LISTING, self._tell_list)
+    def _schedule_list(self) -> None:
+        if self._list_timer is None:
+            self._list_timer = asyncio.get_running_loop().call_later(LIST_DELAY, self._publish_list)
 
-    def _tell_list(self) -> None:
-        self._list_due = None
-        if not self._looked.is_set():
-            return  # those that are about to come back would be missing
+    def _publish_list(self) -> None:
+        self._list_timer = None
+        if not self._loaded_once.is_set():
+            return  # those that are being loaded would be missing
         now = self.rows()
         if now != self._list:
             self._list = now
-            self._listed(now)
+            self._on_list(now)
 
     async def listed(self) -> tuple[Row, ...]:
-        """As `rows`, once it is known which of the kept sessions can come back."""
-        await self._looked.wait()
+        """As `rows`, after the saved sessions have been loaded once."""
+        await self._loaded_once.wait()
         return self.rows()
 
     async def get(self, session_id: str) -> Session:
-        """The session with this id, at once where it is awake; one that is not comes back for it.
+        """The session with this id; loads it if necessary.
 
         Raises:
             WrongRequest: there is none.
-            RequestRefused: another process has it, or its journal cannot be read. In the first case it comes back when
-                that process has ended.
+            RequestRefused: another process has it open, or its journal cannot be read. In the first case it is loaded
+                when that process has ended.
         """
         if session_id not in self._sessions:
-            await self._come_back(session_id)
+            await self._load_on_request(session_id)
         session = self._sessions.get(session_id)
         if session is None:
             raise WrongRequest(f"Unknown session: {session_id}")
         return session
 
-    async def _come_back(self, session_id: str) -> None:
-        asleep, found = self._asleep.get(session_id), self._elsewhere.get(session_id)
-        if asleep is not None:
-            found = asleep[0]
-        if found is None:
+    async def _load_on_request(self, session_id: str) -> None:
+        unloaded, info = self._unloaded.get(session_id), self._to_load.get(session_id)
+        if unloaded is not None:
+            info = unloaded[0]
+        if info is None:
             return
         try:
-            await self._woken(found)
-        except Taken as error:
-            if self._host.wakes:
-                self._elsewhere[session_id] = found
-                self._look_elsewhere()
-            raise RequestRefused(ELSEWHERE) from error
+            await self._load(info)
+        except Locked as error:
+            if self._context.restores_sessions:
+                self._to_load[session_id] = info
+                self._start_loader()
+            raise RequestRefused(OPEN_ELSEWHERE) from error
         except FileNotFoundError:
-            self._list_soon()  # another process has deleted it
+            self._schedule_list()  # another process has deleted it
         except (OSError, ValueError) as error:
-            raise RequestRefused(await asyncio.to_thread(self._host.journals.reason, session_id, error)) from error
-        self._elsewhere.pop(session_id, None)
-        self._asleep.pop(session_id, None)
+            raise RequestRefused(await self._unreadable_reason(session_id, error)) from error
+        self._to_load.pop(session_id, None)
+        self._unloaded.pop(session_id, None)
 
     def on_document_event(self, path: Path) -> None:
-        """Note a change of an open document. Its proposals are merged after `TYPING` seconds, once for many changes."""
+        """The editor reported a change of a document. Proposals follow when the user pauses typing."""
         for session in self:
             session.files.user_files.note_document_event(path)
-        if path not in self._due:
-            self._due[path] = asyncio.get_running_loop().call_later(TYPING, self._typed, path)
+        if path not in self._typing:
+            self._typing[path] = asyncio.get_running_loop().call_later(TYPING_DELAY, self._on_pause, path)
 
-    def _typed(self, path: Path) -> None:
-        del self._due[path]
+    def _on_pause(self, path: Path) -> None:
+        del self._typing[path]
         self.observe([path])
 
     def observe(self, paths: Iterable[Path]) -> None:
-        """Files may say something else by now."""
+        """Lets the sessions read files that may have changed."""
         self._changed.update(dict.fromkeys(paths))
         if self._observing is None:
             self._observing = asyncio.ensure_future(self._observe())
@@ -311,13 +320,13 @@ class Sessions:
             self._observing = None
 
     async def close(self) -> None:
-        """Ends what runs in all of them; none is brought back any more."""
-        for task in (self._looking, self._observing, *self._waking.values()):
+        """Ends what runs in all sessions, and stops loading."""
+        for task in (self._loader, self._observing, *self._loading.values()):
             if task is not None:
                 task.cancel()
         await asyncio.gather(*(session.close() for session in self))
 
-    def keep(self) -> None:
-        """Behind the end of all runs: what is not written yet is written now or never."""
+    def close_journals(self) -> None:
+        """Writes what is not saved yet, after all runs have ended."""
         for session in self:
-            session.keeper.close()
+            session.journal_writer.close()

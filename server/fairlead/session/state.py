@@ -1,4 +1,4 @@
-"""All that is kept of a session, as one value. How it becomes lines of a journal is store/entries.py's business."""
+"""What is saved of a session, as one value. store/entries.py converts it to journal entries."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,25 +21,27 @@ from fairlead.edits.undo import DecisionLog
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.history import PlanVersion
-from fairlead.plan.items import Wish
-from fairlead.session.feedback import Unheard
+from fairlead.plan.items import UserEdits
+from fairlead.session.feedback import PendingFeedback
 from fairlead.session.recorder import Inferred
 from fairlead.workspace.rejections import Rejected
 
 Phase = Literal["idle", "running", "paused"]
-"""`paused`: a run stands in the middle: its process ended, or it came to a bound (docs/plan.md L14)."""
+"""`paused`: a run is unfinished, because its process ended or it reached a limit (docs/plan.md L14)."""
 PAUSES: Collection[StopReason] = ("budget", "max_turn_requests", "loop")
 
-MAX_OUTPUT = 2000  # characters of a call's output that are kept in case it is interrupted: the last ones
+MAX_OUTPUT = 2000  # the last characters of a call's output, which are saved in case it is interrupted
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A tool call of the round under way. `started` is in seconds since the epoch; `result` None: it has not ended."""
+    """A tool call of the current round."""
 
     started: float
+    """Seconds since the epoch."""
     output: str = ""
     result: str | None = None
+    """None: it has not ended."""
     is_error: bool = False
 
 
@@ -48,33 +50,33 @@ Calls = Mapping[str, OpenCall]
 
 @dataclass(frozen=True)
 class SessionState:
-    """Values only.
-
-    `updated` is when the last run began or ended, `at` when this was written (seconds since the epoch); `told` is at
-    least the number of the events that went out; `plan` carries the version that the wire counts.
-    """
+    """Everything that a restart preserves."""
 
     title: str = ""
     phase: Phase = "idle"
     updated: float = 0.0
+    """When the last run began or ended, in seconds since the epoch."""
     at: float = 0.0
-    told: int = 0
+    """When this state was saved, in seconds since the epoch."""
+    events_sent: int = 0
+    """At least the number of events that were sent."""
     plan: PlanningState = field(default_factory=PlanningState)
+    """With the version that the wire counts."""
     versions: tuple[PlanVersion, ...] = ()
-    wish: Wish = field(default_factory=Wish)
+    user_edits: UserEdits = field(default_factory=UserEdits)
     record: Record = field(default_factory=Record)
     inferred: tuple[Inferred, ...] = ()
     changes: Changeset = field(default_factory=Changeset)
     edits_version: int = 0
     decisions: DecisionLog = field(default_factory=DecisionLog)
     rejected: tuple[Rejected, ...] = ()
-    unheard: Unheard = field(default_factory=Unheard)
+    pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)
     messages: tuple[Message, ...] = ()
     calls: Calls = field(default_factory=lambda: MappingProxyType({}))
 
 
 def with_event(calls: Calls, event: Event, now: float) -> Calls:
-    """The calls of the round under way, after an event. A new round's results stand in the conversation."""
+    """The calls of the current round after an event. When a round begins, earlier results are in the history."""
     match event:
         case RunStarted() | RoundStarted() | RunFinished():
             return MappingProxyType({}) if calls else calls

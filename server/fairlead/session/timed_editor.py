@@ -1,4 +1,4 @@
-"""The editor as one session asks it, and how long its run has waited for the person: that is no time of the run's."""
+"""The editor port of one session. Measures how long a run waits for the user, which its time limit excludes (L14)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -6,20 +6,24 @@ from contextlib import contextmanager
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, Editor, FileEdit
 
 
-class Patience:
-    """`clock` tells seconds. Questions that are open at once are waited for once."""
+class TimedEditor:
+    """Forwards to the editor. Overlapping questions count once.
+
+    Args:
+        clock: seconds, from any start.
+    """
 
     def __init__(self, editor: Editor, clock: Callable[[], float]) -> None:
         self._editor = editor
         self._clock = clock
-        self._open = 0
-        self._since = 0.0
+        self._open_questions = 0
+        self._opened_at = 0.0
         self._waited = 0.0
 
     @property
-    def seconds(self) -> float:
-        """How long tool calls have waited for the person, up to now."""
-        return self._waited + (self._clock() - self._since if self._open else 0.0)
+    def waited_seconds(self) -> float:
+        """How long tool calls have waited for the user, until now."""
+        return self._waited + (self._clock() - self._opened_at if self._open_questions else 0.0)
 
     @property
     def edit_capabilities(self) -> EditCapabilities:
@@ -29,7 +33,7 @@ class Patience:
         return await self._editor.apply(label, edits)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        if request.call_id is None:  # the person's own doing, and no run waits for it
+        if request.call_id is None:  # the user's own action: no run waits for it
             return await self._editor.approve(request)
         with self._waiting():
             return await self._editor.approve(request)
@@ -40,12 +44,12 @@ class Patience:
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
-        if not self._open:
-            self._since = self._clock()
-        self._open += 1
+        if not self._open_questions:
+            self._opened_at = self._clock()
+        self._open_questions += 1
         try:
             yield
         finally:
-            self._open -= 1
-            if not self._open:
-                self._waited += self._clock() - self._since
+            self._open_questions -= 1
+            if not self._open_questions:
+                self._waited += self._clock() - self._opened_at

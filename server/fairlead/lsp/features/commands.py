@@ -17,7 +17,7 @@ from fairlead.lsp.features.runs import cancel, execute_run, session_for_run, ste
 from fairlead.lsp.features.sessions import list_sessions
 from fairlead.lsp.params import Params, read_run
 from fairlead.lsp.server import AgentServer
-from fairlead.session.host import RequestRefused
+from fairlead.session.errors import RequestRefused
 
 
 async def run_in_background(server: AgentServer, params: Params) -> dict[str, str]:

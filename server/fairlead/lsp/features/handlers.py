@@ -7,7 +7,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import Params
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer
-from fairlead.session.host import RequestRefused, Stale, WrongRequest
+from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 
 Handler = Callable[[AgentServer, Params], Awaitable[Any]]
 """Answers a request or a command."""

@@ -13,7 +13,7 @@ from fairlead.lsp.features.handlers import request
 from fairlead.lsp.params import Params, read_storage, read_workspace
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer, Credentials
-from fairlead.session.host import RequestRefused, WrongRequest
+from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.paths import Root
@@ -30,17 +30,17 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     folder, no_storage = read_storage(given.get("storageDir"))
     for warning in filter(None, (no_workspace, no_storage)):
         server.show_warning(warning)
-    server.host.root = Root(root) if root is not None else None
-    server.host.trusted = given.get("trusted") is not False
+    server.context.root = Root(root) if root is not None else None
+    server.context.trusted = given.get("trusted") is not False
     server.editor.capabilities = ClientCapabilities(params.capabilities)
-    server.host.diagnostics = (
+    server.context.diagnostics = (
         EditorDiagnostics(server.protocol, server.documents) if server.editor.capabilities.editor else None
     )
-    server.host.wakes = given.get("restore") is not False
-    server.host.journals = Journals(
+    server.context.restores_sessions = given.get("restore") is not False
+    server.context.journals = Journals(
         folder / "sessions" if folder is not None else None, server.show_warning, server.show_info
     )
-    server.host.layers = CommandLayers(folder)
+    server.context.layers = CommandLayers(folder)
     server.lenses.refreshable = server.editor.capabilities.lens_refresh
     server.lenses.with_diffs = server.editor.capabilities.diffs
     if not server.editor.capabilities.diffs:  # a client with diffs has its own actions at the cursor
@@ -60,7 +60,7 @@ async def initialized(server: AgentServer, _: Any) -> None:
 
 
 def trust(server: AgentServer, params: Any) -> None:
-    server.host.trusted = Params(params).boolean("trusted")
+    server.context.trusted = Params(params).boolean("trusted")
     _open_workspace(server)
 
 
@@ -68,7 +68,7 @@ def _open_workspace(server: AgentServer) -> None:
     """Restores the workspace's sessions and starts to check how commands can run, if there is a trusted folder."""
     with contextlib.suppress(RequestRefused):
         server.sessions.restore()
-        server.host.layers.start_probe(server.host.workspace())
+        server.context.layers.start_probe(server.context.workspace())
 
 
 def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:
@@ -85,4 +85,4 @@ async def credentials(server: AgentServer, params: Params) -> None:
 
 def shutdown(server: AgentServer, _: Any) -> None:
     for session in server.sessions:
-        session.leave()
+        session.prepare_exit()

@@ -26,4 +26,4 @@ async def record(server: AgentServer, params: Params) -> wire.PageResult:
 
 
 async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:
-    return {"markdown": await rules_page(server.host)}
+    return {"markdown": await rules_page(server.context)}

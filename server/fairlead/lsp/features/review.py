@@ -8,7 +8,7 @@ from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import Params, read_target
 from fairlead.lsp.server import AgentServer
-from fairlead.session.host import WrongRequest
+from fairlead.session.errors import WrongRequest
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.target import HunkOutcome, Target
 from fairlead.session.review.undo_item import undo_item

@@ -11,18 +11,19 @@ from fairlead.plan.evidence import Record
 from fairlead.session.feedback import SAID
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
-from fairlead.session.store.journal_reading import Found
+from fairlead.session.store.reader import JournalInfo
 
-_SAID = re.compile(re.escape(SAID).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
+_USER_MESSAGE = re.compile(re.escape(SAID).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A session in the list. `updated` is when its last run began or ended, in seconds since the epoch."""
+    """A session in the list."""
 
     id: str
     title: str
     updated: float
+    """When its last run began or ended, in seconds since the epoch."""
     state: Phase
     completed: int
     total: int
@@ -31,31 +32,31 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What was said in a conversation; of a tool's call its name and what it was about."""
+    """One message of a conversation, or one tool call with its first argument."""
 
     role: Literal["user", "assistant", "tool"]
     text: str
     failed: bool = False
-    """Whether a tool's call ended with an error, or its command did."""
+    """Whether a tool call ended with an error, or its command did."""
 
 
-def rows(sessions: Iterable[Session], asleep: Iterable[Row]) -> tuple[Row, ...]:
-    """The newest first. Those asleep are known by their journals alone."""
-    return tuple(sorted((*map(_row, sessions), *asleep), key=lambda row: row.updated, reverse=True))
+def rows(sessions: Iterable[Session], unloaded: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows of loaded and unloaded sessions, the newest first."""
+    return tuple(sorted((*map(_row, sessions), *unloaded), key=lambda row: row.updated, reverse=True))
 
 
-def resting_row(found: Found) -> Row:
-    """Of a session at rest."""
-    rest = found.at_rest
-    assert rest is not None
-    return Row(found.id, rest.title, rest.updated, "idle", rest.completed, rest.total, 0)
+def settled_row(info: JournalInfo) -> Row:
+    """The row of a settled session, from the summary in its journal."""
+    summary = info.summary
+    assert summary is not None
+    return Row(info.id, summary.title, summary.updated, "idle", summary.completed, summary.total, 0)
 
 
-def kept_row(session_id: str, kept: SessionState) -> Row:
-    """Of any other one, as it would come back."""
-    state: Phase = "idle" if kept.phase == "idle" else "paused"
-    plan = kept.plan
-    return Row(session_id, kept.title, kept.updated, state, plan.completed, len(plan.items), len(kept.changes))
+def unsettled_row(session_id: str, state: SessionState) -> Row:
+    """The row of an unloaded session that is not settled."""
+    phase: Phase = "idle" if state.phase == "idle" else "paused"
+    plan = state.plan
+    return Row(session_id, state.title, state.updated, phase, plan.completed, len(plan.items), len(state.changes))
 
 
 def _row(session: Session) -> Row:
@@ -72,7 +73,7 @@ def _row(session: Session) -> Row:
 
 
 def transcript(messages: Sequence[Message], record: Record) -> list[Line]:
-    """The user's words, the model's and its calls. What the host adds for the model alone is left out."""
+    """The user's messages, the model's texts and its calls, without the generated notes to the model."""
     commands = {run.call_id for evidence in record.by_place.values() for run in evidence.commands if run.failed}
     results = (block for message in messages for block in message["content"] if block["type"] == "tool_result")
     errors = {block["tool_use_id"] for block in results if block.get("is_error")}
@@ -80,17 +81,17 @@ def transcript(messages: Sequence[Message], record: Record) -> list[Line]:
 
 
 def _lines(message: Message, failed: Collection[str]) -> Iterator[Line]:
-    summed = message["content"][-1].get("text", "").startswith("<summary>")
+    is_summary = message["content"][-1].get("text", "").startswith("<summary>")
     for index, block in enumerate(message["content"]):
         if block["type"] == "tool_use":
             yield Line("tool", _call(block), block["id"] in failed)
         elif block["type"] == "text" and message["role"] == "assistant":
             yield Line("assistant", block["text"])
         elif block["type"] == "text":
-            said = _SAID.fullmatch(block["text"])
-            # behind a prompt and behind results stand the host's notes; before a summary all that the person said
-            if said or (not is_generated(block["text"]) and (index == 0 or summed)):
-                yield Line("user", said[1] if said else block["text"])
+            user_message = _USER_MESSAGE.fullmatch(block["text"])
+            # generated notes follow a prompt or results; the user's messages precede a summary
+            if user_message or (not is_generated(block["text"]) and (index == 0 or is_summary)):
+                yield Line("user", user_message[1] if user_message else block["text"])
 
 
 def _call(block: Block) -> str:

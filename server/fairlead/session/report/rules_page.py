@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fairlead.session.host import Host
+from fairlead.session.server_context import ServerContext
 from fairlead.shell.rules import Rule, denied_examples
 
 ASKED = {
@@ -11,14 +11,14 @@ ASKED = {
 }
 
 
-async def rules_page(host: Host) -> str:
+async def rules_page(context: ServerContext) -> str:
     """Markdown.
 
     Raises:
         RequestRefused: no folder is open, or it is not trusted.
     """
-    found = await host.layers.capability(host.workspace())
-    settings = host.settings
+    found = await context.layers.capability(context.workspace())
+    settings = context.settings
     if found.layers_folder is None:
         place = f"In the workspace itself, after a question: {found.reason}"
         asked = "You are asked for every command that no rule of yours allows."

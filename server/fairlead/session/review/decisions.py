@@ -9,7 +9,7 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.proposal import PLAIN, Proposal, Raw
 from fairlead.edits.undo import Decision, FileDecision
-from fairlead.session.host import RequestRefused, WrongRequest
+from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.apply import EditResult, apply_edits
 from fairlead.session.review.confirm import confirm_protected
 from fairlead.session.review.target import NO_HUNK, NO_PROPOSAL, HunkOutcome, Selection, Target, resolve_target

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairlead.edits.changeset import Proposal
-from fairlead.session.host import Stale
+from fairlead.session.errors import Stale
 from fairlead.session.session import Session
 
 Result = Literal["applied", "rejected", "conflict", "failed"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import Decision, FileDecision, MovedOn, revert
-from fairlead.session.host import RequestRefused
+from fairlead.session.errors import RequestRefused
 from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.session import Session

@@ -7,7 +7,7 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import Proposal, untouched
 from fairlead.edits.undo import Decision, FileDecision, MovedOn
-from fairlead.session.host import RequestRefused
+from fairlead.session.errors import RequestRefused
 from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo import inverse_edit, read_text

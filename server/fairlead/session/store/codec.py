@@ -1,4 +1,4 @@
-"""The values of a session's state as JSON, and back. Texts and steps have numbers; entries.py keeps the tables."""
+"""Converts the values of a session's state to JSON and back. entries.py numbers texts and decisions."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +15,8 @@ from fairlead.edits.undo import Decision, FileDecision
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import CommandRun, Evidence
 from fairlead.plan.history import PlanVersion
-from fairlead.plan.items import Wish
-from fairlead.session.feedback import Unheard
+from fairlead.plan.items import UserEdits
+from fairlead.session.feedback import PendingFeedback
 from fairlead.session.state import Phase
 from fairlead.workspace.rejections import Rejected
 
@@ -25,7 +25,7 @@ NumberOf = Callable[[str | None], int | None]
 Texts = Mapping[int, str]
 
 
-# the end of the year 9999: what comes later is no time that a calendar knows
+# the end of the year 9999, the last that `datetime` knows
 LATEST = 253_402_300_799
 
 
@@ -33,21 +33,21 @@ def read_time(value: Any) -> float:
     """Seconds since the epoch.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is not a time.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LATEST:
-        raise ValueError("a time that is none")
+        raise ValueError("an invalid time")
     return float(value)
 
 
 def read_phase(value: list[Any]) -> tuple[Phase, float]:
     phase, updated = value
     if phase not in get_args(Phase):
-        raise ValueError("a phase that is none")
+        raise ValueError("an unknown phase")
     return phase, read_time(updated)
 
 
-# of the blocks that Fairlead itself reads: what is in them; a result's text may stand with its call (entries.py)
+# the fields of the blocks that Fairlead reads; the content of a result may be with its call (entries.py)
 _BLOCKS: dict[str, dict[str, tuple[type, ...]]] = {
     "text": {"text": (str,)},
     "tool_use": {"id": (str,), "name": (str,), "input": (dict,)},
@@ -57,9 +57,9 @@ _BLOCKS: dict[str, dict[str, tuple[type, ...]]] = {
 
 def read_message(value: Any) -> Message:
     blocks = value["content"]
-    good = isinstance(blocks, list) and bool(blocks) and all(map(_is_block, blocks))
-    if value["role"] not in ("user", "assistant") or not good:
-        raise ValueError("a message that is none")
+    is_valid = isinstance(blocks, list) and bool(blocks) and all(map(_is_block, blocks))
+    if value["role"] not in ("user", "assistant") or not is_valid:
+        raise ValueError("an invalid message")
     return value
 
 
@@ -86,19 +86,19 @@ def read_version(value: list[Any]) -> PlanVersion:
     return PlanVersion(revision, by, summary, reason, read_items(items))
 
 
-def wish_json(wish: Wish) -> Json:
-    return {"dropped": items_json(wish.dropped), "reworded": wish.reworded}
+def user_edits_json(user_edits: UserEdits) -> Json:
+    return {"dropped": items_json(user_edits.dropped), "reworded": user_edits.reworded}
 
 
-def read_wish(value: Json) -> Wish:
-    return Wish(read_items(value["dropped"]), _pairs(value["reworded"]))
+def read_user_edits(value: Json) -> UserEdits:
+    return UserEdits(read_items(value["dropped"]), _pairs(value["reworded"]))
 
 
 def evidence_json(old: Evidence | None, new: Evidence) -> Json:
-    """Of files and commands those behind as many as `kept` says: a long step has hundreds, and each comes by itself."""
+    """Contains only the files and commands after the first `kept` ones: a long step has hundreds, added one by one."""
     old = old or Evidence()
-    files, commands = kept = common(old.files, new.files), common(old.commands, new.commands)
-    return {"kept": kept, **asdict(replace(new, files=new.files[files:], commands=new.commands[commands:]))}
+    files, commands = shared = common_prefix(old.files, new.files), common_prefix(old.commands, new.commands)
+    return {"kept": shared, **asdict(replace(new, files=new.files[files:], commands=new.commands[commands:]))}
 
 
 def read_evidence(old: Evidence | None, value: Json) -> Evidence:
@@ -109,17 +109,13 @@ def read_evidence(old: Evidence | None, value: Json) -> Evidence:
     return Evidence((*old.files[:files], *rest.pop("files")), (*old.commands[:commands], *further), **rest)
 
 
-def common(old: Sequence[Any], new: Sequence[Any]) -> int:
-    """How many of two sequences' first members are the very same."""
+def common_prefix(old: Sequence[Any], new: Sequence[Any]) -> int:
+    """How many of the first members of two sequences are identical."""
     return next((index for index, same in enumerate(map(is_, old, new)) if not same), min(len(old), len(new)))
 
 
-def unheard_json(unheard: Unheard) -> Json:
-    return asdict(unheard)
-
-
-def read_unheard(value: Json) -> Unheard:
-    return Unheard(
+def read_pending_feedback(value: Json) -> PendingFeedback:
+    return PendingFeedback(
         said=tuple(value["said"]),
         plan_edits=tuple(value["plan_edits"]),
         accepted=_pairs(value["accepted"]),
@@ -139,7 +135,7 @@ def read_rejected(value: list[Any]) -> Rejected:
 
 
 def proposal_json(proposal: Proposal, number: NumberOf) -> Json:
-    """`number` names a text."""
+    """`number` returns the number of a text."""
     return {
         "path": proposal.path,
         "base": number(proposal.base),
@@ -163,11 +159,11 @@ def read_proposal(value: Json, texts: Texts) -> Proposal:
         base=base,
         current=current,
         proposed=proposed,
-        origins=Origins(*(_of_runs(value[name], _most_lines(base, current, proposed)) for name in ("lines", "gaps"))),
+        origins=Origins(*(_read_runs(value[name], _max_lines(base, current, proposed)) for name in ("lines", "gaps"))),
         new_path=value["newPath"],
-        made=_origin(value["made"]),
+        made=_read_origin(value["made"]),
         decided=frozenset(value["decided"]),
-        raw=_raw(value["raw"]),
+        raw=_read_raw(value["raw"]),
     )
 
 
@@ -198,8 +194,8 @@ def read_decision(value: Json, texts: Texts) -> Decision:
             read_proposal(file["before"], texts),
             read_proposal(file["after"], texts),
             file["inFile"],
-            _raw(file["had"]),
-            _raw(file["got"]),
+            _read_raw(file["had"]),
+            _read_raw(file["got"]),
             tuple(file["folders"]),
         )
         for file in value["files"]
@@ -208,14 +204,14 @@ def read_decision(value: Json, texts: Texts) -> Decision:
 
 
 def _pairs(value: list[list[str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((one, other) for one, other in value)
+    return tuple((first, second) for first, second in value)
 
 
 def _raw_json(raw: Raw) -> list[Any]:
     return [b64encode(raw.data).decode() if raw.data is not None else None, raw.mode]
 
 
-def _raw(value: list[Any]) -> Raw:
+def _read_raw(value: list[Any]) -> Raw:
     data, mode = value
     return Raw(b64decode(data) if data is not None else None, mode)
 
@@ -224,20 +220,20 @@ def _origin_json(origin: Origin | None) -> list[Any] | None:
     return [origin.order, origin.item_id, origin.call_id, *origin.over] if origin is not None else None
 
 
-def _origin(value: list[Any] | None) -> Origin | None:
+def _read_origin(value: list[Any] | None) -> Origin | None:
     return Origin(*value[:3], over=tuple(value[3:])) if value is not None else None
 
 
 def _runs(origins: tuple[Origin | None, ...]) -> list[list[Any]]:
-    """Equal neighbours as `[how many, which]`: most lines of a file are nobody's."""
+    """Runs of equal origins as `[count, origin]`: most lines of a file have none."""
     return [[len(list(group)), _origin_json(origin)] for origin, group in groupby(origins)]
 
 
-def _most_lines(*texts: str | None) -> int:
+def _max_lines(*texts: str | None) -> int:
     return 1 + max(len(text or "") for text in texts)
 
 
-def _of_runs(runs: list[list[Any]], most: int) -> tuple[Origin | None, ...]:
-    if sum(max(0, count) for count, _ in runs) > most:  # else a damaged number would take all memory
-        raise ValueError("more lines than there are")
-    return tuple(origin for count, value in runs for origin in [_origin(value)] * count)
+def _read_runs(runs: list[list[Any]], most: int) -> tuple[Origin | None, ...]:
+    if sum(max(0, count) for count, _ in runs) > most:  # a damaged count would use up the memory
+        raise ValueError("more lines than the text has")
+    return tuple(origin for count, value in runs for origin in [_read_origin(value)] * count)

@@ -1,8 +1,8 @@
-"""The journals of the sessions: a file each, to which a line is added for each change, so that a kill loses nothing.
+"""The journals of sessions: one file each, with a line added for each change, so that a kill loses nothing.
 
-`sessions/ID.jsonl` begins with a line that says what it is (format, session, workspace). Each further line is an entry
-(entries.py) or, behind the entries of a session at rest, its row in the list. Beside it, `ID.lock` is held by the
-process that has the session. No key and no environment is in any of it, but for what commands wrote.
+`sessions/ID.jsonl` begins with a line that identifies it (format, session, workspace). Each further line is an entry
+(entries.py) or, after the entries of a settled session, its summary. The process that has the session open holds
+`ID.lock`. Keys and environments are never written, unless a command printed them.
 """
 
 import contextlib
@@ -16,35 +16,32 @@ from pathlib import Path
 
 from fairlead.session.state import SessionState
 from fairlead.session.store import journal_files as files
-from fairlead.session.store import journal_reading
+from fairlead.session.store import reader
 from fairlead.session.store.codec import Json
-from fairlead.session.store.entries import Written
-from fairlead.session.store.journal_reading import FORMAT, Found
-from fairlead.session.store.lock import Lock, Taken
+from fairlead.session.store.entries import EntryEncoder
+from fairlead.session.store.lock import Lock, Locked
+from fairlead.session.store.reader import FORMAT, JournalInfo
 
 log = logging.getLogger(__name__)
 
-AGAIN = 5.0  # seconds from a failed write to the next try
-GROWN = 4  # how many times its size after the last rewriting a journal may have
-SMALL = 1_000_000  # bytes: below that a journal is not rewritten
+RETRY_DELAY = 5.0  # seconds from a failed write to the next attempt
+MAX_GROWTH = 4  # a journal is rewritten when it is this many times as large as after the last rewrite
+SMALL_BYTES = 1_000_000  # smaller journals are not rewritten
 
 NOT_SAVED = (
-    "{session} cannot be saved: {reason} ({folder}). You can go on, but what happens now is lost when the server ends. "
-    "Saving is tried again every few seconds."
+    "{session} cannot be saved: {reason} ({folder}). You can continue, but what happens now is lost when the server "
+    "ends. Saving is retried every few seconds."
 )
 SAVED_AGAIN = "{session} is saved again."
 UNREADABLE = (
-    "The session {name} cannot be read: {reason}. Its file is left as it is: {path}. "
-    "If a newer Fairlead wrote it, update this one; else move the file away, and this message is gone."
+    "The session {name} cannot be read: {reason}. Its file stays unchanged: {path}. "
+    "If a newer Fairlead wrote it, update this one; otherwise move the file away to hide this message."
 )
-MOST_REASON = 200  # characters
+MAX_REASON = 200  # characters
 
 
 class Journal:
-    """One session's. Writing never raises: what cannot be written is tried again as a whole.
-
-    `warn` tells the user that the session cannot be saved, `tell` that it is saved again: each once until the other.
-    """
+    """The journal of one session. Writing never raises: after a failed write, the whole state is written again."""
 
     def __init__(
         self,
@@ -55,56 +52,63 @@ class Journal:
         clock: Callable[[], float],
         lock: Lock | None = None,
     ) -> None:
-        """`path` None: nothing is kept. `lock` is given where the file is there already."""
+        """
+        Args:
+            path: None: nothing is saved.
+            warn: tells the user that the session cannot be saved, once until `tell` is called.
+            tell: tells the user that the session is saved again.
+            clock: seconds, from any start.
+            lock: the lock of an existing file.
+        """
         self._path, self._head, self._lock = path, head, lock
         self._warn, self._tell, self._clock = warn, tell, clock
-        self._written = Written()
+        self._encoder = EntryEncoder()
         self._file: int | None = None
-        self._size = self._least = 0
-        self._again_at: float | None = None
+        self._size = self._size_after_rewrite = 0
+        self._retry_at: float | None = None
         self._warned = False
 
     def load(self) -> SessionState:
-        """What the file says, but for a last line that was not written whole.
+        """Reads the file, without an incomplete last line.
 
         Raises:
-            OSError: it cannot be read.
-            ValueError: it is no journal, or one of another format.
+            OSError: the file cannot be read.
+            ValueError: the file is not a journal, or has another format.
         """
         assert self._path is not None
-        folded, self._size = journal_reading.read(self._path)
-        self._written = Written(folded)
-        return folded.state
+        content, self._size = reader.read(self._path)
+        self._encoder = EntryEncoder(content)
+        return content.state
 
-    def go_on(self, state: SessionState) -> None:
-        """What is written from now on is added to what was loaded; a last line that is not whole goes."""
+    def resume(self, state: SessionState) -> None:
+        """Continues the loaded file; removes an incomplete last line."""
         assert self._path is not None
         if self._lock is None:
-            return  # the first write takes the lock, and writes all
+            return  # the first write acquires the lock and writes the whole state
         try:
-            self._file = files.opened(self._path)
+            self._file = files.open_for_append(self._path)
             os.ftruncate(self._file, self._size)
         except OSError as error:
             self._failed(error, state)
 
     @property
-    def behind(self) -> float | None:
-        """Where the last write failed: how many seconds until it is tried again. None where all is written."""
-        if self._path is None or self._again_at is None:
+    def retry_delay(self) -> float | None:
+        """If the last write failed, the seconds until the next attempt; otherwise None."""
+        if self._path is None or self._retry_at is None:
             return None
-        return max(0.0, self._again_at - self._clock())
+        return max(0.0, self._retry_at - self._clock())
 
-    def write(self, state: SessionState, *, last: bool = False) -> None:
-        """Adds what has changed. The `last` time it is tried in any case."""
-        if self._path is None or (self.behind and not last):
+    def write(self, state: SessionState, *, force: bool = False) -> None:
+        """Appends what has changed. `force` does not wait for the next attempt after a failed write."""
+        if self._path is None or (self.retry_delay and not force):
             return
         if self._file is None:
             self._write_whole(state)
             return
-        entry = self._written.entry(state)
+        entry = self._encoder.entry(state)
         if entry is None:
             return
-        data = _encoded(entry) + _row(state)
+        data = _encoded(entry) + _summary_line(state)
         try:
             files.append(self._file, data, self._size)
         except OSError as error:
@@ -112,35 +116,35 @@ class Journal:
             return
         self._size += len(data)
 
-    def tidy(self, state: SessionState) -> None:
-        """Writes the file anew where it has grown far beyond what it says."""
-        if self._file is not None and self._size > max(SMALL, GROWN * self._least):
+    def compact(self, state: SessionState) -> None:
+        """Rewrites the file if it has become much larger than its content."""
+        if self._file is not None and self._size > max(SMALL_BYTES, MAX_GROWTH * self._size_after_rewrite):
             self._write_whole(state)
 
     def delete(self) -> None:
-        """Takes the file away; nothing is written from now on.
+        """Removes the file; nothing is written anymore.
 
         Raises:
-            OSError: it cannot be removed.
+            OSError: the file cannot be removed.
         """
         path, self._path = self._path, None
         self._close_file()
         if path is not None:
             files.remove(path)
-        self.forget_lock()
+        self.remove_lock()
 
-    def forget_lock(self) -> None:
-        """The lock goes with its file: there is no journal for it.
+    def remove_lock(self) -> None:
+        """Releases the lock and removes its file, as there is no journal.
 
         Raises:
-            OSError: the lock's file cannot be removed.
+            OSError: the lock file cannot be removed.
         """
         if self._lock is not None:
             self._lock.remove()
             self._lock = None
 
     def close(self) -> None:
-        """Lets another process have the session."""
+        """Releases the session for other processes."""
         self._path = None
         self._close_file()
         if self._lock is not None:
@@ -148,38 +152,38 @@ class Journal:
             self._lock = None
 
     def _write_whole(self, state: SessionState) -> None:
-        """Makes the file, or puts another one with the same meaning in its place."""
+        """Creates the file, or replaces it by one with the same meaning."""
         assert self._path is not None
-        written = Written()
-        entry = written.entry(state)
+        encoder = EntryEncoder()
+        entry = encoder.entry(state)
         if entry is None:
             return
-        data = _encoded(self._head) + _encoded(entry) + _row(state)
+        data = _encoded(self._head) + _encoded(entry) + _summary_line(state)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = self._lock or Lock(self._path.with_suffix(".lock"))
-            fresh = files.write_beside(self._path, data)
+            new = files.write_new(self._path, data)
             self._close_file()
-            os.replace(fresh, self._path)
-            self._file = files.opened(self._path)
-        except (OSError, Taken) as error:
+            os.replace(new, self._path)
+            self._file = files.open_for_append(self._path)
+        except (OSError, Locked) as error:
             if self._file is None:
                 self._failed(error, state)
-            else:  # the old file still says all
-                self._least = self._size
+            else:  # the old file is still complete
+                self._size_after_rewrite = self._size
             return
-        self._written, self._again_at = written, None
-        self._size = self._least = len(data)
+        self._encoder, self._retry_at = encoder, None
+        self._size = self._size_after_rewrite = len(data)
         if self._warned:
             self._warned = False
             self._tell(SAVED_AGAIN.format(session=_named(state)))
 
-    def _failed(self, error: OSError | Taken, state: SessionState) -> None:
-        """The file stays a while behind; the next time all of it is written, as entries are missing."""
+    def _failed(self, error: OSError | Locked, state: SessionState) -> None:
+        """Closes the incomplete file; the next attempt writes it as a whole."""
         assert self._path is not None
         self._close_file()
-        self._again_at = self._clock() + AGAIN
-        reason = "it is open elsewhere" if isinstance(error, Taken) else error.strerror or str(error)
+        self._retry_at = self._clock() + RETRY_DELAY
+        reason = "it is open elsewhere" if isinstance(error, Locked) else error.strerror or str(error)
         log.warning("a journal cannot be written: %s", error)
         if not self._warned:
             self._warned = True
@@ -193,102 +197,104 @@ class Journal:
 
 @dataclass
 class Journals:
-    """The folder of journals. Without a folder nothing is kept.
-
-    `warn` and `tell` reach the user, `clock` tells seconds.
-    """
+    """The folder of journals."""
 
     folder: Path | None = None
+    """None: nothing is saved."""
     warn: Callable[[str], None] = log.warning
+    """Shows a warning to the user."""
     tell: Callable[[str], None] = log.info
+    """Shows a message to the user."""
     clock: Callable[[], float] = time.monotonic
-    _said: set[str] = field(default_factory=set[str])
+    """Seconds, from any start."""
+    _warned: set[str] = field(default_factory=set[str])
 
     def new(self, session_id: str, root: str) -> Journal:
-        """The journal of a new session; its file is made with the first entry."""
+        """The journal of a new session. Its file is created with the first entry."""
         return Journal(self._path(session_id), _head(session_id, root), self.warn, self.tell, self.clock)
 
-    def unkept(self) -> Journal:
-        """One that keeps nothing."""
+    def in_memory(self) -> Journal:
+        """A journal that saves nothing."""
         return Journal(None, {}, self.warn, self.tell, self.clock)
 
-    def found(self) -> Iterator[Found]:
-        """The journals that are there, the one that was written last first."""
+    def scan(self) -> Iterator[JournalInfo]:
+        """The journals in the folder, the last written one first. Reports unreadable ones to the user."""
         if self.folder is None or not self.folder.is_dir():
             return
         for path in sorted(self.folder.glob("*.jsonl"), key=_written_at, reverse=True):
             try:
-                yield journal_reading.look(path)
+                yield reader.inspect(path)
             except FileNotFoundError:  # another process has deleted it
                 continue
             except (OSError, ValueError) as error:
-                self.unreadable(path.stem, self.reason(path.stem, error))
+                self.warn_unreadable(path.stem, self.unreadable_reason(path.stem, error))
 
-    def read(self, found: Found) -> SessionState:
-        """What a journal says at this moment; it stays whose it is.
+    def read(self, info: JournalInfo) -> SessionState:
+        """Reads a journal without locking it.
 
         Raises:
-            OSError: the file is gone or cannot be read.
-            ValueError: it cannot be understood.
+            OSError: the file does not exist anymore, or cannot be read.
+            ValueError: the file is damaged.
         """
-        path = self._path(found.id)
+        path = self._path(info.id)
         assert path is not None
-        return journal_reading.read(path)[0].state
+        return reader.read(path)[0].state
 
-    def open(self, found: Found) -> tuple[Journal, SessionState]:
-        """A journal that is there, and what it says. It is written to again once it is told to `go_on`.
+    def open(self, info: JournalInfo) -> tuple[Journal, SessionState]:
+        """Locks and reads a journal. `Journal.resume` continues it.
 
         Raises:
-            Taken: another process has the session.
-            OSError: the file is gone or cannot be read.
-            ValueError: it cannot be understood.
+            Locked: another process has the session open.
+            OSError: the file does not exist anymore, or cannot be read.
+            ValueError: the file is damaged.
         """
-        path = self._path(found.id)
+        path = self._path(info.id)
         assert path is not None
         try:
             lock = Lock(path.with_suffix(".lock"))
         except OSError:
-            lock = None  # nothing can be written here, so nobody's journal can be mixed up; it is tried again then
-        journal = Journal(path, _head(found.id, found.root), self.warn, self.tell, self.clock, lock)
+            lock = None  # nothing can be written to the folder now; the first write retries it
+        journal = Journal(path, _head(info.id, info.root), self.warn, self.tell, self.clock, lock)
         try:
             return journal, journal.load()
         except FileNotFoundError:
-            journal.forget_lock()
+            journal.remove_lock()
             raise
         except (OSError, ValueError):
             journal.close()
             raise
 
-    def remove(self, found: Found) -> None:
-        """Removes a session that nobody wants any more, unless another process has it or has gone on with it."""
-        path = self._path(found.id)
+    def remove(self, info: JournalInfo) -> None:
+        """Removes an old session, unless another process has it open or has continued it."""
+        path = self._path(info.id)
         assert path is not None
         try:
             lock = Lock(path.with_suffix(".lock"))
-        except (OSError, Taken) as error:
-            log.warning("an old session stays: %s", error)
+        except (OSError, Locked) as error:
+            log.warning("an old session was not removed: %s", error)
             return
         try:
-            if path.exists() and journal_reading.look(path) != found:
+            if path.exists() and reader.inspect(path) != info:
                 lock.release()
                 return
             files.remove(path)
             lock.remove()
         except (OSError, ValueError) as error:
             lock.release()
-            log.warning("an old session stays: %s", error)
+            log.warning("an old session was not removed: %s", error)
 
     def sweep(self, before: float) -> None:
-        """Removes what is there of journals that were never made, since the disk was full or the server was killed.
+        """Removes the files of journals that were never created, because the disk was full or the server was killed.
 
-        `before` (seconds since the epoch): what was written later stays.
+        Args:
+            before: seconds since the epoch; files that were written later stay.
         """
         if self.folder is None:
             return
         for path in [*self.folder.glob("*.lock"), *self.folder.glob("*.new")]:
             if path.with_suffix(".jsonl").exists() or not 0 < _written_at(path) < before:
                 continue
-            with contextlib.suppress(OSError, Taken):
+            with contextlib.suppress(OSError, Locked):
                 lock = Lock(path.with_suffix(".lock"))
                 if path.with_suffix(".jsonl").exists():
                     lock.release()
@@ -296,18 +302,18 @@ class Journals:
                     path.with_suffix(".new").unlink(missing_ok=True)
                     lock.remove()
 
-    def unreadable(self, session_id: str, reason: str) -> None:
-        """Says once of a file that it cannot be read."""
-        if session_id not in self._said:
-            self._said.add(session_id)
+    def warn_unreadable(self, session_id: str, reason: str) -> None:
+        """Shows the user once that a session cannot be read."""
+        if session_id not in self._warned:
+            self._warned.add(session_id)
             self.warn(reason)
 
-    def reason(self, session_id: str, error: Exception) -> str:
-        """For the user: which session cannot be read, why, and what to do."""
+    def unreadable_reason(self, session_id: str, error: Exception) -> str:
+        """The message for the user: which session cannot be read, why, and what to do. Reads the whole file."""
         path = self._path(session_id)
         assert path is not None
-        name, why = journal_reading.title(path), str(error)
-        short = why if len(why) <= MOST_REASON else f"{why[:MOST_REASON]}..."
+        name, why = reader.last_title(path), str(error)
+        short = why if len(why) <= MAX_REASON else f"{why[:MAX_REASON]}..."
         return UNREADABLE.format(name=f"“{name}” ({session_id})" if name else session_id, reason=short, path=path)
 
     def _path(self, session_id: str) -> Path | None:
@@ -326,8 +332,8 @@ def _encoded(value: Json) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
-def _row(state: SessionState) -> bytes:
-    """The line that spares the next start the rest of the file."""
+def _summary_line(state: SessionState) -> bytes:
+    """The summary of a settled session, with which the next start need not read the rest of the file."""
     if state.phase != "idle" or len(state.changes):
         return b""
     return _encoded({"row": [state.title, state.updated, state.plan.completed, len(state.plan.items)]})

@@ -1,14 +1,14 @@
-"""The files of a journal: how they are written so that a full disk or a kill leaves a whole one, and removed."""
+"""Writes and removes the files of a journal so that a full disk or a kill always leaves a complete one."""
 
 import os
 from pathlib import Path
 
 
 def append(file: int, data: bytes, size: int) -> None:
-    """Adds to a file that has a size, or leaves it as it is.
+    """Appends to a file of this size, or leaves it unchanged.
 
     Raises:
-        OSError: not all of it could be written.
+        OSError: the data could not be written completely.
     """
     rest = memoryview(data)
     try:
@@ -20,33 +20,33 @@ def append(file: int, data: bytes, size: int) -> None:
 
 
 def remove(path: Path) -> None:
-    """Takes a journal away, with what a kill left of writing it anew.
+    """Removes a journal, and the new file that a killed rewrite may have left.
 
     Raises:
-        OSError: it cannot be removed.
+        OSError: a file cannot be removed.
     """
     path.unlink(missing_ok=True)
     path.with_suffix(".new").unlink(missing_ok=True)
 
 
-def write_beside(path: Path, data: bytes) -> Path:
-    """Writes a file beside another one.
+def write_new(path: Path, data: bytes) -> Path:
+    """Writes a new file that can replace this one; returns its path.
 
     Raises:
-        OSError: it cannot be written; nothing of it stays.
+        OSError: the file cannot be written; nothing of it is left.
     """
-    fresh = path.with_suffix(".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    new = path.with_suffix(".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(descriptor)
     except OSError:
-        fresh.unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
         raise
-    return fresh
+    return new
 
 
-def opened(path: Path) -> int:
+def open_for_append(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_APPEND)

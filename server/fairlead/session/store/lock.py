@@ -1,4 +1,4 @@
-"""A file that at most one process holds. The system lets go of it when the process ends, however it ends."""
+"""A lock file that at most one process holds. The operating system releases it however the process ends."""
 
 import contextlib
 import os
@@ -8,56 +8,56 @@ from pathlib import Path
 if sys.platform == "win32":
     import msvcrt
 
-    def _take(descriptor: int) -> None:
+    def _lock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _take(descriptor: int) -> None:
+    def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-class Taken(Exception):
-    """Another process holds it."""
+class Locked(Exception):
+    """Another process holds the lock."""
 
 
 class Lock:
-    """Held from the start until `release`."""
+    """Held from its construction until `release`."""
 
     def __init__(self, path: Path) -> None:
-        """Takes it without waiting.
+        """Acquires the lock without waiting.
 
         Raises:
-            Taken: another process, or another lock of this one, holds it.
-            OSError: the file cannot be made or locked.
+            Locked: another process, or another `Lock` of this one, holds it.
+            OSError: the file cannot be created or locked.
         """
         self._path = path
         while True:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                _take(self._descriptor)
+                _lock(self._descriptor)
                 if os.path.samestat(os.fstat(self._descriptor), path.stat()):
                     return
-            except (BlockingIOError, PermissionError) as error:  # the second is what Windows says
+            except (BlockingIOError, PermissionError) as error:  # PermissionError on Windows
                 self.release()
-                raise Taken(path) from error
+                raise Locked(path) from error
             except FileNotFoundError:
                 pass
             except OSError:
                 self.release()
                 raise
-            self.release()  # who had it before has removed the file: a lock on that one keeps nobody out
+            self.release()  # the previous holder removed the file, so this lock would exclude nobody
 
     def release(self) -> None:
         os.close(self._descriptor)
 
     def remove(self) -> None:
-        """Releases it and takes its file away: nobody asks for it any more.
+        """Releases the lock and removes its file, which nobody needs anymore.
 
         Raises:
             OSError: the file cannot be removed.
         """
-        if sys.platform == "win32":  # an open file cannot be removed there, not even when it is another's by now
+        if sys.platform == "win32":  # an open file cannot be removed, not even one that another process opened since
             self.release()
             with contextlib.suppress(PermissionError):
                 self._path.unlink(missing_ok=True)

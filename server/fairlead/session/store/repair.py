@@ -1,4 +1,4 @@
-"""A conversation that was broken off, made whole: each call gets its one result, the assistant has the last word."""
+"""Repairs an interrupted conversation: each call gets its one result, and the last message is the assistant's."""
 
 from collections.abc import Sequence
 
@@ -12,21 +12,21 @@ CLOSED = "(The run was interrupted here: Fairlead was ended.)"
 
 
 def repaired(messages: Sequence[Message], calls: Calls, at: float) -> tuple[Message, ...]:
-    """The conversation as a next request may carry it.
+    """The conversation, valid for the next request.
 
     Args:
-        calls: what is known of the calls of the round that was under way.
-        at: when the last was heard of it, in seconds since the epoch.
+        calls: what is known about the calls of the interrupted round.
+        at: when the session was saved last, in seconds since the epoch.
     """
-    whole = list(messages)
-    if whole and whole[-1]["role"] == "assistant":
-        ids = [block["id"] for block in whole[-1]["content"] if block["type"] == "tool_use"]
+    complete = list(messages)
+    if complete and complete[-1]["role"] == "assistant":
+        ids = [block["id"] for block in complete[-1]["content"] if block["type"] == "tool_use"]
         if ids:
             results = [_result(call_id, calls.get(call_id), at).block() for call_id in ids]
-            whole.append({"role": "user", "content": results})
-    if whole and whole[-1]["role"] == "user":
-        whole.append({"role": "assistant", "content": [text_block(CLOSED)]})
-    return tuple(whole)
+            complete.append({"role": "user", "content": results})
+    if complete and complete[-1]["role"] == "user":
+        complete.append({"role": "assistant", "content": [text_block(CLOSED)]})
+    return tuple(complete)
 
 
 def _result(call_id: str, call: OpenCall | None, at: float) -> ToolResult:

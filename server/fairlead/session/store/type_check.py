@@ -1,4 +1,4 @@
-"""Whether a value is what its type says, all the way down: a damaged file must not pass for a session's state."""
+"""Checks a value against its type, recursively, so that a damaged file is not taken for a session's state."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
@@ -7,14 +7,14 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-# beyond these, JavaScript cannot tell a whole number from its neighbours
-MOST = 2**53
+# JavaScript cannot represent every integer beyond this
+MAX_INTEGER = 2**53
 
 Check = Callable[[Any], bool]
 
 
-def fits(kind: Any, value: Any) -> bool:
-    """Whether a value is of a type: of frozen dataclasses, their containers, texts and finite numbers."""
+def matches_type(kind: Any, value: Any) -> bool:
+    """Whether a value has a type made of dataclasses, containers, literals, strings and finite numbers."""
     return _check(kind)(value)
 
 
@@ -29,18 +29,20 @@ def _check(kind: Any) -> Check:
     if origin is Literal:
         return lambda value: value in args
     if origin in (Union, UnionType):
-        any_of = [_check(one) for one in args]
-        return lambda value: any(check(value) for check in any_of)
+        alternatives = [_check(arg) for arg in args]
+        return lambda value: any(check(value) for check in alternatives)
     if origin is tuple and args[-1] is not ...:
-        each = [_check(one) for one in args]
-        return lambda value: isinstance(value, tuple) and len(value) == len(each) and _all(each, value)
+        members = [_check(arg) for arg in args]
+        return lambda value: isinstance(value, tuple) and len(value) == len(members) and _all(members, value)
     if origin in (tuple, frozenset):
         member = _check(args[0])
         return lambda value: isinstance(value, origin) and all(map(member, _distinct(value)))
     if origin in (dict, Mapping):
-        key, one = _check(args[0]), _check(args[1])
-        return lambda value: isinstance(value, Mapping) and all(key(k) and one(v) for k, v in value.items())
-    raise TypeError(f"there is no check for {kind}")
+        check_key, check_item = _check(args[0]), _check(args[1])
+        return lambda value: (
+            isinstance(value, Mapping) and all(check_key(k) and check_item(v) for k, v in value.items())
+        )
+    raise TypeError(f"no check for {kind}")
 
 
 def _all(checks: Iterable[Check], values: Iterable[Any]) -> bool:
@@ -48,12 +50,12 @@ def _all(checks: Iterable[Check], values: Iterable[Any]) -> bool:
 
 
 def _distinct(values: Iterable[Any]) -> Iterable[Any]:
-    """Each object once: the lines of a file have few origins."""
+    """Each object once, because the many lines of a file share few origins."""
     return {id(value): value for value in values}.values()
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and -MOST <= value <= MOST
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -MAX_INTEGER <= value <= MAX_INTEGER
 
 
 _PLAIN: dict[Any, Check] = {
@@ -62,6 +64,6 @@ _PLAIN: dict[Any, Check] = {
     bool: lambda value: isinstance(value, bool),
     str: lambda value: isinstance(value, str),
     bytes: lambda value: isinstance(value, bytes),
-    int: _is_whole,
-    float: lambda value: _is_whole(value) or (isinstance(value, float) and isfinite(value)),
+    int: _is_integer,
+    float: lambda value: _is_integer(value) or (isinstance(value, float) and isfinite(value)),
 }

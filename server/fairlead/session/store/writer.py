@@ -1,4 +1,4 @@
-"""When a session's state goes into its journal: with each event that may have changed it, before the event goes out."""
+"""Decides when a session's state is saved: with each event that may have changed it, before the event is sent."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,18 +8,18 @@ from fairlead.agent.events import Event, FeedbackSent, ReminderSent, Retry, Text
 from fairlead.session.state import Calls, SessionState, with_event
 from fairlead.session.store.journal import Journal
 
-OUTPUT_DELAY = 0.5  # seconds; what a command writes in between is one entry
-RESERVED = 10_000
+OUTPUT_DELAY = 0.5  # seconds in which the output of a command is combined into one entry
+RESERVED_EVENTS = 10_000
 
-# these change nothing that is kept; behind what is told comes the message that holds it, in the same breath
-_PASSING = (Text, Thinking, FeedbackSent, ReminderSent, Retry)
+# events that change nothing that is saved; the message with the feedback or reminder is saved right after it is sent
+_NOT_SAVED = (Text, Thinking, FeedbackSent, ReminderSent, Retry)
 
 
-class Keeper:
-    """One session's.
+class JournalWriter:
+    """Saves one session.
 
     Args:
-        state: the session's state but for what is known here: the calls under way, the events told, the time.
+        state: the session's state without what the writer adds: the open calls, the number of events, the time.
         now: seconds since the epoch.
     """
 
@@ -28,62 +28,62 @@ class Keeper:
         self._state = state
         self._now = now
         self._calls: Calls = SessionState().calls
-        self._told = self._reserved = 0
-        self._output_due: asyncio.TimerHandle | None = None
-        self._again_due: asyncio.TimerHandle | None = None
+        self._events = self._reserved = 0
+        self._output_timer: asyncio.TimerHandle | None = None
+        self._retry_timer: asyncio.TimerHandle | None = None
 
-    def go_on(self, journal: Journal) -> None:
-        """A restored session is whole: from now on its changes go into its journal."""
+    def resume(self, journal: Journal) -> None:
+        """Continues a loaded journal, once its session is restored."""
         self.journal = journal
-        journal.go_on(self._whole())
-        self.keep()
+        journal.resume(self._full_state())
+        self.save()
 
-    def restore(self, told: int) -> None:
-        """Goes on counting events where another process was at the most."""
-        self._told = self._reserved = told
+    def restore(self, events_sent: int) -> None:
+        """Continues the count of events of an earlier process."""
+        self._events = self._reserved = events_sent
 
-    def keep(self, event: Event | None = None) -> None:
-        """Writes what has changed, with an event or without."""
+    def save(self, event: Event | None = None) -> None:
+        """Writes what has changed, before the event is sent if there is one."""
         if event is not None:
             self._calls = with_event(self._calls, event, self._now())
-            self._told += 1
-        # how many events went out is written ahead, so that no delta needs an entry of its own
-        reserved = self._told <= self._reserved
-        if reserved and isinstance(event, _PASSING):
+            self._events += 1
+        # the number of events is saved ahead, so that a delta needs no entry
+        is_reserved = self._events <= self._reserved
+        if is_reserved and isinstance(event, _NOT_SAVED):
             return
-        if reserved and isinstance(event, ToolOutput):
-            if self._output_due is None:
-                self._output_due = asyncio.get_running_loop().call_later(OUTPUT_DELAY, self.keep)
+        if is_reserved and isinstance(event, ToolOutput):
+            if self._output_timer is None:
+                self._output_timer = asyncio.get_running_loop().call_later(OUTPUT_DELAY, self.save)
             return
-        if self._output_due is not None:
-            self._output_due.cancel()
-            self._output_due = None
-        if not reserved:
-            self._reserved = self._told + RESERVED
-        self.journal.write(self._whole())
-        self._again_soon()
+        if self._output_timer is not None:
+            self._output_timer.cancel()
+            self._output_timer = None
+        if not is_reserved:
+            self._reserved = self._events + RESERVED_EVENTS
+        self.journal.write(self._full_state())
+        self._schedule_retry()
 
-    def _again_soon(self) -> None:
-        """What could not be written is tried again, also where nothing happens any more."""
-        wait = self.journal.behind
-        if wait is not None and self._again_due is None:
-            self._again_due = asyncio.get_running_loop().call_later(wait, self._again)
+    def _schedule_retry(self) -> None:
+        """Retries a failed write, even if nothing else happens in the session."""
+        delay = self.journal.retry_delay
+        if delay is not None and self._retry_timer is None:
+            self._retry_timer = asyncio.get_running_loop().call_later(delay, self._retry)
 
-    def _again(self) -> None:
-        self._again_due = None
-        self.keep()
+    def _retry(self) -> None:
+        self._retry_timer = None
+        self.save()
 
     def close(self) -> None:
-        """The process is about to end: what is still missing is written now or never."""
-        for due in (self._output_due, self._again_due):
-            if due is not None:
-                due.cancel()
-        self._output_due = self._again_due = None
-        self.journal.write(self._whole(), last=True)
+        """Writes what is missing, as the process is about to end."""
+        for timer in (self._output_timer, self._retry_timer):
+            if timer is not None:
+                timer.cancel()
+        self._output_timer = self._retry_timer = None
+        self.journal.write(self._full_state(), force=True)
 
-    def tidy(self) -> None:
-        """A good moment to write the journal anew, if that is worth it."""
-        self.journal.tidy(self._whole())
+    def compact(self) -> None:
+        """Rewrites the journal if it has grown much."""
+        self.journal.compact(self._full_state())
 
-    def _whole(self) -> SessionState:
-        return replace(self._state(), calls=self._calls, told=self._reserved, at=self._now())
+    def _full_state(self) -> SessionState:
+        return replace(self._state(), calls=self._calls, events_sent=self._reserved, at=self._now())

@@ -1,4 +1,4 @@
-"""What all sessions of one server share: the workspace, the editor's ports, the settings, the choice of a model."""
+"""What the sessions of a server share: the workspace, the ports to the editor, the settings, the choice of a model."""
 
 import time
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.models.factory import ModelChoice
+from fairlead.session.errors import RequestRefused
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
@@ -13,51 +14,40 @@ from fairlead.workspace.editor import Buffers, DiagnosticsSource, Editor
 from fairlead.workspace.paths import Root
 
 
-class RequestRefused(Exception):
-    """A use case that cannot be done now; the message says why, for people (LSP: RequestFailed)."""
-
-
-class WrongRequest(ValueError):
-    """A use case asked for with values that make no sense (LSP: InvalidParams)."""
-
-
-class Stale(RequestRefused):
-    """The person decided on a state that is no longer the current one (LSP: ContentModified)."""
-
-
 @dataclass
-class Host:
-    """Changed by the front end as the editor tells; read by sessions at each use.
-
-    `clock` tells seconds, `now` those since the epoch; `watch` is told of each file whose changes on disk matter;
-    `diagnostics` reports the editor's problems, if it supports that; without `wakes` a kept session comes back
-    only for a request that names it.
-    """
+class ServerContext:
+    """Updated by the front end as the editor reports changes; sessions read it at each use."""
 
     buffers: Buffers
     editor: Editor
     choose_model: Callable[[], ModelChoice]
     settings: Settings
     clock: Callable[[], float] = time.monotonic
+    """Seconds from any start, for durations."""
     now: Callable[[], float] = time.time
+    """Seconds since the epoch."""
     watch: Callable[[Path], None] = lambda _: None
+    """Called with each file whose changes on disk matter."""
     journals: Journals = field(default_factory=Journals)
     layers: CommandLayers = field(default_factory=lambda: CommandLayers(None))
     root: Root | None = None
+    """None: no folder is open."""
     trusted: bool = True
-    wakes: bool = True
+    restores_sessions: bool = True
+    """Whether unfinished sessions are loaded at the start; otherwise a session is loaded when a request names it."""
     diagnostics: DiagnosticsSource | None = None
+    """None: the editor does not report its problems."""
 
     def workspace(self) -> Root:
         """The workspace's root.
 
         Raises:
-            RequestRefused: no folder is open, it is gone, or it is not trusted.
+            RequestRefused: no folder is open, the folder does not exist, or it is not trusted.
         """
         if self.root is None:
             raise RequestRefused("No folder is open. Open the folder that the agent should work in.")
         if not self.root.path.is_dir():
-            raise RequestRefused(f"The workspace is not a folder: {self.root.path}")
+            raise RequestRefused(f"The workspace is not a folder: {self.root.path}. Open another one.")
         if not self.trusted:
             raise RequestRefused("This workspace is not trusted. Trust it in the editor to let the agent work here.")
         return self.root

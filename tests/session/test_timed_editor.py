@@ -1,14 +1,14 @@
-"""The time that a run waits for the person is not the run's (docs/plan.md L14)."""
+"""The time limit of a run excludes the time that it waits for the user (docs/plan.md L14)."""
 
 import asyncio
 from collections.abc import Sequence
 
-from fairlead.session.timed_editor import Patience
+from fairlead.session.timed_editor import TimedEditor
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, FileEdit
 
 
-class Slow:
-    """An editor whose person answers when told to; `time` is the clock."""
+class SlowEditor:
+    """An editor whose user answers when a test sets the result of `answers`; `time` is the clock."""
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -38,30 +38,30 @@ class Slow:
         self.time += seconds
 
 
-async def test_l14_waiting_for_the_person_is_counted_once() -> None:
-    """docs/plan.md L14: two questions at once, one after the other, one that is withdrawn; while it lasts too."""
-    slow = Slow()
-    patience = Patience(slow, lambda: slow.time)
-    asked = asyncio.ensure_future(patience.approve(ApprovalRequest("s", "t1", "ls")))
+async def test_l14_waiting_for_the_user_is_counted_once() -> None:
+    """docs/plan.md L14: overlapping questions count once, also a cancelled one and one that is still open."""
+    slow = SlowEditor()
+    editor = TimedEditor(slow, lambda: slow.time)
+    approval = asyncio.ensure_future(editor.approve(ApprovalRequest("s", "t1", "ls")))
     await slow.pass_time(10)
-    also = asyncio.ensure_future(patience.ask("s", "t2", "Which?", []))
+    question = asyncio.ensure_future(editor.ask("s", "t2", "Which?", []))
     await slow.pass_time(5)
-    assert patience.seconds == 15
+    assert editor.waited_seconds == 15
     slow.answers[0].set_result(None)
-    await asked
+    await approval
     await slow.pass_time(2)
-    also.cancel()
-    await asyncio.wait([also])
+    question.cancel()
+    await asyncio.wait([question])
     await slow.pass_time(100)
-    assert patience.seconds == 17
+    assert editor.waited_seconds == 17
 
 
-async def test_l14_a_question_that_no_tool_call_asks_is_no_wait_of_the_run() -> None:
-    """docs/plan.md L14: an accept of a protected file is the person's own."""
-    slow = Slow()
-    patience = Patience(slow, lambda: slow.time)
-    asked = asyncio.ensure_future(patience.approve(ApprovalRequest("s", None)))
+async def test_l14_a_question_without_a_tool_call_does_not_count() -> None:
+    """docs/plan.md L14: no run waits while the user confirms the accept of a protected file."""
+    slow = SlowEditor()
+    editor = TimedEditor(slow, lambda: slow.time)
+    approval = asyncio.ensure_future(editor.approve(ApprovalRequest("s", None)))
     await slow.pass_time(10)
-    assert patience.seconds == 0
+    assert editor.waited_seconds == 0
     slow.answers[0].set_result(None)
-    assert (await asked).option == "allow_once"
+    assert (await approval).option == "allow_once"

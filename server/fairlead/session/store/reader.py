@@ -1,0 +1,138 @@
+"""Reads a journal file: its first line, its entries, and the summary in its last line. Writes nothing.
+
+Every defect of a file raises `ValueError`, so that a damaged journal is one unreadable session.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlead.session.store.codec import Json, read_time
+from fairlead.session.store.entries import JournalContent, read_entries
+from fairlead.session.store.type_check import matches_type
+
+FORMAT = 1
+TAIL_BYTES = 4096  # where the summary of a settled session is searched
+MAX_HEAD_BYTES = 1 << 16  # a path has at most some thousand
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A settled session as the list shows it: no run is unfinished, and no proposal is left to decide."""
+
+    title: str
+    updated: float
+    completed: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class JournalInfo:
+    """What the first and the last line of a journal tell about its session."""
+
+    id: str
+    root: str
+    """The path of its workspace."""
+    written: float
+    """When the file was written last, in seconds since the epoch."""
+    summary: Summary | None
+    """None: the session is not settled."""
+
+
+def read(path: Path) -> tuple[JournalContent, int]:
+    """The content of a file, and its size in bytes without an incomplete last line, which is ignored.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is not a journal, has another format, or is damaged.
+    """
+    _check_file(path)
+    lines, newline, _ = path.read_bytes().rpartition(b"\n")
+    return read_entries(entry for entry in _entries(lines) if "row" not in entry), len(lines) + len(newline)
+
+
+def inspect(path: Path) -> JournalInfo:
+    """Reads the first and the last line.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is not a journal.
+    """
+    _check_file(path)
+    with path.open("rb") as file:
+        root = _root(_json(file.readline(MAX_HEAD_BYTES)))
+        status = os.fstat(file.fileno())
+        file.seek(max(0, status.st_size - TAIL_BYTES))
+        lines, _, incomplete = file.read().rpartition(b"\n")
+    summary = _summary(lines.rpartition(b"\n")[2]) if not incomplete else None
+    return JournalInfo(path.stem, root, status.st_mtime, summary)
+
+
+def last_title(path: Path) -> str:
+    """The last title in a damaged file; "" if none can be found."""
+    found = ""
+    try:
+        _check_file(path)
+        for line in path.read_bytes().split(b"\n"):
+            if b'"title":' in line:
+                entry = _json(line)
+                title = entry.get("title") if isinstance(entry, dict) else None
+                found = title if isinstance(title, str) else found
+    except (OSError, ValueError):
+        pass
+    return found
+
+
+def _check_file(path: Path) -> None:
+    """Refuses pipes and the like, because reading them may never end.
+
+    Raises:
+        ValueError: the path exists and is not a file.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError("it is not a file")
+
+
+def _entries(data: bytes) -> Iterator[Json]:
+    """The lines after the first, which is checked.
+
+    Raises:
+        ValueError: the data is not a journal of this format.
+    """
+    head, *lines = data.split(b"\n")
+    _root(_json(head))
+    for number, line in enumerate(lines, 2):
+        entry = _json(line)
+        if not isinstance(entry, dict):
+            raise ValueError(f"line {number} is not an entry")
+        yield entry
+
+
+def _json(line: bytes) -> Any:
+    """The value of a line.
+
+    Raises:
+        ValueError: the line is not JSON.
+    """
+    try:
+        return json.loads(line)
+    except RecursionError as error:
+        raise ValueError("a line is nested too deeply") from error
+
+
+def _root(head: object) -> str:
+    if not isinstance(head, dict) or head.get("format") != FORMAT or not isinstance(head.get("root"), str):
+        raise ValueError(f"its format is not {FORMAT}")
+    return head["root"]
+
+
+def _summary(line: bytes) -> Summary | None:
+    try:
+        title, updated, completed, total = _json(line)["row"]
+        summary = Summary(title, read_time(updated), completed, total)
+    except (ValueError, KeyError, TypeError):  # an entry, or the end of a long one
+        return None
+    return summary if matches_type(Summary, summary) else None
