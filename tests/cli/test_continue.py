@@ -18,8 +18,8 @@ Env = dict[str, Any]
 PLAN = Call("todo", {"items": [{"content": "Greet 世界", "status": "in_progress", "activeForm": "Greeting"}]})
 EDIT = {"path": "hello.py", "old_text": "night", "new_text": "夜"}
 SAID = Turn((Text("All done."),))
-TO_GO_ON = "To go on where it stopped: fairlead run --continue --workspace "
-UNDECIDED = "What you did not decide on is kept. To go on with it: fairlead run --continue --workspace "
+CONTINUE = "To continue where it stopped: fairlead run --continue --workspace "
+UNDECIDED = "Undecided changes are saved. To review them: fairlead run --continue --workspace "
 
 in_a_terminal = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
 
@@ -70,7 +70,7 @@ def test_fault_22_killed_in_the_middle(hello: Path, state: Env) -> None:
         assert ended.code == 0, ended.out + ended.err
         head, _, told = ended.out.partition("All done.")
         assert "Task      Go on where you stopped." in head
-        assert "Goes on   “Greet in Chinese” (0 of 1 step, 1 file to decide on)" in head
+        assert "Continues “Greet in Chinese” (0 of 1 step, 1 file to review)" in head
         assert "[>] #1: Greet 世界 (Greeting)" in head
         assert "Changed: hello.py" in told
         assert "fairlead run --continue" not in told
@@ -90,13 +90,13 @@ def test_stopped_with_ctrl_c(hello: Path, state: Env) -> None:
         with in_terminal("run", "a task", "--workspace", hello.parent, columns=200, **env) as terminal:
             api.wait_for_requests(2, timeout=20)
             terminal.press("\x03")
-            terminal.answer("The run was stopped. Look at the proposed changes of 1 file?", "n")
+            terminal.answer("The run was stopped. Review the changes of 1 file?", "n")
             assert terminal.end() == 130
-            assert terminal.screen.text.rstrip().splitlines()[-1] == f"{TO_GO_ON}{hello.parent}"
+            assert terminal.screen.text.rstrip().splitlines()[-1] == f"{CONTINUE}{hello.parent}"
         with in_terminal("run", "--continue", "Use tabs.", "--workspace", hello.parent, **env) as terminal:
             terminal.answer("Accept hello.py?", "y")
             assert terminal.end() == 0
-            assert "“a task” (1 file to decide on)" in terminal.screen.text
+            assert "“a task” (1 file to review)" in terminal.screen.text
             assert "fairlead run --continue" not in terminal.screen.text
         assert '"夜"' in hello.read_text(encoding="utf-8")
         assert asked(api) == "Use tabs."
@@ -112,7 +112,7 @@ def test_the_server_dies(hello: Path, state: Env) -> None:
             api.wait_for_requests(2, timeout=20)
             terminal.children()[0].kill()
             assert terminal.end() == 1
-            assert terminal.screen.text.rstrip().splitlines()[-1] == f"{TO_GO_ON}{hello.parent}"
+            assert terminal.screen.text.rstrip().splitlines()[-1] == f"{CONTINUE}{hello.parent}"
         assert go_on(hello.parent, **env).code == 0
         assert api.refusals == []
 
@@ -121,7 +121,7 @@ def test_a_run_that_failed(workspace: Path, state: Env) -> None:
     """Without a key the task is kept too, and goes on once there is one."""
     failed = run_plain("run", "a task", "--workspace", workspace, **state)
     assert failed.code == 1
-    assert failed.out.rstrip().splitlines()[-1] == f"{TO_GO_ON}{workspace}"
+    assert failed.out.rstrip().splitlines()[-1] == f"{CONTINUE}{workspace}"
     with FakeApi([SAID]) as api:
         ended = go_on(workspace, **state, **model(api))
         assert ended.code == 0, ended.out + ended.err
@@ -132,7 +132,7 @@ def test_a_run_that_failed(workspace: Path, state: Env) -> None:
 def test_here_needs_no_folder(workspace: Path, state: Env) -> None:
     """In the folder itself the line names none."""
     failed = run_plain("run", "a task", cwd=workspace, **state)
-    assert failed.out.rstrip().splitlines()[-1] == "To go on where it stopped: fairlead run --continue"
+    assert failed.out.rstrip().splitlines()[-1] == "To continue where it stopped: fairlead run --continue"
 
 
 def test_undecided_changes_are_accepted_later(hello: Path, undecided: Ended, record: Record, state: Env) -> None:
@@ -154,7 +154,7 @@ def test_nothing_to_continue(workspace: Path, state: Env) -> None:
     with FakeApi() as api:
         ended = go_on(workspace, **state, **model(api))
         assert (ended.code, api.requests) == (2, [])
-    assert 'nothing to continue. To start one: fairlead run "your task"' in ended.out
+    assert 'no saved session to continue. Start one: fairlead run "your task"' in ended.out
     assert journals(state) == []
 
 
@@ -167,7 +167,7 @@ def test_two_folders_do_not_mix(tmp_path: Path, hello: Path, undecided: Ended, r
     started = run_plain(*task, **state)
     assert (started.code, "hello.py" in started.out) == (0, False)
     ended = go_on(hello.parent, "--replay", record({"text": "."}), **state)
-    assert "“The first” (1 file to decide on)" in ended.out
+    assert "“The first” (1 file to review)" in ended.out
 
 
 @in_a_terminal

@@ -17,7 +17,7 @@ def test_demo_ends_by_itself_and_its_result_runs(tmp_path: Path) -> None:
     assert ended.err == ""
     out = ended.out
 
-    assert "A recorded conversation plays the model here" in out
+    assert "This demo plays a recorded conversation." in out
     assert 'fairlead run "Refactor hello.py: add type hints, docstrings, and a main guard"' in out
     assert "(0/5 completed)" in out
     assert re.search(r"✗ Edit hello.py  Error: old_text not found", out)

@@ -87,7 +87,7 @@ def test_it_says_that_it_is_a_replay(told: str) -> None:
     """A replay says so in the header and at the end."""
     head, _, tail = told.partition("evil")
     assert "replay of the recorded conversation script.replay.yaml" in head
-    assert "This was a replay: script.replay.yaml played the model." in tail
+    assert "This was a replay of script.replay.yaml. No model was used." in tail
 
 
 def test_usage_at_the_end(told: str) -> None:
@@ -113,7 +113,7 @@ def test_commands_need_somebody_to_ask(workspace: Path, record: Record) -> None:
     )
     ended = run(workspace, replay)
     assert ended.code == 0
-    assert "Nobody could be asked" in ended.out
+    assert "There is no terminal to ask the user in" in ended.out
     assert not (workspace / "made.txt").exists()
     if os.name == "posix":
         allowed = run(workspace, replay, "--allow-commands")
@@ -172,7 +172,7 @@ def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
     assert ended.code == 1, ended.out
     assert "✗ Paused before the end" in ended.out and "rounds" not in ended.out
     assert "the API paused the model's turn" in ended.out
-    assert "To go on where it stopped: fairlead run --continue" in ended.out
+    assert "To continue where it stopped: fairlead run --continue" in ended.out
 
 
 def test_a_cloud_serves_the_model(workspace: Path) -> None:

@@ -100,7 +100,7 @@ def test_what_a_recording_may_be_written_over(workspace: Path, record: Record, t
     kept = older.read_bytes()
     refused = run_plain("run", "--continue", *task, older)
     assert (refused.code, refused.out, older.read_bytes()) == (2, "", kept)
-    assert f"record to another one: {older}" in refused.err
+    assert f"choose another one: {older}" in refused.err
     for path in (older, empty):
         ended = run_plain("run", "a task", *task, path)
         assert (ended.code, f"Recorded 1 answer to {path}; play it with --replay." in ended.out) == (0, True), ended.out

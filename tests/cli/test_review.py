@@ -81,7 +81,7 @@ def test_a_file_that_changed_meanwhile(review: InTerminal, hello: Path) -> None:
     without a word on it; the others go on, and the exit is 1."""
     hello.write_text("# mine\n")
     review.answer("Accept hello.py?", "y")
-    review.until("Meanwhile you wrote there:")
+    review.until("Your version of these lines:")
     review.answer("Accept hello.py?", "y")
     review.answer("Accept new/文件.py?", "y")
     assert review.end() == 1
@@ -96,9 +96,9 @@ def test_a_conflict_is_decided_by_hunk(review: InTerminal, hello: Path) -> None:
     hello.write_text(text.replace("def part_of_day", "# mine\ndef part_of_day"), encoding="utf-8")
     review.answer("Accept hello.py?", "h")
     review.answer("Accept change 1 of 3?", "y")
-    review.until("Meanwhile you wrote there:")
-    review.answer("Both of you changed these lines.", "n")
-    review.answer("Both of you changed these lines.", "y")
+    review.until("Your version of these lines:")
+    review.answer("You and the agent changed these lines.", "n")
+    review.answer("You and the agent changed these lines.", "y")
     review.answer("Accept new/文件.py?", "n")
     assert review.end() == 0
     result = hello.read_text(encoding="utf-8")
@@ -113,8 +113,8 @@ def test_fault_76_a_file_that_the_user_deleted_meanwhile(review: InTerminal, hel
     """docs/faults.md 76: the review says that the file was deleted: `n` leaves it so, `y` writes the proposed text."""
     hello.unlink()
     review.answer("Accept hello.py?", "y")
-    review.until("Meanwhile you deleted this file.")
-    review.answer("Both of you changed hello.py.", key)
+    review.until("You deleted this file.")
+    review.answer("You and the agent changed hello.py.", key)
     review.answer("Accept new/文件.py?", "n")
     assert review.end() == 0
     assert hello.exists() == (key == "y")

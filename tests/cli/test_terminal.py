@@ -109,7 +109,7 @@ def test_a_commands_output(workspace: Path, record: Record) -> None:
     replay = record({"calls": [{"bash": {"command": command, "unsandboxed": True}}]}, {"text": "Done."})
     with in_terminal(*task(workspace, replay), columns=100) as terminal:
         terminal.answer("  Run it?", "?")
-        terminal.until("do not run it; the agent is told so")
+        terminal.until("do not run it; you can give the agent a reason")
         terminal.answer("  Run it?", "y")
         assert terminal.end() == 0
         lines = terminal.screen.lines

@@ -20,17 +20,17 @@ from fairlead.cli.main import run_command_line
         (["run", "x", "--workspace", "nowhere"], "the workspace is not a folder: nowhere"),
         (["run", "x", "--workspace", "file.txt"], "the workspace is not a folder: file.txt"),
         (["run", "x", "--workspace", "~nobody-at-all"], "the workspace is not a folder: ~nobody-at-all"),
-        (["run", "x", "--record", "~nobody-at-all/run.yaml"], "cannot be written there: ~nobody-at-all/run.yaml"),
+        (["run", "x", "--record", "~nobody-at-all/run.yaml"], "in an existing folder: ~nobody-at-all/run.yaml"),
         (["run", "x", "--replay", "a.yaml", "--model", "b"], "not allowed with argument"),
         (["run", "x", "--max-tokens", "0"], "'0' is not a whole number above 0"),
-        (["run", "x", "--replay", "a.yaml", "--base-url", "http://localhost"], "--base-url makes no sense"),
-        (["run", "x", "--replay", "a.yaml", "--provider", "bedrock"], "--provider makes no sense"),
+        (["run", "x", "--replay", "a.yaml", "--base-url", "http://localhost"], "--base-url cannot be used"),
+        (["run", "x", "--replay", "a.yaml", "--provider", "bedrock"], "--provider cannot be used"),
         (["run", "x", "--provider", "azure"], "invalid choice"),
         (["run", "x", "--accept", "ask"], "needs a terminal"),
         (["run", "x", "--accept", "some"], "invalid choice"),
-        (["run", "x", "--record", "nowhere/run.yaml"], "cannot be written there"),
-        (["run", "x", "--record", "file.txt"], "is no recording, so it is not written over"),
-        (["run", "--continue", "--record", "file.txt"], "--continue records only what is new"),
+        (["run", "x", "--record", "nowhere/run.yaml"], "must be a file in an existing folder"),
+        (["run", "x", "--record", "file.txt"], "is not a recording, so it is not overwritten"),
+        (["run", "--continue", "--record", "file.txt"], "--continue records only the new turns"),
         (["demo", "--keep", "."], "must be new or empty"),
         (["sing"], "invalid choice"),
     ],
@@ -43,7 +43,7 @@ def test_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], argum
     told = capsys.readouterr()
     assert told.out == ""
     assert reason in told.err
-    assert "--help` tells more" in told.err
+    assert "--help`." in told.err
     assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
     assert (tmp_path / "file.txt").read_text() == "text"
 
@@ -52,7 +52,7 @@ def test_the_exit_code_of_wrong_usage(tmp_path: Path) -> None:
     """The process ends with 2."""
     ended = run_plain("run", " ", cwd=tmp_path, spawned=True)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "fairlead run: the task is empty: say what should be done\n`fairlead run --help` tells more.\n"
+    assert ended.err == "fairlead run: the task is empty: say what the agent should do\nTry `fairlead run --help`.\n"
 
 
 def test_help_tells_of_all_commands(capsys: pytest.CaptureFixture[str]) -> None:

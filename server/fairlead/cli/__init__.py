@@ -1,1 +1,1 @@
-"""The terminal front end: an LSP client of the server that it starts. The only place that imports rich."""
+"""The terminal front end: an LSP client that starts its own server. Only this package imports rich."""

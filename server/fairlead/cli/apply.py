@@ -1,4 +1,4 @@
-"""Applies a workspace edit to files on disk, as an editor without open buffers does: all of it, or nothing."""
+"""Applies a workspace edit to files on disk, all or nothing, as an editor without open documents does."""
 
 import hashlib
 from pathlib import Path
@@ -14,9 +14,9 @@ Json = dict[str, Any]
 
 
 def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
-    """An `ApplyWorkspaceEditResult`: `applied`, and `failureReason` where it is false and nothing was changed.
+    """Apply the edit and return an `ApplyWorkspaceEditResult`. If it has a `failureReason`, nothing was changed.
 
-    A file that has a digest in `params` is changed only if its bytes have it (docs/protocol.md, Standard LSP).
+    A file with a digest in `params` is changed only if its bytes match (docs/protocol.md, Standard LSP).
     """
     try:
         write_files(_plan(params, encoding))
@@ -29,56 +29,56 @@ def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
 
 
 def _plan(params: Json, encoding: str) -> list[FileChange]:
-    """What each file will say once the operations were done one after the other; reads, writes nothing."""
+    """The contents of each changed file after all operations. Writes nothing."""
     digests = {_path(uri): digest for uri, digest in params.get("digests", {}).items()}
     before: dict[Path, bytes | None] = {}
     after: dict[Path, bytes | None] = {}
     modes: dict[Path, int] = {}
 
-    def now(path: Path) -> bytes | None:
+    def current(path: Path) -> bytes | None:
         if path not in after:
             before[path] = after[path] = read_bytes(path)
             if path in digests and digests[path] != hashlib.sha256(before[path] or b"").hexdigest():
                 raise ToolError(f"{path.name} changed at the same time.")
         return after[path]
 
-    def there(path: Path) -> bytes:
-        data = now(path)
+    def existing(path: Path) -> bytes:
+        data = current(path)
         if data is None:
-            raise ToolError(f"{path.name} is gone.")
+            raise ToolError(f"{path.name} does not exist any more.")
         return data
 
-    def free(path: Path) -> None:
-        if now(path) is not None:
-            raise ToolError(f"{path.name} exists already.")
+    def require_absent(path: Path) -> None:
+        if current(path) is not None:
+            raise ToolError(f"{path.name} already exists.")
 
     for change in params["edit"]["documentChanges"]:
         match change.get("kind"):
             case "create":
                 path = _path(change["uri"])
-                free(path)
+                require_absent(path)
                 after[path] = b""
             case "delete":
                 path = _path(change["uri"])
-                there(path)
+                existing(path)
                 after[path] = None
             case "rename":
                 old, new = _path(change["oldUri"]), _path(change["newUri"])
-                free(new)
-                after[new], after[old] = there(old), None
+                require_absent(new)
+                after[new], after[old] = existing(old), None
                 if old.exists():
                     modes[new] = old.stat().st_mode & 0o7777
             case _:
                 path = _path(change["textDocument"]["uri"])
-                disk = decode(there(path), path.name)
+                disk = decode(existing(path), path.name)
                 after[path] = disk.encode(apply_text_edits(disk.text, change["edits"], encoding), path.name)
     changed = [path for path in after if after[path] != before[path]]
     return [FileChange(path, before[path], after[path], modes.get(path)) for path in changed]
 
 
 def _path(uri: str) -> Path:
-    """The file itself, not a link to it."""
-    given = file_path(uri)
-    if given is None:
-        raise ToolError(f"No file: {uri}")
-    return given.resolve()
+    """The path of a file URI, with links resolved."""
+    path = file_path(uri)
+    if path is None:
+        raise ToolError(f"Not the URI of a file: {uri}")
+    return path.resolve()

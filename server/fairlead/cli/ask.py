@@ -1,4 +1,4 @@
-"""Questions that a person answers with one key."""
+"""Questions that the user answers with one key."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from fairlead.cli.keys import Keyboard
 
 @dataclass(frozen=True)
 class Option:
-    """A key, what it is called in the question, and what it does in a sentence."""
+    """A key, its label in the question, and its explanation in the help."""
 
     key: str
     label: str
@@ -19,14 +19,14 @@ class Option:
 
 
 async def ask(display: Display, keyboard: Keyboard, question: str, options: Sequence[Option]) -> str:
-    """The key that the person chose; `?` explains the options, other keys are passed over.
+    """Ask and return the chosen key. `?` shows the help, other keys are ignored.
 
     Raises:
         Interrupted: Ctrl-C.
     """
     keys = {option.key for option in options}
     while True:
-        _put(display, question, options)
+        _print_question(display, question, options)
         key = ""
         while key not in keys and key != "?":
             key = (await keyboard.key()).lower()
@@ -39,7 +39,7 @@ async def ask(display: Display, keyboard: Keyboard, question: str, options: Sequ
             display.console.print(Text.assemble("    ", (option.key, "bold"), f"  {option.help}"))
 
 
-def _put(display: Display, question: str, options: Sequence[Option]) -> None:
+def _print_question(display: Display, question: str, options: Sequence[Option]) -> None:
     line = Text.assemble((question, "bold cyan"), "  ")
     for option in options:
         line.append_text(Text.assemble((option.key, "bold"), f" {option.label}  "))

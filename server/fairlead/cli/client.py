@@ -1,6 +1,6 @@
-"""An LSP client that starts a server of its own, as an editor would; the terminal front end stands on it.
+"""The LSP client of the terminal. It starts its own server, as an editor does.
 
-It imports no LSP library: that would take as long as the server's own start.
+It imports no LSP library, because the import takes as long as the start of the server.
 """
 
 import asyncio
@@ -32,12 +32,12 @@ CAPABILITIES: Json = {
 }
 
 
-class ServerGone(FairleadError):
-    """The server process ended while it was needed; the message holds the end of its log."""
+class ServerExited(FairleadError):
+    """The server process ended unexpectedly. The message contains the end of its log."""
 
 
 class ServerProcess(Protocol):
-    """A server with pipes: the part of `asyncio.subprocess.Process` that the client needs."""
+    """The part of `asyncio.subprocess.Process` that the client needs."""
 
     @property
     def stdin(self) -> asyncio.StreamWriter | None: ...
@@ -52,13 +52,13 @@ class ServerProcess(Protocol):
 
 
 StartServer = Callable[[IO[bytes]], Awaitable[ServerProcess]]
-"""Starts a server whose stderr goes to the file."""
+"""Starts a server that writes its stderr to the file."""
 
 
 async def spawn_server(log: IO[bytes]) -> ServerProcess:
-    """Starts `fairlead serve` with the Python that runs this."""
-    # -P: modules are not imported from the current folder. A group of its own: Ctrl-C goes to the client alone,
-    # which ends its server in good order.
+    """Start `fairlead serve` with the current Python."""
+    # -P: do not import modules from the current folder. With its own process group, the server does not receive
+    # Ctrl-C, so that the client can shut it down.
     new_group: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
     return await asyncio.create_subprocess_exec(
         sys.executable,
@@ -75,11 +75,11 @@ async def spawn_server(log: IO[bytes]) -> ServerProcess:
 
 
 class AgentClient:
-    """One server process and the conversation with it.
+    """A server process and the messages to and from it.
 
     Args:
         workspace: the folder that the server works in.
-        on_notification: called with method and params of each notification, in the order of the wire.
+        on_notification: called with the method and params of each notification, in order.
         approve: answers `agent/approve`.
         start_server: starts the process.
     """
@@ -96,7 +96,7 @@ class AgentClient:
         self._approve = approve
         self._start_server = start_server
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._pending: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._process: ServerProcess | None = None
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop()
@@ -106,15 +106,15 @@ class AgentClient:
         return self._process.pid if self._process else None
 
     async def start(self, settings: Json, storage: Path | None = None) -> Json:
-        """Starts the server and shakes hands; returns what `initialize` answered.
+        """Start and initialize the server. Returns the result of `initialize`.
 
-        `storage` is the folder in which sessions are kept; a kept one comes back only if a request names it, so that
-        another client may have it meanwhile.
+        `storage` is the folder of the saved sessions. They are restored on request only, so that other clients can
+        open them too.
         """
         self._process = await self._start_server(self._log)
-        self._keep(asyncio.ensure_future(self._read()))
+        self._add_task(asyncio.ensure_future(self._read()))
         uri = self._workspace.as_uri()
-        kept = {"storageDir": str(storage), "restore": False} if storage is not None else {}
+        sessions = {"storageDir": str(storage), "restore": False} if storage is not None else {}
         answer = await self.request(
             "initialize",
             {
@@ -122,33 +122,33 @@ class AgentClient:
                 "rootUri": uri,
                 "workspaceFolders": [{"uri": uri, "name": self._workspace.name}],
                 "capabilities": CAPABILITIES,
-                "initializationOptions": {"settings": settings, "trusted": True, **kept},
+                "initializationOptions": {"settings": settings, "trusted": True, **sessions},
             },
         )
         self.notify("initialized", {})
         return answer
 
     async def request(self, method: str, params: Any) -> Any:
-        """Asks the server.
+        """Send a request and return the result.
 
         Raises:
-            RequestError: it answered with an error.
-            ServerGone: the process ended.
+            RequestError: the server answered with an error.
+            ServerExited: the process ended.
         """
         number = next(self._numbers)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
+        self._pending[number] = answer
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
             return await answer
         finally:
-            self._waiting.pop(number, None)
+            self._pending.pop(number, None)
 
     def notify(self, method: str, params: Any) -> None:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def stop(self) -> None:
-        """Ends the server in good order, and by force if it does not go."""
+        """Shut down the server, and kill it if it does not end within `STOP_SECONDS`."""
         process = self._process
         if process is None:
             return
@@ -158,7 +158,7 @@ class AgentClient:
                     await self.request("shutdown", None)
                     self.notify("exit", None)
                 await process.wait()
-        except (TimeoutError, ServerGone, wire.RequestError):
+        except (TimeoutError, ServerExited, wire.RequestError):
             if process.returncode is None:
                 process.kill()
                 await process.wait()
@@ -169,7 +169,7 @@ class AgentClient:
     def _send(self, message: Json) -> None:
         process = self._process
         if process is None or process.stdin is None or process.returncode is not None:
-            raise self._gone()
+            raise self._exit_error()
         body = json.dumps(message).encode()
         process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
@@ -180,24 +180,26 @@ class AgentClient:
             while True:
                 header = await stream.readuntil(b"\r\n\r\n")
                 length = int(header.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-                self._take(json.loads(await stream.readexactly(length)))
+                self._dispatch(json.loads(await stream.readexactly(length)))
         except (asyncio.IncompleteReadError, ConnectionResetError):
             await self._process.wait()
-            for answer in self._waiting.values():
+            for answer in self._pending.values():
                 if not answer.done():
-                    answer.set_exception(self._gone())
+                    answer.set_exception(self._exit_error())
 
-    def _take(self, message: Json) -> None:
+    def _dispatch(self, message: Json) -> None:
         method = message.get("method")
         if method is None:
-            self._answered(message)
+            self._handle_answer(message)
         elif "id" in message:
-            self._keep(asyncio.ensure_future(self._serve(message["id"], method, message.get("params") or {})))
+            self._add_task(
+                asyncio.ensure_future(self._answer_request(message["id"], method, message.get("params") or {}))
+            )
         else:
             self._on_notification(method, message.get("params") or {})
 
-    def _answered(self, message: Json) -> None:
-        answer = self._waiting.get(message["id"])
+    def _handle_answer(self, message: Json) -> None:
+        answer = self._pending.get(message["id"])
         if answer is None or answer.done():
             return
         if "error" in message:
@@ -205,7 +207,7 @@ class AgentClient:
         else:
             answer.set_result(message.get("result"))
 
-    async def _serve(self, msg_id: Any, method: str, params: Json) -> None:
+    async def _answer_request(self, msg_id: Any, method: str, params: Json) -> None:
         answer: Json = {"jsonrpc": "2.0", "id": msg_id}
         match method:
             case "workspace/applyEdit":
@@ -216,12 +218,12 @@ class AgentClient:
                 answer["error"] = {"code": METHOD_NOT_FOUND, "message": f"Not served: {method}"}
         self._send(answer)
 
-    def _keep(self, task: asyncio.Task[None]) -> None:
+    def _add_task(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _gone(self) -> ServerGone:
+    def _exit_error(self) -> ServerExited:
         code = self._process.returncode if self._process else None
         self._log.seek(0)
         tail = self._log.read().decode("utf-8", "replace").strip().splitlines()[-5:]
-        return ServerGone("\n".join([f"The server ended (exit code {code}).", *tail]))
+        return ServerExited("\n".join([f"The server ended (exit code {code}).", *tail]))

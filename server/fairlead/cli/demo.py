@@ -1,4 +1,4 @@
-"""`fairlead demo`: the recorded example, run by the same code as any other task, and its result tried."""
+"""`fairlead demo`: plays the recorded example with the code of `fairlead run`, and checks the result."""
 
 import ast
 import os
@@ -17,73 +17,76 @@ from fairlead.cli.client import StartServer
 from fairlead.cli.options import DemoOptions, RunOptions
 from fairlead.cli.run import DONE, ENDED_OTHERWISE, run_task
 from fairlead.cli.terminal import Terminal
-from fairlead.cli.text import clean, rows
+from fairlead.cli.text import clean, wrap
 
 PROMPT = "Refactor hello.py: add type hints, docstrings, and a main guard"
 SCRIPT = "hello.py"
 RECORDING = "refactor.replay.yaml"
-GUESTS = ("Ada", "世界")
-TIME_LIMIT = 30
+ARGUMENTS = ("Ada", "世界")
+TIME_LIMIT = 30  # seconds
 REAL_MODELS = """\
-Now with a real model:
+To use a real model:
   ANTHROPIC_API_KEY=... fairlead run "your task"
   fairlead run "your task" --base-url http://localhost:11434 --model NAME
-The second one is for a local model: Ollama, llama.cpp, LM Studio, vLLM."""
+The second command uses a local model: Ollama, llama.cpp, LM Studio, vLLM."""
 
 
 async def run_demo(options: DemoOptions, terminal: Terminal, start_server: StartServer) -> int:
-    """Plays the example; returns the exit code: 0 only if the changed script is as it should be and runs."""
+    """Play the example. Returns the exit code, 0 only if the changed script is complete and runs."""
     with resources.as_file(resources.files("fairlead") / "example") as example:
         folder = _copy(example / "workspace", options.keep)
         replay = example / RECORDING
-        _say(terminal, "A recorded conversation plays the model here. The server, the tools and the edits are real.")
-        _say(terminal, f"The example is in {folder}{'' if options.keep else ' until the end of the demo'}.", "dim")
+        _print(
+            terminal,
+            "This demo plays a recorded conversation. The server, the tools and the edits are real.",
+        )
+        _print(terminal, f"The example is in {folder}{'' if options.keep else ' until the end of the demo'}.", "dim")
         command = f'fairlead run "{PROMPT}" --workspace {shlex.quote(str(folder))} --replay {RECORDING} --accept all'
-        _say(terminal, f"\n{terminal.marks.command} {command}\n", "bold")
+        _print(terminal, f"\n{terminal.marks.command} {command}\n", "bold")
         code = await run_task(RunOptions(PROMPT, folder, replay=replay, accept="all"), terminal, start_server)
     if code == DONE:
-        code = _try_result(folder / SCRIPT, terminal)
+        code = _check_result(folder / SCRIPT, terminal)
     if code == DONE:
-        _say(terminal, "\nNo model was at work here: a recorded conversation played it.", "magenta")
-        _say(terminal, REAL_MODELS)
-    _leave(folder, options, terminal, keep=options.keep is not None or code != DONE)
+        _print(terminal, "\nNo model was used: this was a recorded conversation.", "magenta")
+        _print(terminal, REAL_MODELS)
+    _clean_up(folder, terminal, keep=options.keep is not None or code != DONE)
     return code
 
 
-def missing(source: str) -> list[str]:
-    """What a Python file lacks of: a hint for each parameter and result, docstrings everywhere, a main guard."""
+def missing_parts(source: str) -> list[str]:
+    """The type hints, docstrings and main guard that a Python file does not have."""
     module = ast.parse(source)
     functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    lacks: list[str] = []
+    missing: list[str] = []
     for function in functions:
         spec = function.args
         parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *filter(None, (spec.vararg, spec.kwarg))]
         if function.returns is None or any(parameter.annotation is None for parameter in parameters):
-            lacks.append(f"type hints of {function.name}()")
+            missing.append(f"type hints of {function.name}()")
         if ast.get_docstring(function) is None:
-            lacks.append(f"a docstring of {function.name}()")
+            missing.append(f"a docstring of {function.name}()")
     if ast.get_docstring(module) is None:
-        lacks.append("a docstring of the module")
+        missing.append("a docstring of the module")
     if not any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in module.body):
-        lacks.append("a main guard")
-    return lacks
+        missing.append("a main guard")
+    return missing
 
 
-def _try_result(script: Path, terminal: Terminal) -> int:
-    """Looks into the changed script and runs it."""
+def _check_result(script: Path, terminal: Terminal) -> int:
+    """Check that the changed script has all parts, and run it."""
     marks = terminal.marks
-    lacks = missing(script.read_text(encoding="utf-8"))
-    if lacks:
-        _say(terminal, f"\n{marks.failed} {script.name} lacks {', '.join(lacks)}.", "red")
+    missing = missing_parts(script.read_text(encoding="utf-8"))
+    if missing:
+        _print(terminal, f"\n{marks.failed} {script.name} does not have {', '.join(missing)}.", "red")
         return ENDED_OTHERWISE
-    _say(terminal, f"\n{marks.done} {script.name} has type hints, docstrings and a main guard.", "green")
-    _say(terminal, f"\n{marks.command} python {script.name} {' '.join(GUESTS)}", "bold")
-    output, good = _run_script(script, GUESTS)
-    _say(terminal, clean(output).rstrip("\n"))
-    if not good:
-        _say(terminal, f"{marks.failed} {script.name} did not run.", "red")
+    _print(terminal, f"\n{marks.done} {script.name} has type hints, docstrings and a main guard.", "green")
+    _print(terminal, f"\n{marks.command} python {script.name} {' '.join(ARGUMENTS)}", "bold")
+    output, succeeded = _run_script(script, ARGUMENTS)
+    _print(terminal, clean(output).rstrip("\n"))
+    if not succeeded:
+        _print(terminal, f"{marks.failed} {script.name} failed.", "red")
         return ENDED_OTHERWISE
-    _say(terminal, f"{marks.done} The changed script runs.", "green")
+    _print(terminal, f"{marks.done} The changed script runs.", "green")
     return DONE
 
 
@@ -110,16 +113,16 @@ def _copy(source: Path, keep: Path | None) -> Path:
     return folder
 
 
-def _leave(folder: Path, options: DemoOptions, terminal: Terminal, *, keep: bool) -> None:
-    """A temporary folder goes where all went well; one with a failure in it, or one asked for, stays."""
+def _clean_up(folder: Path, terminal: Terminal, *, keep: bool) -> None:
+    """Remove the example's folder, or say where it is."""
     if keep:
-        _say(terminal, f"\nThe example is still in {folder}.", "dim")
+        _print(terminal, f"\nThe example is still in {folder}.", "dim")
         return
     shutil.rmtree(folder, ignore_errors=True)
-    _say(terminal, f"\n{folder} is removed again; --keep DIR keeps the example.", "dim")
+    _print(terminal, f"\n{folder} was removed. --keep DIR keeps the example.", "dim")
 
 
-def _say(terminal: Terminal, text: str, style: str = "") -> None:
+def _print(terminal: Terminal, text: str, style: str = "") -> None:
     width = terminal.console.width if terminal.can_ask else None
-    for row in rows(Text(text, style=style), terminal.console, width):
+    for row in wrap(Text(text, style=style), terminal.console, width):
         terminal.console.print(row, soft_wrap=True)

@@ -1,11 +1,11 @@
-"""The proposed changes as coloured unified diffs. What a hunk is, the server says."""
+"""Draws the server's hunks as coloured unified diffs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
 
-from fairlead.cli.text import revealed
+from fairlead.cli.text import reveal
 from fairlead.edits.text import line_end, split_lines
 from fairlead.lsp import protocol as wire
 
@@ -15,16 +15,17 @@ MAX_LINE = 1000
 
 @dataclass(frozen=True)
 class Sides:
-    """A file before and after, in lines with their ends."""
+    """The lines of a file before and after, with their line endings."""
 
     base: Sequence[str]
     proposed: Sequence[str]
     line_end: str
+    """The usual line ending of the file."""
 
 
 @dataclass(frozen=True)
 class _Span:
-    """A hunk's lines on both sides, counted from 0."""
+    """The lines of a hunk on both sides, counted from 0. The ends are exclusive."""
 
     base_start: int
     base_end: int
@@ -37,7 +38,7 @@ def two_sides(base: str, proposed: str) -> Sides:
 
 
 def draw_diff(sides: Sides, hunks: Sequence[wire.HunkWire], return_sign: str) -> list[Text]:
-    """The hunks with `CONTEXT` lines around them; those that lie close together share their context."""
+    """The hunks with `CONTEXT` lines around them. Adjacent hunks share their context."""
     lines: list[Text] = []
     for group in _groups([_span(hunk) for hunk in hunks]):
         first, last = group[0], group[-1]
@@ -73,22 +74,22 @@ def _groups(spans: Sequence[_Span]) -> list[list[_Span]]:
 
 
 def _range(start: int, end: int) -> str:
-    """As a unified diff counts: an empty side names the line before it."""
+    """A range as in a unified diff: an empty side names the line before it."""
     return f"{start + 1 if end > start else start},{end - start}"
 
 
 def _lines(sides: Sides, lines: Sequence[str], sign: str, style: str, return_sign: str) -> list[Text]:
-    found: list[Text] = []
+    drawn: list[Text] = []
     for line in lines:
         body = line.rstrip("\r\n")
-        shown = revealed(body[:MAX_LINE])
+        shown = reveal(body[:MAX_LINE])
         text = Text(f"{sign}{shown}".expandtabs(4), style=style)
         if len(body) > MAX_LINE:
             text.append(f" ... {len(body) - MAX_LINE:,} more characters", style="dim")
         ending = line[len(body) :]
         if ending and ending != sides.line_end:
             text.append(return_sign if "\r" in ending else "\\n", style="dim")
-        found.append(text)
+        drawn.append(text)
         if not ending:
-            found.append(Text("\\ No newline at end of file", style="dim"))
-    return found
+            drawn.append(Text("\\ No newline at end of file", style="dim"))
+    return drawn

@@ -1,4 +1,4 @@
-"""What the run is shown on: the port between what is said (transcript.py, review.py) and how it is drawn."""
+"""The port between the texts of a run (transcript.py, review.py) and how they are drawn."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -12,7 +12,7 @@ from fairlead.plan import PlanItem
 
 
 class Display(Protocol):
-    """Lines that stay, and what is only true for now."""
+    """Shows permanent lines and, on a terminal, a status area below them."""
 
     @property
     def console(self) -> Console: ...
@@ -22,25 +22,25 @@ class Display(Protocol):
 
     @property
     def width(self) -> int | None:
-        """The columns to keep to; None where lines have no end."""
+        """The number of columns. None: lines are not wrapped."""
         ...
 
     def show(self, lines: Sequence[Text]) -> None:
-        """Writes lines that stay."""
+        """Write permanent lines."""
         ...
 
-    def now(self, doing: str, draft: Text | None = None) -> None:
-        """What is going on, and the row that is being written; each call replaces the one before."""
+    def set_status(self, activity: str, draft: Text | None = None) -> None:
+        """Show the current activity and the row that is being written, instead of the previous ones."""
         ...
 
-    def plan(self, items: Sequence[PlanItem]) -> None:
-        """The plan as it is now."""
+    def set_plan(self, items: Sequence[PlanItem]) -> None:
+        """Show this plan instead of the previous one."""
         ...
 
-    def aside(self) -> AbstractContextManager[None]:
-        """Takes away what is only true for now, for as long as a person is asked."""
+    def without_status(self) -> AbstractContextManager[None]:
+        """Hide the status area, for example during a question."""
         ...
 
     def close(self) -> None:
-        """Takes it away for good; lines can still be shown."""
+        """Remove the status area. Lines can still be shown."""
         ...

@@ -1,4 +1,4 @@
-"""The person's keys, one at a time and without an echo, on POSIX and on Windows."""
+"""Reads single keys without echo, on POSIX and Windows."""
 
 import asyncio
 import contextlib
@@ -16,18 +16,18 @@ else:
     import termios
 
 POLL = 0.02
-# what arrows, function keys and Alt send
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+"""What arrows, function keys and Alt send."""
 
 
 class Interrupted(Exception):
-    """Ctrl-C, or the terminal is gone, while a key was waited for."""
+    """Ctrl-C was pressed or the terminal was closed while waiting for a key."""
 
 
 class Keyboard:
-    """stdin, key by key. As a context manager it puts the terminal back as it was.
+    """Reads stdin key by key. As a context manager, it restores the terminal's mode.
 
-    Ctrl-C stays a signal; whoever catches it calls `interrupt`.
+    Ctrl-C is still a signal. Its handler calls `interrupt`.
     """
 
     def __init__(self, can_ask: bool) -> None:
@@ -38,7 +38,7 @@ class Keyboard:
         self._waiting: asyncio.Future[None] | None = None
 
     def __enter__(self) -> "Keyboard":
-        self.listen()
+        self.enter_key_mode()
         return self
 
     def __exit__(
@@ -46,8 +46,8 @@ class Keyboard:
     ) -> None:
         self.restore()
 
-    def listen(self) -> None:
-        """Keys come at once, and do not show between what is drawn."""
+    def enter_key_mode(self) -> None:
+        """Deliver keys at once and without echo."""
         if sys.platform != "win32" and self.can_ask:
             descriptor = sys.stdin.fileno()
             self._saved = termios.tcgetattr(descriptor)
@@ -56,14 +56,14 @@ class Keyboard:
             termios.tcsetattr(descriptor, termios.TCSADRAIN, mode)
 
     def restore(self) -> None:
-        """The terminal as it was."""
+        """Restore the terminal's mode."""
         if sys.platform != "win32" and self._saved is not None:
             saved, self._saved = self._saved, None
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, saved)  # type: ignore[arg-type]
 
-    def forget(self) -> None:
-        """Drops what was typed so far, Ctrl-C too: it was no answer to the question that comes."""
+    def discard_input(self) -> None:
+        """Discard everything typed so far, including Ctrl-C, because it does not answer the next question."""
         self._typed = ""
         self._interrupted = False
         if sys.platform == "win32":
@@ -74,16 +74,16 @@ class Keyboard:
                 termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
     def interrupt(self) -> None:
-        """Ends the waiting for a key with `Interrupted`, and that for the next one if there is none now."""
+        """Raise `Interrupted` in the current wait for a key, or in the next one."""
         self._interrupted = True
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(Interrupted())
 
     async def key(self) -> str:
-        """The next character; keys that are none (arrows and the like) are passed over.
+        """Wait for the next character. Other keys, such as arrows, are ignored.
 
         Raises:
-            Interrupted: see there.
+            Interrupted: Ctrl-C, or the terminal was closed.
         """
         while not self._typed:
             if self._interrupted:
@@ -94,10 +94,10 @@ class Keyboard:
         return key
 
     async def line(self, console: Console) -> str:
-        """A line with its echo, up to Enter.
+        """Read a line up to Enter, with echo.
 
         Raises:
-            Interrupted: see there.
+            Interrupted: as `key`.
         """
         text = ""
         while (key := await self.key()) not in "\r\n":

@@ -1,4 +1,4 @@
-"""The command line: what it accepts, what is wrong with it, and which command runs."""
+"""The command line: its options, its errors and its help."""
 
 import argparse
 import asyncio
@@ -13,8 +13,8 @@ from fairlead import __version__
 from fairlead.agent.messages import clean_text
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
-from fairlead.cli.options import GO_ON, DemoOptions, RunOptions
-from fairlead.cli.record import lost_by_recording
+from fairlead.cli.options import CONTINUE_PROMPT, DemoOptions, RunOptions
+from fairlead.cli.record import overwrite_problem
 from fairlead.cli.run import run_task
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.terminal import open_terminal
@@ -27,27 +27,27 @@ OVERVIEW = """\
 A coding agent that keeps to its plan and changes nothing before you accept it.
 
 commands:
-  fairlead run "task"   run a task here in the terminal; --continue goes on with it
-  fairlead demo         watch a recorded task on an example; needs no key
-  fairlead serve        the language server on stdin and stdout, for editors
+  fairlead run "task"   run a task in the terminal; --continue continues it
+  fairlead demo         play a recorded task on an example; needs no key
+  fairlead serve        start the language server on stdin and stdout, for editors
 
-`fairlead run --help` tells more of a command.
+`fairlead run --help` describes a command in full.
 """
 RUN_ABOUT = """\
-Runs a task in a folder. The agent's changes are proposals: they are shown as
-diffs at the end, and your files change only where you accept.
+Runs a task in a folder. The agent proposes its changes: you see them as diffs
+at the end, and your files change only where you accept.
 
-The model is Claude (ANTHROPIC_API_KEY), or whatever serves the Messages API at
---base-url (or ANTHROPIC_BASE_URL): Ollama, llama.cpp, LM Studio, vLLM. With
---provider it is Claude on Amazon Bedrock or Google Vertex AI, with the sign-in,
-region (AWS_REGION; CLOUD_ML_REGION) and project (ANTHROPIC_VERTEX_PROJECT_ID)
-that you have there.
+The model is Claude (ANTHROPIC_API_KEY), or a model behind a server of the
+Messages API at --base-url (or ANTHROPIC_BASE_URL): Ollama, llama.cpp, LM Studio,
+vLLM. --provider selects Claude on Amazon Bedrock or Google Vertex AI, with your
+sign-in, region (AWS_REGION; CLOUD_ML_REGION) and project
+(ANTHROPIC_VERTEX_PROJECT_ID) there.
 
-A task is kept when it ends or is broken off, however that happens: its
-conversation, its plan, and the changes that you did not decide on. --continue
-takes up the newest one of the folder, "Go on where you stopped." if you say no
-more; nothing goes on by itself. Of a folder the newest 20 unfinished tasks are
-kept, and finished ones for 30 days.
+A session is saved however it ends: its conversation, its plan, and the changes
+that you did not decide on. --continue continues the newest session of the
+folder. Without a TASK, it says "Go on where you stopped." Nothing continues
+automatically. Fairlead keeps the newest 20 unfinished sessions of a folder, and
+finished ones for 30 days.
 """
 RUN_EXAMPLES = """\
 examples:
@@ -58,19 +58,18 @@ examples:
   fairlead run --continue
   fairlead run --continue "Use a dataclass there" --accept all
 
-exit codes: 0 done; 1 the run ended otherwise (an error, a limit, a change that
-could not be applied); 2 wrong usage, or nothing to continue; 130 stopped with
-Ctrl-C.
+exit codes: 0 done; 1 not done (an error, a limit, or a change that could not be
+applied); 2 wrong usage, or nothing to continue; 130 stopped with Ctrl-C.
 """
 DEMO_ABOUT = """\
-Copies an example script into a temporary folder and lets a recorded conversation
-refactor it: the real server, the real tools, real edits, no API key. Then it
-runs the changed script.
+Copies an example script into a temporary folder and plays a recorded conversation
+that refactors it, with the real server, real tools and real edits, but without
+an API key. Then it runs the changed script.
 """
 
 
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
-    """Runs a command with a server that `start_server` starts; returns the process's exit code."""
+    """Run a command with a server started by `start_server`. Returns the exit code of the process."""
     parser = _parser()
     try:
         given = parser.parse_args(arguments)
@@ -84,15 +83,15 @@ def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn
                 return asyncio.run(run_demo(options, terminal, start_server))
         parser.print_help()
         return WRONG_USAGE
-    except SystemExit as left:  # argparse leaves by it, after --help too
-        return left.code if isinstance(left.code, int) else WRONG_USAGE
+    except SystemExit as end:  # raised by argparse, also after --help
+        return end.code if isinstance(end.code, int) else WRONG_USAGE
     except KeyboardInterrupt:
         return CANCELLED
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(WRONG_USAGE, f"{self.prog}: {message}\n`{self.prog} --help` tells more.\n")
+        self.exit(WRONG_USAGE, f"{self.prog}: {message}\nTry `{self.prog} --help`.\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -106,49 +105,48 @@ def _parser() -> argparse.ArgumentParser:
         "run", description=RUN_ABOUT, epilog=RUN_EXAMPLES, formatter_class=raw, usage="fairlead run [TASK] [OPTIONS]"
     )
     run.set_defaults(parser=run)
-    run.add_argument("prompt", metavar="TASK", nargs="?", help="what should be done, in your words")
+    run.add_argument("prompt", metavar="TASK", nargs="?", help="what the agent should do, in your words")
     run.add_argument(
         "--continue",
-        dest="goes_on",
+        dest="resume",
         action="store_true",
-        help="go on with the newest task of the folder; TASK is then what you say to it, and may be left out",
+        help="continue the newest session of the folder; TASK is then optional",
     )
-    run.add_argument("--workspace", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    run.add_argument("--workspace", metavar="DIR", default=".", help="the folder to work in (default: the current one)")
     source = run.add_mutually_exclusive_group()
-    source.add_argument("--model", metavar="NAME", default="", help="the model that answers")
-    source.add_argument("--replay", metavar="FILE", help="let a recorded conversation answer instead of a model")
+    source.add_argument("--model", metavar="NAME", default="", help="the model to use")
+    source.add_argument("--replay", metavar="FILE", help="play a recorded conversation instead of a model")
     run.add_argument("--provider", choices=get_args(Provider), help="who serves the model (default: anthropic)")
-    run.add_argument("--base-url", metavar="URL", default="", help="where the Messages API is served")
+    run.add_argument("--base-url", metavar="URL", default="", help="the URL of the Messages API")
     run.add_argument(
         "--max-tokens",
         metavar="N",
         type=_count,
         default=0,
-        help="the longest answer, in tokens (default: 32000, or what the model's window leaves)",
+        help="the longest answer, in tokens (default: 32000, or the rest of the model's window)",
     )
     run.add_argument(
         "--max-silence",
         metavar="SECONDS",
         type=_count,
         default=0,
-        help="how long the model's server may send nothing (default: 180, or an hour in your own network)",
+        help="how long the model's server may send nothing (default: 180, or 3600 in your own network)",
     )
     run.add_argument(
         "--accept",
         choices=["ask", "all", "none"],
-        help="what becomes of the changes: ask for each file, apply all, or only show them "
-        "(default: ask; none where there is no terminal)",
+        help="ask about the changes of each file, apply all, or only show them (default: ask; none without a terminal)",
     )
-    run.add_argument("--record", metavar="FILE", help="write the conversation to a file that --replay plays")
+    run.add_argument("--record", metavar="FILE", help="write the conversation to a file for --replay")
     run.add_argument(
         "--allow-commands",
         action="store_true",
-        help="DANGEROUS: run the agent's shell commands without asking, with all your rights",
+        help="DANGEROUS: run the agent's commands without asking, with all your permissions",
     )
     demo = commands.add_parser("demo", description=DEMO_ABOUT, formatter_class=raw)
     demo.set_defaults(parser=demo)
-    demo.add_argument("--keep", metavar="DIR", help="work in this new or empty folder, and leave it there")
-    commands.add_parser("serve")  # for the list of choices: __main__ starts it before it comes to this
+    demo.add_argument("--keep", metavar="DIR", help="work in this new or empty folder and keep it")
+    commands.add_parser("serve")  # only for the list of choices: __main__ handles it
     return parser
 
 
@@ -159,35 +157,35 @@ def _count(text: str) -> int:
 
 
 def _path(text: str) -> Path:
-    """A path as the shell would take it: `~` of a user that does not exist is a name like any other."""
+    """Expand `~` as a shell does. The `~` of an unknown user is an ordinary character."""
     return Path(os.path.expanduser(text))
 
 
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
     workspace = _path(given.workspace)
     record = _path(given.record) if given.record else None
-    prompt = GO_ON if given.goes_on and given.prompt is None else given.prompt
+    prompt = CONTINUE_PROMPT if given.resume and given.prompt is None else given.prompt
     if prompt is None:
-        fail("TASK is missing: say what should be done, or go on with the last one by --continue")
+        fail("TASK is missing: say what the agent should do, or use --continue to continue the last session")
     if not prompt.strip():
-        fail("the task is empty: say what should be done")
+        fail("the task is empty: say what the agent should do")
     if not workspace.is_dir():
         fail(f"the workspace is not a folder: {given.workspace}")
     if given.replay and given.base_url:
-        fail("--replay plays a recording, so --base-url makes no sense with it")
+        fail("--base-url cannot be used with --replay, which uses no model")
     if given.replay and given.provider:
-        fail("--replay plays a recording, so --provider makes no sense with it")
+        fail("--provider cannot be used with --replay, which uses no model")
     if given.accept == "ask" and not can_ask:
         fail("--accept ask needs a terminal; use --accept all or --accept none")
     if record is not None and (record.is_dir() or not record.absolute().parent.is_dir()):
-        fail(f"the recording cannot be written there: {given.record}")
-    if record is not None and (lost := lost_by_recording(record, goes_on=given.goes_on)):
-        fail(f"{lost}: {given.record}")
+        fail(f"the recording must be a file in an existing folder: {given.record}")
+    if record is not None and (problem := overwrite_problem(record, resume=given.resume)):
+        fail(f"{problem}: {given.record}")
     return RunOptions(
-        prompt=clean_text(prompt),  # bytes that are no UTF-8 come from the shell as lone surrogates
+        prompt=clean_text(prompt),  # bytes that are not UTF-8 come from the shell as lone surrogates
         workspace=workspace.resolve(),
         storage=platformdirs.user_state_path("fairlead", appauthor=False) / "terminal",
-        goes_on=given.goes_on,
+        resume=given.resume,
         replay=_path(given.replay).absolute() if given.replay else None,
         model=given.model,
         provider=given.provider or "",
@@ -202,9 +200,9 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
 
 
 def _address(given: argparse.Namespace) -> str:
-    """Where the server will ask, if not at the provider's usual address (lsp/server.py)."""
-    own = os.environ.get("ANTHROPIC_BASE_URL", "") if given.provider in (None, "anthropic") else ""
-    return without_password((given.base_url or own).strip())
+    """The address of the model, if it is not the provider's usual one (as in lsp/server.py)."""
+    environment = os.environ.get("ANTHROPIC_BASE_URL", "") if given.provider in (None, "anthropic") else ""
+    return without_password((given.base_url or environment).strip())
 
 
 def _demo_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> DemoOptions:

@@ -1,4 +1,4 @@
-"""What a command was asked to do, checked. How it stood on the command line is main.py's business."""
+"""The checked options of a command."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,36 +6,37 @@ from typing import Any, Literal
 
 Accept = Literal["ask", "all", "none"]
 
-GO_ON = "Go on where you stopped."
-"""What the agent reads when a task is gone on with and the person has no further words."""
+CONTINUE_PROMPT = "Go on where you stopped."
+"""The prompt of `--continue` without a TASK."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """One `fairlead run`. Paths are absolute; `accept` None leaves the choice to the terminal.
-
-    `address` is where the model is asked, as it is shown; empty: at the provider's usual address.
-    `storage` is where tasks are kept (None: nowhere), `goes_on` takes up the newest one of the workspace.
-    """
+    """The options of `fairlead run`. Paths are absolute."""
 
     prompt: str
     workspace: Path
     storage: Path | None = None
-    goes_on: bool = False
+    """The folder of the saved sessions. None: sessions are not saved."""
+    resume: bool = False
+    """Continue the newest session of the workspace."""
     replay: Path | None = None
     model: str = ""
     provider: str = ""
     base_url: str = ""
     address: str = ""
+    """The address of the model, for display. Empty: the provider's usual one."""
     max_tokens: int = 0
     max_silence: int = 0
+    """In seconds."""
     accept: Accept | None = None
+    """None: `ask` in a terminal, else `none`."""
     record: Path | None = None
     allow_commands: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The server's settings (docs/protocol.md, `Settings`); what was not asked for stays the server's choice."""
+        """The server's settings (docs/protocol.md, `Settings`) that were given on the command line."""
         given = {
             "model": self.model,
             "provider": self.provider,
@@ -49,6 +50,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """One `fairlead demo`; `keep` is the folder to work in, None for a temporary one."""
+    """The options of `fairlead demo`."""
 
     keep: Path | None = None
+    """The folder to work in. None: a temporary one."""

@@ -1,4 +1,4 @@
-"""The display without a terminal: plain lines in order, nothing is drawn anew."""
+"""The display without a terminal: plain lines in order, without a status area."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,7 +11,7 @@ from fairlead.plan import PlanItem
 
 
 class PlainDisplay:
-    """Writes each line as soon as it is whole; what is only true for now is not shown."""
+    """Writes each line when it is complete. Shows no status."""
 
     def __init__(self, terminal: Terminal) -> None:
         self.console: Console = terminal.console
@@ -22,13 +22,13 @@ class PlainDisplay:
         for line in lines:
             self.console.print(line, soft_wrap=True)
 
-    def now(self, doing: str, draft: Text | None = None) -> None:
+    def set_status(self, activity: str, draft: Text | None = None) -> None:
         pass
 
-    def plan(self, items: Sequence[PlanItem]) -> None:
+    def set_plan(self, items: Sequence[PlanItem]) -> None:
         pass
 
-    def aside(self) -> AbstractContextManager[None]:
+    def without_status(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def close(self) -> None:

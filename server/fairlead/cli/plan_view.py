@@ -1,4 +1,4 @@
-"""The plan in colour (docs/plan.md P9, P10): the lines are those that the model reads."""
+"""The plan in colour (docs/plan.md P9, P10), with the lines that the model reads."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 
 
 def plan_items(plan: wire.PlanWire) -> tuple[PlanItem, ...]:
-    """The items of an `agent/plan`."""
+    """The items of `agent/plan`."""
     return tuple(
         PlanItem(clean(item["id"]), clean(item["content"]), item["status"], clean(item["activeForm"]))
         for item in plan["items"]
@@ -25,41 +25,41 @@ def plan_line(item: PlanItem) -> Text:
 
 
 def count_line(items: Sequence[PlanItem]) -> Text:
-    """`(n/m completed)`, or what stands there for an empty plan."""
+    """`(n/m completed)`, or the line for an empty plan."""
     return Text(render_items(items).splitlines()[-1])
 
 
-def whole_plan(items: Sequence[PlanItem]) -> list[Text]:
-    """All of `render`: the lines, a blank one, the count."""
+def plan_lines(items: Sequence[PlanItem]) -> list[Text]:
+    """The whole plan as in `render`: the items, a blank line, the count."""
     return [*map(plan_line, items), Text(), count_line(items)] if items else [count_line(items)]
 
 
-def steps_taken(before: Sequence[PlanItem], after: Sequence[PlanItem]) -> list[Text]:
-    """The lines of the items that were begun or completed."""
+def changed_steps(before: Sequence[PlanItem], after: Sequence[PlanItem]) -> list[Text]:
+    """The lines of the items that were started or completed."""
     known = {item.id: item.status for item in before}
     return [plan_line(item) for item in after if item.status != "pending" and known.get(item.id) != item.status]
 
 
-def window(items: Sequence[PlanItem], height: int) -> list[Text]:
-    """The plan in at most `height` rows (one at the least), around the item in progress; the rest is counted."""
+def visible_steps(items: Sequence[PlanItem], height: int) -> list[Text]:
+    """At most `height` rows (at least 1) around the item in progress, with the number of the other items."""
     count = len(items)
     if count <= height:
         return [plan_line(item) for item in items]
-    here = next((i for i, item in enumerate(items) if item.status == "in_progress"), None)
-    if here is None:
-        here = next((i for i, item in enumerate(items) if item.status == "pending"), count - 1)
+    current = next((i for i, item in enumerate(items) if item.status == "in_progress"), None)
+    if current is None:
+        current = next((i for i, item in enumerate(items) if item.status == "pending"), count - 1)
     if height < 3:
-        return [plan_line(items[here])]
-    start = min(max(here - height // 3, 0), count - height)
+        return [plan_line(items[current])]
+    start = min(max(current - height // 3, 0), count - height)
     shown = [plan_line(item) for item in items[start : start + height]]
     if start > 0:
-        shown[0] = _left_out(items[: start + 1], "above")
+        shown[0] = _hidden_count(items[: start + 1], "above")
     if start + height < count:
-        shown[-1] = _left_out(items[start + height - 1 :], "below")
+        shown[-1] = _hidden_count(items[start + height - 1 :], "below")
     return shown
 
 
-def _left_out(items: Sequence[PlanItem], where: str) -> Text:
+def _hidden_count(items: Sequence[PlanItem], where: str) -> Text:
     completed = sum(item.status == "completed" for item in items)
     done = f", {completed} of them completed" if completed else ""
     return Text(f"    ... {len(items)} more {where}{done}", style="dim")

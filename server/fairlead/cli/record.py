@@ -1,4 +1,4 @@
-"""A run as a recording that plays again (`--record`), made from the events that the server sends."""
+"""Makes a recording (`--record`) from the events that the server sends."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,23 +8,23 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.models.recording import Recording, Turn, read_recording
 
-# how an answer itself can end a run; the other stop reasons are the run's, and come about again when it is played
-STOPS_OF_AN_ANSWER = ("max_tokens", "refusal")
+ANSWER_STOP_REASONS = ("max_tokens", "refusal")
+"""The stop reasons that are a part of the answer. The run produces the others again when it is replayed."""
 
 
 @dataclass
 class _Answer:
-    """An answer under way; `whole` once its usage is known, which comes with its end."""
+    """An answer of the model, `is_complete` when its usage has arrived."""
 
     text: str = ""
     thinking: str = ""
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
-    whole: bool = False
+    is_complete: bool = False
 
 
-class Recorder:
-    """Collects `agent/event`s. An answer that never came to its end is no answer, and is left out."""
+class ConversationRecorder:
+    """Collects `agent/event`s. Incomplete answers are left out."""
 
     def __init__(self, about: str) -> None:
         self._about = about.strip()
@@ -32,8 +32,8 @@ class Recorder:
         self._used = Usage()
         self._stop_reason = ""
 
-    def take(self, event: dict[str, Any]) -> None:
-        """One event, in the order of the wire."""
+    def add_event(self, event: dict[str, Any]) -> None:
+        """Add the next event."""
         kind = event["kind"]
         if kind == "round_started":
             self._answers.append(_Answer())
@@ -43,10 +43,10 @@ class Recorder:
             self._add(kind, event, self._answers[-1])
 
     def recording(self) -> Recording:
-        """What came so far."""
-        whole = [answer for answer in self._answers if answer.whole]
-        turns = [_turn(answer) for answer in _joined(whole)]
-        if turns and whole[-1] is self._answers[-1] and self._stop_reason in STOPS_OF_AN_ANSWER:
+        """The recording of the events so far."""
+        complete = [answer for answer in self._answers if answer.is_complete]
+        turns = [_turn(answer) for answer in _joined(complete)]
+        if turns and complete[-1] is self._answers[-1] and self._stop_reason in ANSWER_STOP_REASONS:
             turns[-1] = Turn(turns[-1].text, turns[-1].thinking, turns[-1].calls, self._stop_reason, turns[-1].usage)
         return Recording(tuple(turns), self._about)
 
@@ -67,29 +67,29 @@ class Recorder:
                     event["outputTokens"],
                 )
                 answer.usage, self._used = _difference(used, self._used), used
-                answer.whole = True
+                answer.is_complete = True
 
 
-def lost_by_recording(path: Path, *, goes_on: bool) -> str:
-    """Why a recording must not be written to a path, and what to do; empty where nothing is lost by it.
+def overwrite_problem(path: Path, *, resume: bool) -> str:
+    """Why a recording must not overwrite this file, and what to do. "" if it may.
 
-    A recording takes the place of an older one. Of a run that goes on it holds only what is new, so the older stays.
+    It may overwrite an older recording, except with `--continue`, which records only the new turns.
     """
-    if not path.is_file() or not path.stat().st_size:  # a device keeps nothing
+    if not path.is_file() or not path.stat().st_size:  # a device has no contents to lose
         return ""
-    if goes_on:
-        return "--continue records only what is new, and this file is there already; record to another one"
+    if resume:
+        return "--continue records only the new turns, so it does not overwrite a file; choose another one"
     try:
         read_recording(path)
     except ModelError:
-        return "the file is there already and is no recording, so it is not written over; record to another one"
+        return "the file exists and is not a recording, so it is not overwritten; choose another one"
     return ""
 
 
 def _joined(answers: list[_Answer]) -> list[_Answer]:
-    """An answer without a call that was not the last one was cut off or added to; played alone, it would end the run.
+    """Join an answer without calls, such as one that was cut off, with the next one.
 
-    So it becomes a part of the answer that followed.
+    In a replay it would end the run.
     """
     joined: list[_Answer] = []
     for answer in answers:

@@ -1,4 +1,4 @@
-"""The end of a run: the proposed changes are shown, decided on, and what came of them is told."""
+"""The review at the end of a run: shows the changes, asks about them, and reports the outcomes."""
 
 import os
 from collections import Counter
@@ -16,13 +16,13 @@ from fairlead.cli.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.display import Display
 from fairlead.cli.keys import Keyboard
 from fairlead.cli.options import Accept
-from fairlead.cli.text import clean, revealed
+from fairlead.cli.text import clean, reveal
 from fairlead.lsp import protocol as wire
 
 FILE_OPTIONS = (
     Option("y", "yes", "accept this file's changes"),
     Option("n", "no", "reject them; the file stays as it is"),
-    Option("h", "by hunk", "decide on each change of this file by itself"),
+    Option("h", "by hunk", "decide on each change of this file"),
     Option("a", "all the rest", "accept this file and all that follow"),
     Option("q", "quit", "decide on nothing more; what is left is not applied"),
 )
@@ -32,30 +32,31 @@ HUNK_OPTIONS = (
     Option("q", "quit", "decide on nothing more; what is left is not applied"),
 )
 CONFLICT_OPTIONS = (
-    Option("y", "proposed", "take the proposed lines in the place of yours"),
-    Option("n", "yours", "keep your lines; the proposed ones are rejected"),
+    Option("y", "proposed", "replace your lines with the proposed ones"),
+    Option("n", "yours", "keep your lines and reject the proposed ones"),
     Option("q", "quit", "decide on nothing more; what is left is not applied"),
 )
-WHICH = "Both of you changed {what}. Which shall it be?"
+CONFLICT = "You and the agent changed {what}. Which version?"
 KINDS = {"create": "new file", "modify": "modified", "delete": "deleted", "rename": "renamed"}
 MAX_TRIES = 3
 
 
 class Quit(Exception):
-    """The person decides on nothing more."""
+    """The user ends the review."""
 
 
 @dataclass
 class FileReport:
-    """What came of one file: how many of its changes were applied, rejected, refused (conflict, failed) or left."""
+    """The outcomes of one file's changes."""
 
     name: str
     kind: str
     counts: Counter[str] = field(default_factory=Counter)
+    """The number of changes by outcome: applied, rejected, refused (conflict or failed) and undecided."""
 
     @property
     def line(self) -> str:
-        """In words for people."""
+        """The file in the list of changed files."""
         applied, total = self.counts["applied"], self.counts.total()
         if not applied:
             return self.name
@@ -66,7 +67,7 @@ class FileReport:
 
 
 class Review:
-    """The review of one session's proposals, as the server holds them at its beginning."""
+    """The review of the proposals that a session has when the review starts."""
 
     def __init__(
         self, client: AgentClient, display: Display, keyboard: Keyboard, workspace: Path, edits: wire.EditsWire
@@ -79,10 +80,10 @@ class Review:
         self._reports = {file["uri"]: FileReport(self._name(file["uri"]), file["kind"]) for file in edits["files"]}
 
     async def decide(self, accept: Accept | None) -> None:
-        """Shows each file and carries out what `accept` says; None leaves all as it is without showing it.
+        """Show and decide on each file as `accept` says. None: neither.
 
         Raises:
-            Interrupted: Ctrl-C; what was decided until then holds.
+            Interrupted: Ctrl-C. Earlier decisions are not undone.
         """
         try:
             if accept == "ask":
@@ -96,37 +97,37 @@ class Review:
             pass
         finally:
             for file in self._edits["files"]:
-                self._reports[file["uri"]].counts["left"] += _size(file) - self._refused(file["uri"])
+                self._reports[file["uri"]].counts["undecided"] += _decision_count(file) - self._refused(file["uri"])
 
     @property
     def reports(self) -> list[FileReport]:
-        """What came of each file, in the order of the proposals."""
+        """The outcomes of each file, in the order of the proposals."""
         return list(self._reports.values())
 
     def _refused(self, uri: str) -> int:
         return self._reports[uri].counts["refused"]
 
     async def _ask_for_each(self) -> None:
-        take_rest = False
+        accept_rest = False
         for uri in list(self._reports):
             for _ in range(MAX_TRIES):
                 file = self._file(uri)
                 if file is None:
                     break
                 sides = await self._show(file)
-                options = [option for option in FILE_OPTIONS if option.key != "h" or _in_hunks(file)]
-                if file["state"] == "conflict" and not _in_hunks(file):
-                    yes = await self._question(WHICH.format(what=self._name(uri)), CONFLICT_OPTIONS) == "y"
-                    if await self._send(wire.ACCEPT if yes else wire.REJECT, {"uri": uri}, over_yours=yes):
+                options = [option for option in FILE_OPTIONS if option.key != "h" or _is_decided_by_hunk(file)]
+                if file["state"] == "conflict" and not _is_decided_by_hunk(file):
+                    yes = await self._question(CONFLICT.format(what=self._name(uri)), CONFLICT_OPTIONS) == "y"
+                    if await self._send(wire.ACCEPT if yes else wire.REJECT, {"uri": uri}, replace_yours=yes):
                         break
                     continue
-                key = "y" if take_rest else await self._question(f"Accept {self._name(uri)}?", options)
-                take_rest = take_rest or key == "a"
+                key = "y" if accept_rest else await self._question(f"Accept {self._name(uri)}?", options)
+                accept_rest = accept_rest or key == "a"
                 if await self._decide_on(uri, key, sides):
                     break
 
     async def _decide_on(self, uri: str, key: str, sides: Sides) -> bool:
-        """Carries out an answer for a file; False where it must be looked at again."""
+        """Carry out the answer for a file. False if the file changed and must be shown again."""
         match key:
             case "h":
                 return await self._by_hunk(uri, sides)
@@ -144,11 +145,11 @@ class Review:
             self._print([Text(), *self._diff(sides, [hunk]), *yours])
             question, options = f"Accept change {total - number + 1} of {total}?", HUNK_OPTIONS
             if hunk["conflict"] is not None:
-                question, options = WHICH.format(what="these lines"), CONFLICT_OPTIONS
+                question, options = CONFLICT.format(what="these lines"), CONFLICT_OPTIONS
             yes = await self._question(question, options) == "y"
-            over_yours = yes and hunk["conflict"] is not None
+            replace_yours = yes and hunk["conflict"] is not None
             method = wire.ACCEPT if yes else wire.REJECT
-            if not await self._send(method, {"uri": uri, "hunk": hunk["id"]}, over_yours=over_yours):
+            if not await self._send(method, {"uri": uri, "hunk": hunk["id"]}, replace_yours=replace_yours):
                 return False
             if self._reports[uri].counts["refused"]:
                 return True
@@ -161,16 +162,16 @@ class Review:
             if await self._send(wire.ACCEPT, {"all": True}):
                 return
 
-    async def _send(self, method: str, target: dict[str, Any], *, over_yours: bool = False) -> bool:
-        """Sends a decision and tells what came of it; False where the proposals are no longer what was shown."""
+    async def _send(self, method: str, target: dict[str, Any], *, replace_yours: bool = False) -> bool:
+        """Send a decision and show its outcomes. False if the proposals changed since they were shown."""
         params = {"sessionId": self._edits["sessionId"], "target": target, "version": self._edits["version"]}
-        params |= {"resolution": "proposed"} if over_yours else {}
+        params |= {"resolution": "proposed"} if replace_yours else {}
         try:
             answer: wire.ReviewResult = await self._client.request(method, params)
         except wire.RequestError as error:
             if error.code != wire.CONTENT_MODIFIED:
                 raise
-            self._say(str(error), "yellow")
+            self._print_line(str(error), "yellow")
             self._edits = await self._client.request(
                 "workspace/executeCommand",
                 {"command": wire.COMMAND_EDITS, "arguments": [{"sessionId": self._edits["sessionId"]}]},
@@ -178,22 +179,22 @@ class Review:
             return False
         self._edits = answer["edits"]
         for uri in self._reports:
-            self._tell(uri, [one for one in answer["outcomes"] if one["uri"] == uri])
+            self._show_outcomes(uri, [outcome for outcome in answer["outcomes"] if outcome["uri"] == uri])
         return True
 
-    def _tell(self, uri: str, outcomes: Sequence[wire.OutcomeWire]) -> None:
+    def _show_outcomes(self, uri: str, outcomes: Sequence[wire.OutcomeWire]) -> None:
         marks, report = self._display.marks, self._reports[uri]
-        for outcome, count in Counter(one["outcome"] for one in outcomes).items():
-            good = outcome in ("applied", "rejected")
-            report.counts[outcome if good else "refused"] += count
-            mark = marks.done if outcome == "applied" else marks.note if good else marks.failed
-            style = "green" if outcome == "applied" else "dim" if good else "red"
-            self._say(f"{mark} {self._name(uri)}: {outcome}", style)
+        for outcome, count in Counter(o["outcome"] for o in outcomes).items():
+            succeeded = outcome in ("applied", "rejected")
+            report.counts[outcome if succeeded else "refused"] += count
+            mark = marks.done if outcome == "applied" else marks.note if succeeded else marks.failed
+            style = "green" if outcome == "applied" else "dim" if succeeded else "red"
+            self._print_line(f"{mark} {self._name(uri)}: {outcome}", style)
             for message in dict.fromkeys(o["message"] for o in outcomes if o["outcome"] == outcome and o["message"]):
-                self._say(f"  {clean(message)}", style)
+                self._print_line(f"  {clean(message)}", style)
 
     async def _show(self, file: wire.FileWire) -> Sides:
-        """The file's heading and its whole diff."""
+        """Show a file's heading and its whole diff."""
         sides = await self._sides(file["uri"])
         kind = KINDS[file["kind"]] + (f" to {self._name(file['newUri'])}" if file["newUri"] else "")
         risk = f"{file['risk']}  " if file["risk"] not in (None, "deletion") else ""
@@ -207,7 +208,7 @@ class Review:
             " ",
             (f"-{file['deletions']}", "red"),
         )
-        diff = self._diff(sides, file["hunks"]) or [Text(_without_lines(file), style="dim")]
+        diff = self._diff(sides, file["hunks"]) or [Text(_note_without_diff(file), style="dim")]
         yours = dict.fromkeys(hunk["conflict"]["current"] for hunk in file["hunks"] if hunk["conflict"] is not None)
         self._print([Text(), heading, *diff, *(line for text in yours for line in _yours(text)), Text()])
         return sides
@@ -216,8 +217,8 @@ class Review:
         return two_sides(await self._text(wire.BASE_SCHEME, uri), await self._text(wire.PROPOSED_SCHEME, uri))
 
     async def _text(self, scheme: str, uri: str) -> str:
-        address = uri.replace("file://", f"{scheme}://{self._edits['sessionId']}", 1)
-        answer = await self._client.request("workspace/textDocumentContent", {"uri": address})
+        content_uri = uri.replace("file://", f"{scheme}://{self._edits['sessionId']}", 1)
+        answer = await self._client.request("workspace/textDocumentContent", {"uri": content_uri})
         return answer["text"]
 
     def _diff(self, sides: Sides, hunks: Sequence[wire.HunkWire]) -> list[Text]:
@@ -234,10 +235,10 @@ class Review:
 
     def _name(self, uri: str) -> str:
         path = _path(uri)
-        inside = path.is_relative_to(self._workspace)
-        return revealed((path.relative_to(self._workspace) if inside else path).as_posix())
+        is_inside = path.is_relative_to(self._workspace)
+        return reveal((path.relative_to(self._workspace) if is_inside else path).as_posix())
 
-    def _say(self, text: str, style: str) -> None:
+    def _print_line(self, text: str, style: str) -> None:
         self._print([Text(text, style=style)])
 
     def _print(self, lines: Sequence[Text]) -> None:
@@ -249,15 +250,15 @@ def _path(uri: str) -> Path:
     return Path(path.removeprefix("/") if os.name == "nt" else path)
 
 
-def _size(file: wire.FileWire) -> int:
-    """How many decisions a file is worth."""
-    return len(file["hunks"]) if _in_hunks(file) else 1
+def _decision_count(file: wire.FileWire) -> int:
+    return len(file["hunks"]) if _is_decided_by_hunk(file) else 1
 
 
-def _in_hunks(file: wire.FileWire) -> bool:
-    """Whether it is decided hunk by hunk; what is created, deleted, renamed, binary or executable is one decision.
+def _is_decided_by_hunk(file: wire.FileWire) -> bool:
+    """Whether each hunk is decided on, not the file as a whole.
 
-    So is what the user deleted meanwhile: there is no text of theirs beside which a hunk could stand.
+    New, deleted, renamed and binary files are one decision, and so are new permissions. A file that the user has
+    deleted too, because it has no text for a hunk.
     """
     conflicts = (hunk["conflict"] for hunk in file["hunks"])
     if any(conflict is not None and conflict["current"] is None for conflict in conflicts):
@@ -265,16 +266,16 @@ def _in_hunks(file: wire.FileWire) -> bool:
     return file["kind"] == "modify" and not file["binary"] and file["mode"] is None
 
 
-def _without_lines(file: wire.FileWire) -> str:
-    """What to say of a file without a changed line."""
+def _note_without_diff(file: wire.FileWire) -> str:
+    """The note for a file without changed lines."""
     if file["binary"]:
-        return "(not text: accepted or rejected as a whole)"
-    return "(an empty file)" if file["kind"] == "create" else "(its text stays the same)"
+        return "(not text, so it is accepted or rejected as a whole)"
+    return "(an empty file)" if file["kind"] == "create" else "(the text does not change)"
 
 
 def _yours(current: str | None) -> list[Text]:
-    """What the user wrote where lines are proposed, in a conflict; None: they deleted the file."""
+    """The user's side of a conflict. None: they deleted the file."""
     if current is None:
-        return [Text("Meanwhile you deleted this file.", style="yellow")]
+        return [Text("You deleted this file.", style="yellow")]
     lines = current.splitlines() or ["(nothing)"]
-    return [Text("Meanwhile you wrote there:", style="yellow"), *(Text(f"  {revealed(line)}") for line in lines)]
+    return [Text("Your version of these lines:", style="yellow"), *(Text(f"  {reveal(line)}") for line in lines)]

@@ -1,4 +1,4 @@
-"""`fairlead run`: starts the server as an editor would, runs the task, shows it, and lets the person decide."""
+"""`fairlead run`: starts a server, runs the task, shows its progress, and asks the user about the changes."""
 
 import asyncio
 import contextlib
@@ -11,22 +11,22 @@ from rich.text import Text
 
 from fairlead.cli.approvals import Approvals
 from fairlead.cli.ask import Option, ask
-from fairlead.cli.client import AgentClient, ServerGone, StartServer
+from fairlead.cli.client import AgentClient, ServerExited, StartServer
 from fairlead.cli.display import Display
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.options import Accept, RunOptions
 from fairlead.cli.plain import PlainDisplay
-from fairlead.cli.plan_view import whole_plan
-from fairlead.cli.record import Recorder
+from fairlead.cli.plan_view import plan_lines
+from fairlead.cli.record import ConversationRecorder
 from fairlead.cli.review import FileReport, Review
-from fairlead.cli.saved_sessions import NothingKept, forget_old, newest
+from fairlead.cli.saved_sessions import NoSavedSession, delete_old_sessions, newest_session
 from fairlead.cli.screen import LiveDisplay
-from fairlead.cli.signals import CANCELLED, ending_signals, stop_signal
+from fairlead.cli.signals import CANCELLED, ending_signals, suspend_signal
 from fairlead.cli.summary import (
     Window,
+    continue_line,
     continued_lines,
-    go_on_line,
-    heading,
+    heading_lines,
     model_lines,
     replay_line,
     result_lines,
@@ -40,27 +40,27 @@ from fairlead.models.recording import write_recording
 
 DONE, ENDED_OTHERWISE, NOTHING_TO_CONTINUE = 0, 1, 2
 SHOW_MESSAGE = "window/showMessage"
-INFO = 3  # LSP 3.18, `MessageType`: 1 is an error, 2 a warning, 3 an information, what is above is for logs
-LOOK_OPTIONS = (
+INFO = 3  # LSP 3.18, `MessageType`: 1 is an error, 2 a warning, 3 information, higher ones are for logs
+REVIEW_OPTIONS = (
     Option("y", "yes", "show them and decide on each file"),
-    Option("n", "no", "leave them; they are not applied"),
+    Option("n", "no", "do not apply them"),
 )
 
 
 async def run_task(options: RunOptions, terminal: Terminal, start_server: StartServer) -> int:
-    """Runs a task; returns the exit code: 0 done, 1 it ended otherwise, 2 nothing to continue, 130 cancelled."""
+    """Run a task. Returns the exit code: 0 done, 1 not done, 2 nothing to continue, 130 cancelled."""
     display: Display = LiveDisplay(terminal) if terminal.can_draw else PlainDisplay(terminal)
     with Keyboard(terminal.can_ask) as keyboard:
         run = Run(options, terminal, display, keyboard, start_server)
-        with ending_signals(run.interrupt, run.leave), stop_signal(run.aside):
+        with ending_signals(run.interrupt, run.abort), suspend_signal(run.suspended):
             try:
-                return await run.to_its_end()
+                return await run.execute()
             finally:
                 display.close()
 
 
 class Run:
-    """One run: the server, what it tells, and the person's wish to stop."""
+    """One run: its server, its display and its state."""
 
     def __init__(
         self, options: RunOptions, terminal: Terminal, display: Display, keyboard: Keyboard, start_server: StartServer
@@ -72,105 +72,105 @@ class Run:
         self._accept: Accept = options.accept or ("ask" if terminal.can_ask else "none")
         attended = terminal.can_ask and self._accept != "all"
         approvals = Approvals(display, keyboard, allow=options.allow_commands, attended=attended)
-        self._client = AgentClient(options.workspace, self._told, approvals.answer, start_server)
+        self._client = AgentClient(options.workspace, self._on_notification, approvals.answer, start_server)
         self._transcript = Transcript(display)
-        self._recorder = Recorder(options.prompt) if options.record else None
+        self._recorder = ConversationRecorder(options.prompt) if options.record else None
         self._edits: wire.EditsWire | None = None
         self._window: Window = (0, None)
         self._session_id = ""
         self._cancelling: asyncio.Future[None] | None = None
-        self._runs = False
-        self._stopped = False
+        self._is_running = False
+        self._is_stopped = False
 
-    async def to_its_end(self) -> int:
-        """The whole of it; returns the exit code."""
-        self._display.show(heading(self._options, self._display))
+    async def execute(self) -> int:
+        """Run the task and review its changes. Returns the exit code."""
+        self._display.show(heading_lines(self._options, self._display))
         try:
             await self._client.start(self._options.settings, self._options.storage)
-            await self._take_session()
-            return CANCELLED if self._stopped else await self._run()
-        except NothingKept as error:
-            self._fail(error)
+            await self._open_session()
+            return CANCELLED if self._is_stopped else await self._run()
+        except NoSavedSession as error:
+            self._show_error(error)
             return NOTHING_TO_CONTINUE
-        except (wire.RequestError, ServerGone, OSError) as error:
-            self._fail(error)
+        except (wire.RequestError, ServerExited, OSError) as error:
+            self._show_error(error)
             self._write_recording()
-            if isinstance(error, ServerGone) and self._session_id and self._options.storage is not None:
-                self._display.show([go_on_line(self._options, finished=False)])
+            if isinstance(error, ServerExited) and self._session_id and self._options.storage is not None:
+                self._display.show([continue_line(self._options, finished=False)])
             return ENDED_OTHERWISE
         except Interrupted:
             return CANCELLED
         finally:
             await self._client.stop()
 
-    def _fail(self, error: Exception) -> None:
+    def _show_error(self, error: Exception) -> None:
         self._transcript.end_text()
         self._display.close()
         self._display.show([Text(), *(Text(line, style="red") for line in clean(str(error)).split("\n"))])
 
-    async def _take_session(self) -> None:
-        """A new one, or the one that is gone on with."""
+    async def _open_session(self) -> None:
+        """Create a session, or open the one to continue."""
         if self._options.storage is not None:
-            for line in await forget_old(self._client):
+            for line in await delete_old_sessions(self._client):
                 self._transcript.note(line)
-        if not self._options.goes_on:
+        if not self._options.resume:
             self._session_id = (await self._client.request(wire.CREATE_SESSION, {}))["sessionId"]
             return
-        row = await newest(self._client)
+        row = await newest_session(self._client)
         self._session_id = row["sessionId"]
         opened: wire.OpenResult = await self._client.request(wire.OPEN_SESSION, {"sessionId": self._session_id})
         self._edits = opened["edits"]
         files = len(opened["edits"]["files"])
         self._display.show(continued_lines(row["title"], opened["plan"], files, self._display))
-        self._transcript.goes_on(opened["plan"])
+        self._transcript.begin_with_plan(opened["plan"])
 
     def interrupt(self) -> None:
-        """Ctrl-C: the run is cancelled, or the review is left."""
-        self._stopped = True
+        """Cancel the run, or leave the review. Called at the first Ctrl-C."""
+        self._is_stopped = True
         self._keyboard.interrupt()
-        self._display.now("stopping")
-        if self._runs:
+        self._display.set_status("stopping")
+        if self._is_running:
             self._cancelling = asyncio.ensure_future(self._cancel())
 
-    def leave(self) -> None:
-        """Ctrl-C again: the terminal as it was, and no more."""
+    def abort(self) -> None:
+        """Restore the terminal. Called in the signal handler at the second Ctrl-C."""
         self._keyboard.restore()
         if self._terminal.can_draw:
             os.write(self._terminal.console.file.fileno(), b"\x1b[?25h\r\n")
 
     @contextlib.contextmanager
-    def aside(self) -> Iterator[None]:
-        """The terminal as it was, for as long as the process is stopped."""
-        with self._display.aside():
+    def suspended(self) -> Iterator[None]:
+        """Restore the terminal while the process is suspended."""
+        with self._display.without_status():
             self._keyboard.restore()
             yield
-            self._keyboard.listen()
+            self._keyboard.enter_key_mode()
 
     async def _run(self) -> int:
-        began = time.monotonic()
+        started = time.monotonic()
         params = {"sessionId": self._session_id, "prompt": self._options.prompt}
-        self._runs = True
+        self._is_running = True
         result: wire.RunResult = await self._client.request(wire.RUN_TASK, params)
-        self._runs = False
+        self._is_running = False
         self._transcript.end_text()
         self._display.close()
-        self._show_result(result, time.monotonic() - began)
+        self._show_result(result, time.monotonic() - started)
         recorded = self._write_recording()
         reports = await self._review(finished=result["stopReason"] == "end_turn")
-        if self._stopped or result["stopReason"] == "cancelled":
+        if self._is_stopped or result["stopReason"] == "cancelled":
             return CANCELLED
         refused = any(report.counts["refused"] for report in reports)
         return DONE if result["stopReason"] == "end_turn" and recorded and not refused else ENDED_OTHERWISE
 
     async def _cancel(self) -> None:
-        with contextlib.suppress(wire.RequestError, ServerGone):  # it ended by itself in this moment
+        with contextlib.suppress(wire.RequestError, ServerExited):  # the run ended at the same moment
             await self._client.request(wire.CANCEL, {"sessionId": self._session_id})
 
     def _show_result(self, result: wire.RunResult, seconds: float) -> None:
         if self._transcript.plan:
-            self._display.show([Text(), *whole_plan(self._transcript.plan)])
-        said, marks = self._transcript.said, self._display.marks
-        self._display.show([Text(), *result_lines(result, said, self._window, seconds, marks)])
+            self._display.show([Text(), *plan_lines(self._transcript.plan)])
+        shown, marks = self._transcript.last_text, self._display.marks
+        self._display.show([Text(), *result_lines(result, shown, self._window, seconds, marks)])
         if self._options.replay and (result["usage"]["requests"] or not result["error"]):
             self._display.show([replay_line(self._options)])
 
@@ -181,30 +181,30 @@ class Run:
             return []
         review = Review(self._client, self._display, self._keyboard, self._options.workspace, edits)
         if self._terminal.can_ask:
-            self._keyboard.forget()
+            self._keyboard.discard_input()
         try:
-            await review.decide(await self._what_to_accept(len(edits["files"])))
+            await review.decide(await self._choose_accept(len(edits["files"])))
         finally:
             chosen = self._options.accept is not None or self._terminal.can_ask
             self._summarize(review.reports, chosen=chosen, finished=finished)
         return review.reports
 
     def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
-        """What became of the files, and how to go on where something is left."""
+        """Show what happened to the files, and how to continue if something is undecided."""
         self._display.show([Text(), *summary_lines(reports, self._accept, chosen=chosen)])
-        left = any(report.counts["left"] or report.counts["refused"] for report in reports)
-        if self._options.storage is not None and (left or not finished):
-            self._display.show([go_on_line(self._options, finished=finished)])
+        undecided = any(report.counts["undecided"] or report.counts["refused"] for report in reports)
+        if self._options.storage is not None and (undecided or not finished):
+            self._display.show([continue_line(self._options, finished=finished)])
 
-    async def _what_to_accept(self, files: int) -> Accept | None:
-        """Of a run that was stopped nothing (None), unless the person wants to see it."""
-        if not self._stopped:
+    async def _choose_accept(self, files: int) -> Accept | None:
+        """How to decide on the changes. None: not at all, because the run was stopped and the user does not want to."""
+        if not self._is_stopped:
             return self._accept
         if self._accept != "ask":
             return None
         self._display.show([Text()])
-        question = f"The run was stopped. Look at the proposed changes of {files} file{'s' if files > 1 else ''}?"
-        return "ask" if await ask(self._display, self._keyboard, question, LOOK_OPTIONS) == "y" else None
+        question = f"The run was stopped. Review the changes of {files} file{'s' if files > 1 else ''}?"
+        return "ask" if await ask(self._display, self._keyboard, question, REVIEW_OPTIONS) == "y" else None
 
     def _write_recording(self) -> bool:
         if self._recorder is None or self._options.record is None:
@@ -220,13 +220,13 @@ class Run:
         self._display.show([Text(f"  Recorded {answers} to {path}; play {them} with --replay.", style="dim")])
         return True
 
-    def _told(self, method: str, params: dict[str, Any]) -> None:
-        """A notification, in the order of the wire. Those of other sessions are nobody's here."""
+    def _on_notification(self, method: str, params: dict[str, Any]) -> None:
+        """Handle a notification. Those of other sessions are ignored."""
         if params.get("sessionId", self._session_id) != self._session_id:
             return
         match method:
             case wire.PLAN:
-                self._transcript.take_plan(params)  # type: ignore[arg-type]
+                self._transcript.on_plan(params)  # type: ignore[arg-type]
             case wire.EDITS:
                 self._edits = params  # type: ignore[assignment]
             case wire.EVENT:
@@ -234,8 +234,8 @@ class Run:
                     self._display.show(model_lines(params["model"], self._options, self._display))
                 if params["kind"] == "usage":
                     self._window = (params["contextTokens"], params["contextLimit"])
-                self._transcript.take(params)
+                self._transcript.on_event(params)
                 if self._recorder is not None:
-                    self._recorder.take(params)
+                    self._recorder.add_event(params)
             case _ if method == SHOW_MESSAGE and params["type"] <= INFO:
                 self._transcript.note(params["message"], style="yellow")

@@ -1,50 +1,50 @@
-"""The tasks of this folder that were kept: which one is gone on with, and which are forgotten."""
+"""The saved sessions of the workspace: which one is continued, and which are deleted."""
 
 from fairlead.agent.errors import FairleadError
 from fairlead.cli.client import AgentClient
 from fairlead.lsp import protocol as wire
 
 MAX_UNFINISHED = 20
-"""Tasks of a folder that are kept though they stand in the middle or have undecided changes: the newest ones."""
+"""The number of unfinished or undecided sessions that are kept for a folder."""
 
-FORGOTTEN = "Forgotten, as only the newest {count} unfinished tasks of a folder are kept: “{title}”"
-NOTHING = 'No task of this folder is kept, so there is nothing to continue. To start one: fairlead run "your task"'
-
-
-class NothingKept(FairleadError):
-    """There is no task to go on with; the message says so."""
+DELETED = "Deleted, because only the newest {count} unfinished sessions of a folder are kept: “{title}”"
+NOTHING = 'This folder has no saved session to continue. Start one: fairlead run "your task"'
 
 
-async def newest(client: AgentClient) -> wire.SessionRowWire:
-    """The task of this folder that ran last, wherever it is open.
+class NoSavedSession(FairleadError):
+    """There is no session to continue."""
+
+
+async def newest_session(client: AgentClient) -> wire.SessionRowWire:
+    """The session of this folder that ran last, even if it is open in another process.
 
     Raises:
-        NothingKept: there is none.
-        wire.RequestError, ServerGone: as `AgentClient.request`.
+        NoSavedSession: there is none.
+        RequestError, ServerExited: as `AgentClient.request`.
     """
     rows = await _rows(client)
     if not rows:
-        raise NothingKept(NOTHING)
+        raise NoSavedSession(NOTHING)
     return rows[0]
 
 
-async def forget_old(client: AgentClient) -> list[str]:
-    """Deletes the unfinished tasks that are too many; returns a line for people for each.
+async def delete_old_sessions(client: AgentClient) -> list[str]:
+    """Delete unfinished sessions above the limit. Returns a message for the user for each.
 
-    One that another process has stays. Finished ones are the server's business (`sessions.keepDays`).
+    Sessions that are open in another process stay. The server deletes finished ones (`sessions.keepDays`).
 
     Raises:
-        wire.RequestError, ServerGone: as `AgentClient.request`.
+        RequestError, ServerExited: as `AgentClient.request`.
     """
     unfinished = [row for row in await _rows(client) if row["state"] != "idle" or row["pendingFiles"]]
-    told: list[str] = []
+    messages: list[str] = []
     for row in unfinished[MAX_UNFINISHED:]:
         try:
             await client.request(wire.DELETE_SESSION, {"sessionId": row["sessionId"]})
         except wire.RequestError:
             continue
-        told.append(FORGOTTEN.format(count=MAX_UNFINISHED, title=row["title"]))
-    return told
+        messages.append(DELETED.format(count=MAX_UNFINISHED, title=row["title"]))
+    return messages
 
 
 async def _rows(client: AgentClient) -> list[wire.SessionRowWire]:

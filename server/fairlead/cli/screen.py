@@ -1,4 +1,4 @@
-"""The display on a terminal: lines that stay scroll away above, the plan stays at the bottom and is drawn in place."""
+"""The display on a terminal: lines scroll, and a status area with the plan is redrawn at the bottom."""
 
 import asyncio
 import time
@@ -9,31 +9,30 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from fairlead.cli.plan_view import count_line, window
+from fairlead.cli.plan_view import count_line, visible_steps
 from fairlead.cli.terminal import Marks, Terminal
-from fairlead.cli.text import cropped
+from fairlead.cli.text import crop
 from fairlead.plan import PlanItem
 
 TICK = 0.1
-RULE_WIDTH = 40  # not the whole width: a narrower window would break a wider line into two
-# the share of the screen that the plan may take; the rest is for what happens
-PLAN_SHARE = 0.6
+RULE_WIDTH = 40  # less than the whole width, so that it does not wrap if the window becomes narrower
+PLAN_SHARE = 0.6  # of the height of the screen
 
 
 class LiveDisplay:
-    """The region at the bottom: the row being written, the plan, and what is going on.
+    """Draws the row that is being written, the plan and the activity at the bottom.
 
-    All that is told within one turn of the event loop is drawn in one write; besides, ten times a second for the
-    spinner. Must be made within a running event loop.
+    All changes within one turn of the event loop are drawn in one write. The spinner is drawn ten times a second.
+    Needs a running event loop.
     """
 
     def __init__(self, terminal: Terminal) -> None:
         self.console: Console = terminal.console
         self.marks: Marks = terminal.marks
         self._loop = asyncio.get_running_loop()
-        self._began = time.monotonic()
+        self._started = time.monotonic()
         self._items: Sequence[PlanItem] = ()
-        self._doing = "starting"
+        self._activity = "starting"
         self._draft: Text | None = None
         self._lines: list[Text] = []
         self._scheduled = False
@@ -50,16 +49,16 @@ class LiveDisplay:
         self._lines += lines
         self._schedule()
 
-    def now(self, doing: str, draft: Text | None = None) -> None:
-        self._doing, self._draft = doing, draft
+    def set_status(self, activity: str, draft: Text | None = None) -> None:
+        self._activity, self._draft = activity, draft
         self._schedule()
 
-    def plan(self, items: Sequence[PlanItem]) -> None:
+    def set_plan(self, items: Sequence[PlanItem]) -> None:
         self._items = items
         self._schedule()
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def without_status(self) -> Iterator[None]:
         was_drawn = self._live.is_started
         self._pause()
         try:
@@ -75,9 +74,9 @@ class LiveDisplay:
         self._pause()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The region as it is now; rich asks for it at each drawing."""
-        for line in self._region(options.size.height):
-            yield cropped(line, options.max_width)
+        """The status area. rich calls this each time it draws."""
+        for line in self._status_area(options.size.height):
+            yield crop(line, options.max_width)
 
     def _new_live(self) -> Live:
         return Live(
@@ -114,22 +113,22 @@ class LiveDisplay:
         self._schedule()
         self._timer = self._loop.call_later(TICK, self._tick)
 
-    def _region(self, height: int) -> list[Text]:
+    def _status_area(self, height: int) -> list[Text]:
         lines: list[Text] = [self._draft] if self._draft is not None else []
-        room = int(height * PLAN_SHARE) - 3
-        plan = window(self._items, max(room, 1))
+        plan_height = int(height * PLAN_SHARE) - 3
+        plan = visible_steps(self._items, max(plan_height, 1))
         spinner = self._spinner()
         if plan:
             rule, blank = [Text(self.marks.rule * RULE_WIDTH, style="dim")], [Text()]
             steps = [Text.assemble(f"{spinner} " if line.style == "cyan" else "  ", line) for line in plan]
-            lines += [*rule, *steps, *blank] if room > 1 else steps
+            lines += [*rule, *steps, *blank] if plan_height > 1 else steps
             status = Text.assemble("  ", count_line(self._items))
         else:
-            status = Text.assemble(f"{spinner} ", (self._doing, "cyan"))
-        seconds = int(time.monotonic() - self._began)
+            status = Text.assemble(f"{spinner} ", (self._activity, "cyan"))
+        seconds = int(time.monotonic() - self._started)
         details = [f"{seconds // 60}:{seconds % 60:02}", "Ctrl-C stops"]
-        if plan and self._doing:
-            details.insert(1, self._doing)
+        if plan and self._activity:
+            details.insert(1, self._activity)
         status.append(f"  {f' {self.marks.note} '.join(details)}", style="dim")
         return [*lines, status]
 

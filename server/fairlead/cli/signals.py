@@ -1,4 +1,4 @@
-"""Ctrl-C, and the signals that ask a process to end: the first one is a wish, the second one is obeyed at once."""
+"""Handles Ctrl-C and the other signals to end: the first stops the run, the second ends the process at once."""
 
 import asyncio
 import os
@@ -13,11 +13,11 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
 @contextmanager
-def ending_signals(first: Callable[[], None], at_once: Callable[[], None]) -> Iterator[None]:
-    """Calls `first` in the event loop at the first signal; at the second one `at_once`, and the process is gone.
+def ending_signals(stop: Callable[[], None], abort: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` in the event loop at the first signal. At the second, call `abort` and exit.
 
-    Its end closes the server's stdin, by which the server ends itself and what it runs. `at_once` is called between
-    any two instructions: it must not use buffered files.
+    The exit closes the server's stdin, so the server ends too, with its commands. `abort` runs in the signal handler
+    and must not use buffered files.
     """
     loop = asyncio.get_running_loop()
     count = 0
@@ -26,15 +26,14 @@ def ending_signals(first: Callable[[], None], at_once: Callable[[], None]) -> It
         nonlocal count
         count += 1
         if count > 1:
-            at_once()
+            abort()
             os._exit(CANCELLED)
-        loop.call_soon_threadsafe(first)
+        loop.call_soon_threadsafe(stop)
 
     numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
-    heard = [
-        number for number in numbers if signal.getsignal(number) != signal.SIG_IGN
-    ]  # nohup, a job in the background
-    before = {number: signal.signal(number, on_signal) for number in heard}
+    # nohup and background jobs ignore signals, which stay ignored
+    handled = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, on_signal) for number in handled}
     try:
         yield
     finally:
@@ -43,18 +42,18 @@ def ending_signals(first: Callable[[], None], at_once: Callable[[], None]) -> It
 
 
 @contextmanager
-def stop_signal(aside: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    """Ctrl-Z stops the process within `aside`, and it goes on from there with `fg`; nothing where there is none."""
+def suspend_signal(suspended: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """Suspend the process within `suspended` at Ctrl-Z, until `fg` continues it. Does nothing on Windows."""
 
-    def on_stop() -> None:
-        with aside():
+    def on_suspend() -> None:
+        with suspended():
             os.kill(os.getpid(), signal.SIGSTOP)
 
     if sys.platform == "win32":
         yield
         return
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTSTP, on_stop)
+    loop.add_signal_handler(signal.SIGTSTP, on_suspend)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The lines at the beginning and at the end of a run."""
+"""The lines that are shown at the start and at the end of a run."""
 
 import shlex
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from fairlead.cli.display import Display
 from fairlead.cli.options import Accept, RunOptions
 from fairlead.cli.review import FileReport
 from fairlead.cli.terminal import Marks
-from fairlead.cli.text import clean, revealed, rows
+from fairlead.cli.text import clean, reveal, wrap
 from fairlead.lsp import protocol as wire
 from fairlead.models.clouds import LABELS
 
 Window = tuple[int, int | None]
-"""How many tokens the conversation takes of the model's window, and its size where it is known."""
+"""The tokens in the model's window, and the size of the window if it is known."""
 
 LABEL = 10
 MAX_TASK_LINES = 5
@@ -31,12 +31,12 @@ ENDS = {
 }
 
 
-def heading(options: RunOptions, display: Display) -> list[Text]:
-    """What runs where, and, for a replay, that no model does."""
+def heading_lines(options: RunOptions, display: Display) -> list[Text]:
+    """The task, the workspace and unusual options."""
     lines = [Text(f"Fairlead {__version__}", style="bold"), *_field("Task", _task(options.prompt), display)]
     lines += _field("Workspace", _short(options.workspace), display)
     if options.replay:
-        name = revealed(options.replay.name)
+        name = reveal(options.replay.name)
         lines += _field("Model", f"none: replay of the recorded conversation {name}", display, "magenta")
     if options.allow_commands:
         lines += _field("Commands", "run without asking (--allow-commands)", display, "bold yellow")
@@ -44,7 +44,7 @@ def heading(options: RunOptions, display: Display) -> list[Text]:
 
 
 def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
-    """Who answers, and where."""
+    """The model and its address."""
     cloud = LABELS.get(options.provider)
     on = f" on {cloud}" if cloud else ""
     at = f" at {clean(options.address)}" if options.address else ""
@@ -52,36 +52,36 @@ def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
 
 
 def continued_lines(title: str, plan: wire.PlanWire, files: int, display: Display) -> list[Text]:
-    """The task that is gone on with, how far it is, and how many files have undecided changes."""
+    """The session that is continued, with its progress and its undecided files."""
     steps = [f"{plan['completed']} of {plan['total']} step{'s' if plan['total'] != 1 else ''}"] if plan["total"] else []
-    left = [f"{files} file{'s' if files != 1 else ''} to decide on"] if files else []
-    facts = f" ({', '.join([*steps, *left])})" if steps or left else ""
-    return _field("Goes on", f"“{revealed(title)}”{facts}", display)
+    undecided = [f"{files} file{'s' if files != 1 else ''} to review"] if files else []
+    facts = f" ({', '.join([*steps, *undecided])})" if steps or undecided else ""
+    return _field("Continues", f"“{reveal(title)}”{facts}", display)
 
 
-def go_on_line(options: RunOptions, *, finished: bool) -> Text:
-    """How to go on with a task that stopped in the middle, or that left changes undecided."""
+def continue_line(options: RunOptions, *, finished: bool) -> Text:
+    """How to continue a session that is unfinished or has undecided changes."""
     where = "" if _is_here(options.workspace) else f" --workspace {shlex.quote(str(options.workspace))}"
-    what = "What you did not decide on is kept. To go on with it" if finished else "To go on where it stopped"
-    return Text(f"{what}: fairlead run --continue{revealed(where)}", style="dim")
+    why = "Undecided changes are saved. To review them" if finished else "To continue where it stopped"
+    return Text(f"{why}: fairlead run --continue{reveal(where)}", style="dim")
 
 
-def result_lines(result: wire.RunResult, said: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
-    """How the run ended, what it used, and what the user should know of it. `said` has been shown already."""
-    good = result["stopReason"] == "end_turn"
-    what = "Done" if good else ENDS.get(result["stopReason"], result["stopReason"])
+def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
+    """How the run ended, its usage and its message, without the part that was shown before (`shown`)."""
+    done = result["stopReason"] == "end_turn"
+    end = "Done" if done else ENDS.get(result["stopReason"], result["stopReason"])
     kind = f" ({result['error']['kind']})" if result["error"] else ""
-    head = Text(f"{marks.done if good else marks.failed} {what}{kind}", style="bold green" if good else "bold red")
+    head = Text(f"{marks.done if done else marks.failed} {end}{kind}", style="bold green" if done else "bold red")
     head.append(f"  {usage_words(result['usage'], window, seconds, marks)}", style="not bold dim default")
     record = [Text(f"  {clean(result['record'])}", style="dim")] if result["record"] else []
-    message = clean(result["message"]).strip().removeprefix(clean(said).strip()).strip()
-    if good or result["stopReason"] == "cancelled" or not message:
+    message = clean(result["message"]).strip().removeprefix(clean(shown).strip()).strip()
+    if done or result["stopReason"] == "cancelled" or not message:
         return [head, *record]
     return [head, *record, *(Text(f"  {line}" if line else "", style="red") for line in message.split("\n"))]
 
 
 def usage_words(usage: wire.UsageWire, window: Window, seconds: float, marks: Marks) -> str:
-    """Requests, tokens, the share of them that came from the cache, the cost and the window, as far as known."""
+    """Requests, tokens, the cached share, and the cost and the window if they are known."""
     requests = usage["requests"]
     words = [f"{requests} request{'s' if requests != 1 else ''}"]
     cached = usage["cacheReadTokens"]
@@ -100,14 +100,14 @@ def usage_words(usage: wire.UsageWire, window: Window, seconds: float, marks: Ma
 
 def replay_line(options: RunOptions) -> Text:
     assert options.replay is not None
-    return Text(f"  This was a replay: {revealed(options.replay.name)} played the model.", style="magenta")
+    return Text(f"  This was a replay of {reveal(options.replay.name)}. No model was used.", style="magenta")
 
 
 def summary_lines(reports: Sequence[FileReport], accept: Accept, *, chosen: bool) -> list[Text]:
-    """Which files changed and which did not. `chosen`: the person said what to accept, on the command line or now."""
+    """Which files changed and which did not. `chosen`: the user decided, in a question or with `--accept`."""
     changed = [report.line for report in reports if report.counts["applied"]]
     refused = [report.name for report in reports if report.counts["refused"]]
-    left = [report.name for report in reports if report.counts["left"]]
+    left = [report.name for report in reports if report.counts["undecided"]]
     if not reports:
         return [Text("No changes were proposed.")]
     lines = [Text(f"Changed: {', '.join(changed)}", style="bold green")] if changed else []
@@ -118,30 +118,30 @@ def summary_lines(reports: Sequence[FileReport], accept: Accept, *, chosen: bool
     if left:
         lines.append(Text(f"Not applied: {', '.join(left)}", style="yellow"))
     if accept == "none" and not chosen:
-        lines.append(Text("Without a terminal nobody can be asked; --accept all applies the changes.", style="dim"))
+        lines.append(Text("There is no terminal to ask in. --accept all applies the changes.", style="dim"))
     return lines
 
 
 def _is_here(folder: Path) -> bool:
     try:
         return folder.samefile(".")
-    except OSError:  # one of them is gone
+    except OSError:  # one of the folders does not exist
         return False
 
 
 def _task(prompt: str) -> str:
     lines = clean(prompt.strip()).split("\n")
-    left = len(lines) - MAX_TASK_LINES
-    return "\n".join([*lines[:MAX_TASK_LINES], f"... (+{left} lines)"] if left > 0 else lines)
+    more = len(lines) - MAX_TASK_LINES
+    return "\n".join([*lines[:MAX_TASK_LINES], f"... (+{more} lines)"] if more > 0 else lines)
 
 
 def _field(name: str, value: str, display: Display, style: str = "") -> list[Text]:
-    """A name and its value, which may take several rows, all in one column."""
-    first, *more = rows(Text(value, style=style), display.console, display.width, indent=LABEL)
+    """A name and its value, with further rows below the value."""
+    first, *more = wrap(Text(value, style=style), display.console, display.width, indent=LABEL)
     return [Text.assemble((name.ljust(LABEL), "dim"), first[LABEL:]), *more]
 
 
 def _short(path: Path) -> str:
-    """The path, below the home folder with `~`."""
+    """The path, with `~` for the home folder."""
     home = Path.home()
-    return revealed(f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path))
+    return reveal(f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path))

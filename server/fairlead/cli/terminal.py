@@ -1,4 +1,4 @@
-"""The terminal that the command runs in: what it can do, and the console that draws on it."""
+"""The terminal that the command runs in, and the console that draws on it."""
 
 import os
 import sys
@@ -9,13 +9,13 @@ from rich.console import Console
 
 @dataclass(frozen=True)
 class Marks:
-    """The signs in front of lines."""
+    """The symbols at the start of lines."""
 
     done: str = "✓"
     failed: str = "✗"
     note: str = "·"
     command: str = "$"
-    again: str = "↻"
+    repeat: str = "↻"
     rule: str = "─"
     spinner: str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
     return_sign: str = "␍"
@@ -26,18 +26,20 @@ PLAIN_MARKS = Marks("ok", "failed", "-", "$", "~", "-", "|/-\\", "^M")
 
 @dataclass(frozen=True)
 class Terminal:
-    """`can_ask`: a person sits at stdin and stdout. `can_draw`: what was written can be drawn anew."""
+    """A console and its capabilities."""
 
     console: Console
     marks: Marks
     can_ask: bool
+    """stdin and stdout are a terminal in the foreground, so the user can answer."""
     can_draw: bool
+    """Written lines can be redrawn."""
 
 
 def open_terminal() -> Terminal:
-    """The terminal at stdin and stdout; where one of them is none, plain lines without colour."""
-    _never_fail(sys.stdout)
-    _never_fail(sys.stderr)
+    """The terminal at stdin and stdout. If one of them is not a terminal, lines are plain and without colour."""
+    _replace_unencodable(sys.stdout)
+    _replace_unencodable(sys.stderr)
     can_ask = _is_terminal() and _in_foreground()
     if can_ask:
         console = Console(file=sys.stdout, force_terminal=True, highlight=False, markup=False, emoji=False)
@@ -60,12 +62,12 @@ def open_terminal() -> Terminal:
 def _is_terminal() -> bool:
     try:
         return sys.stdin.isatty() and sys.stdout.isatty()
-    except (AttributeError, ValueError):  # a stream that is closed or was never there
+    except (AttributeError, ValueError):  # a stream that is closed or does not exist
         return False
 
 
 def _in_foreground() -> bool:
-    """A job in the background is stopped when it touches the terminal's settings."""
+    """Whether this is not a background job, which is stopped if it changes the terminal's mode."""
     if sys.platform == "win32":
         return True
     try:
@@ -74,8 +76,8 @@ def _in_foreground() -> bool:
         return False
 
 
-def _never_fail(stream: object) -> None:
-    """What an encoding does not know is written as a question mark."""
+def _replace_unencodable(stream: object) -> None:
+    """Write a question mark for characters that the encoding does not have."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")
