@@ -1,4 +1,4 @@
-"""How the tests of the Messages API ask: one model over a real socket, and what came of it."""
+"""Helpers that send requests to one model over a real socket and collect the events."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -29,7 +29,7 @@ def endpoint(api: FakeApi | None = None, **changes: Any) -> Endpoint:
 
 
 async def at_once(seconds: float) -> None:
-    """Pauses between attempts are no business of these tests."""
+    """Skip the pauses between attempts."""
 
 
 @asynccontextmanager
@@ -42,7 +42,7 @@ async def opened(api: FakeApi | None = None, **changes: Any) -> AsyncIterator[Me
 
 
 def asked(*messages: dict[str, Any]) -> Request:
-    """A request with these messages, or with one of the person's."""
+    """A request with these messages, or with one user message."""
     return Request("You help.", TOOLS, messages or [{"role": "user", "content": [text_block("hi")]}])
 
 

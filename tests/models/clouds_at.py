@@ -1,4 +1,4 @@
-"""The servers of a person who uses a cloud: their environment, and what they have signed in to."""
+"""Servers of a user who uses a cloud: their environment and credentials."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ CLOUDS: list[Callable[..., FakeCloud]] = [FakeBedrock, FakeVertex]
 
 
 class At:
-    """A folder for a person who has these variables and nothing else of a cloud; makes servers that run as theirs."""
+    """The home folder of a user with no cloud configuration except for the given variables. Creates servers in it."""
 
     def __init__(self, home: Path, workspace: Path) -> None:
         self.home, self.workspace = home, workspace
@@ -24,13 +24,13 @@ class At:
     def server(self, settings: dict[str, Any], **env: str) -> Client:
         client = Client(self.workspace, settings=settings)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
-        # neither of these machines is asked whether it stands in a cloud
+        # do not ask the metadata servers whether this machine is in a cloud
         nowhere = {"AWS_EC2_METADATA_DISABLED": "true", "NO_GCE_CHECK": "true"}
         client.env = {**kept, "HOME": str(self.home), "USERPROFILE": str(self.home), **nowhere, **env}
         return client
 
     def signed_in(self, api: FakeCloud, **env: str) -> Client:
-        """A server with all that this cloud needs."""
+        """A server with everything that this cloud needs."""
         if isinstance(api, FakeVertex):
             settings = {
                 "provider": "vertex",

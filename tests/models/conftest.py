@@ -1,4 +1,4 @@
-"""What the tests of the clouds share: a home with nothing in it."""
+"""Shared by the tests of the clouds: an empty home folder."""
 
 from pathlib import Path
 

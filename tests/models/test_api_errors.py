@@ -1,4 +1,4 @@
-"""What an error of the Messages API becomes: its kind, its advice, and whether it is tried again."""
+"""Errors of the Messages API: their kind, their advice, and whether they are retried."""
 
 import asyncio
 
@@ -42,7 +42,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("name", ERRORS)
 async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None:
-    """docs/faults.md 18 and 25: retried only where that can help; the message has the advice and the server's words."""
+    """docs/faults.md 18 and 25: retried only if that can help; the message has advice and the server's words."""
     error, kind, retryable, advice = ERRORS[name]
     with FakeApi([error] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
@@ -51,12 +51,12 @@ async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None
         assert advice in failed.message
         assert f"({error.status}: {error.message})" in failed.message
         assert retryable == ("Fairlead tried 5 times. Your task and proposals are saved" in failed.message)
-        # a bare 400 is asked once more without the fields that not every server knows
+        # after a 400 without details, one more request is sent without the optional fields
         assert len(api.requests) == (MAX_ATTEMPTS if retryable else 2 if "max_tokens" in error.message else 1)
 
 
 async def test_fault_18_overloaded_twice_then_fine() -> None:
-    """docs/faults.md 18: it recovers, tells of each retry, and does as `retry-after` asks."""
+    """docs/faults.md 18: it recovers, reports each retry, and obeys `retry-after`."""
     overloaded = HttpError(529, "overloaded_error", "Overloaded", {"retry-after": "0"})
     limited = HttpError(429, "rate_limit_error", "Wait", {"retry-after-ms": "20"})
     with FakeApi([overloaded, limited, HELLO]) as api:
@@ -68,8 +68,8 @@ async def test_fault_18_overloaded_twice_then_fine() -> None:
 
 
 @pytest.mark.parametrize("header", ["Fri, 20 Nov 2026 12:00:00 GMT", "soon", "-5", "nan"])
-async def test_a_retry_after_that_is_no_number_of_seconds_does_no_harm(header: str) -> None:
-    """A date, nonsense: then the own pause holds; never a negative one."""
+async def test_an_invalid_retry_after_is_ignored(header: str) -> None:
+    """After a date or nonsense, the usual pause applies, and never a negative one."""
     with FakeApi([HttpError(529, "overloaded_error", "Overloaded", {"retry-after": header}), HELLO]) as api:
         async with opened(api) as model:
             seen = await events(model)
@@ -78,8 +78,8 @@ async def test_a_retry_after_that_is_no_number_of_seconds_does_no_harm(header: s
         assert shown(seen) == ANSWER
 
 
-async def test_a_server_that_answers_with_a_page_is_an_error_with_its_words() -> None:
-    """A proxy's HTML is no reason to fail differently."""
+async def test_an_error_page_is_quoted_in_the_error() -> None:
+    """A proxy's HTML is an ordinary error response."""
 
     async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -108,7 +108,7 @@ IN_STREAM = {
 
 @pytest.mark.parametrize("kind", IN_STREAM)
 async def test_fault_19_an_error_inside_a_200(kind: str) -> None:
-    """docs/faults.md 19: it is what its type says, as if the status had said so, wherever it comes."""
+    """docs/faults.md 19: its type decides like a status would, wherever it occurs in the stream."""
     expected, retryable = IN_STREAM[kind]
     broken = [MidStreamError(HELLO, after, kind, "It hurts") for after in (0, 1, 5)]
     with FakeApi([*broken, HELLO]) as api:

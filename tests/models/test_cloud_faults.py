@@ -1,4 +1,4 @@
-"""docs/faults.md 17 to 25 and 40 where a cloud serves the model: what it says, what breaks, and what is missing."""
+"""docs/faults.md 17 to 25 and 40 with a cloud: refusals, broken streams and missing configuration."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from support.server_process import ANEW
 AT_ONCE = {"retry-after": "0"}
 
 
-async def test_fault_40_credentials_that_can_be_none_are_not_shown(at: At) -> None:
-    """docs/faults.md 40: the transport would quote a token with a line end in it."""
+async def test_fault_40_impossible_credentials_are_not_shown(at: At) -> None:
+    """docs/faults.md 40: the transport would quote a token with a line break in it."""
     with FakeBedrock() as api:
         async with at.signed_in(api, AWS_BEARER_TOKEN_BEDROCK="SECRET\nx: 1") as client:
             error = await failure(client)
@@ -26,7 +26,7 @@ async def test_fault_40_credentials_that_can_be_none_are_not_shown(at: At) -> No
         assert api.arrived == []
 
 
-# status, the cloud's name of it, its words; the kind, whether it is tried again, the advice
+# status, the cloud's name for it, its text; the kind, whether it is retried, the advice
 Case = tuple[int, str, str, str, bool, str]
 BEDROCK: dict[str, Case] = {
     "name": (
@@ -122,14 +122,14 @@ VERTEX: dict[str, Case] = {
 
 
 @pytest.mark.parametrize(("cloud", "cases"), [(FakeBedrock, BEDROCK), (FakeVertex, VERTEX)])
-async def test_fault_25_a_refusal_says_what_it_means_there(
+async def test_fault_25_a_cloud_s_refusal_has_advice_for_that_cloud(
     at: At, cloud: Callable[..., FakeCloud], cases: dict[str, Case]
 ) -> None:
-    """docs/faults.md 18 and 25: the cloud's own words, and an advice that fits it; tried again where that can help."""
+    """docs/faults.md 18 and 25: with the cloud's own words; retried if that can help."""
     with cloud() as api:
         async with at.signed_in(api) as client:
             for name, (status, kind_there, said, kind, retryable, advice) in cases.items():
-                # a 400 may be about a field that the server does not know, which is tried without it
+                # after a 400 one more request is sent without the optional fields
                 times = 5 if retryable else 2 if status == 400 and kind != "context_overflow" else 1
                 for _ in range(times):
                     api.push(HttpError(status, kind_there, said, AT_ONCE))
@@ -153,8 +153,8 @@ async def test_fault_82_a_cloud_s_window_cannot_be_enlarged(at: At) -> None:
         assert error["message"].endswith("Start a new task, or make this one shorter.")
 
 
-async def test_fault_25_a_region_that_the_base_url_is_not_in(at: At) -> None:
-    """docs/faults.md 25: AWS refuses it as a sign-in; the message names the region and the base URL too."""
+async def test_fault_25_a_region_that_differs_from_the_base_url_is_named(at: At) -> None:
+    """docs/faults.md 25: AWS reports wrong credentials; the message also names the region and the base URL."""
     with FakeBedrock(DONE) as api:
         async with at.signed_in(api) as client:
             settings = dict(client.settings or {})
@@ -168,8 +168,8 @@ async def test_fault_25_a_region_that_the_base_url_is_not_in(at: At) -> None:
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_fault_40_what_was_signed_is_not_shown(at: At) -> None:
-    """docs/faults.md 40: AWS quotes the whole request where a signature is wrong, the session's token in it."""
+async def test_fault_40_the_signed_request_is_not_shown(at: At) -> None:
+    """docs/faults.md 40: for a wrong signature AWS quotes the whole request with the session's token."""
     said = (
         "The request signature we calculated does not match.\n\nThe Canonical String was\nx-amz-security-token:PRIVATE"
     )
@@ -180,8 +180,8 @@ async def test_fault_40_what_was_signed_is_not_shown(at: At) -> None:
             assert "PRIVATE" not in str(client.log)
 
 
-async def test_fault_40_the_finest_log_tells_no_secret(at: At, capfd: pytest.CaptureFixture[str]) -> None:
-    """docs/faults.md 40: botocore logs what it signs, and errors quote headers; our own log is still there."""
+async def test_fault_40_the_finest_log_contains_no_secret(at: At, capfd: pytest.CaptureFixture[str]) -> None:
+    """docs/faults.md 40: botocore would log what it signs, and errors quote headers. Our own log still works."""
     secrets = {"AWS_ACCESS_KEY_ID": FakeBedrock.KEY, "AWS_SESSION_TOKEN": "PRIVATE-1"}
     for odd in ({}, {"AWS_SESSION_TOKEN": "PRIVATE-2\nx: 1"}, {"AWS_BEARER_TOKEN_BEDROCK": "PRIVATE-3\nx: 1"}):
         with FakeBedrock(DONE) as api:
@@ -194,8 +194,8 @@ async def test_fault_40_the_finest_log_tells_no_secret(at: At, capfd: pytest.Cap
     assert "PRIVATE" not in told and FakeBedrock.SECRET not in told
 
 
-async def test_fault_40_the_sdks_own_log_tells_nothing(at: At, capfd: pytest.CaptureFixture[str]) -> None:
-    """docs/faults.md 40: nor does what the SDK logs of a request to a cloud at the wish of ANTHROPIC_LOG."""
+async def test_fault_40_the_sdk_s_own_log_is_off(at: At, capfd: pytest.CaptureFixture[str]) -> None:
+    """docs/faults.md 40: ANTHROPIC_LOG would make the SDK log requests to a cloud."""
     with FakeBedrock(DONE) as api:
         client = at.signed_in(api, AWS_SESSION_TOKEN="PRIVATE-1", ANTHROPIC_LOG="debug")
         client.command = ANEW
@@ -205,8 +205,8 @@ async def test_fault_40_the_sdks_own_log_tells_nothing(at: At, capfd: pytest.Cap
     assert "PRIVATE" not in told and FakeBedrock.SECRET not in told and "世界" not in told
 
 
-async def test_fault_25_a_model_name_that_can_be_none(at: At) -> None:
-    """docs/faults.md 25: no fault of ours; the message names the setting."""
+async def test_fault_25_an_impossible_model_name_is_refused(at: At) -> None:
+    """docs/faults.md 25: it is not an internal error; the message names the setting."""
     with FakeBedrock() as api:
         async with at.signed_in(api) as client:
             for name in ("x" * 100_000, "."):
@@ -219,8 +219,8 @@ async def test_fault_25_a_model_name_that_can_be_none(at: At) -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-async def test_fault_17_18_19_what_passes_is_tried_again(at: At, cloud: Callable[..., FakeCloud]) -> None:
-    """docs/faults.md 17 to 19: throttled, an error inside an answer, a cut stream; nothing is seen twice."""
+async def test_fault_17_18_19_temporary_errors_are_retried(at: At, cloud: Callable[..., FakeCloud]) -> None:
+    """docs/faults.md 17 to 19: throttling, an error inside an answer, a cut stream; no text is shown twice."""
     limited = HttpError(429, "ThrottlingException", "Too many requests", AT_ONCE)
     kind = "throttlingException" if cloud is FakeBedrock else "overloaded_error"
     faults = (limited, MidStreamError(DONE, 5, kind, "Slow down"), Cut(DONE, 5), Cut(DONE, 5, "drop"))
@@ -234,8 +234,8 @@ async def test_fault_17_18_19_what_passes_is_tried_again(at: At, cloud: Callable
                 assert len(client.events("retry")) == number, broken
 
 
-async def test_fault_19_a_frame_that_no_retry_can_mend(at: At) -> None:
-    """docs/faults.md 19: an exception of AWS's inside an answer is what its name says, in its own words."""
+async def test_fault_19_an_exception_frame_is_an_error(at: At) -> None:
+    """docs/faults.md 19: an AWS exception inside an answer has the kind of its name and its own words."""
     with FakeBedrock(MidStreamError(DONE, 3, "validationException", "It hurts")) as api:
         async with at.signed_in(api) as client:
             error = await failure(client)
@@ -255,8 +255,8 @@ class _Damaging(FakeBedrock):
         return super().frames(event)
 
 
-async def test_fault_17_a_damaged_frame_is_asked_for_again(at: At) -> None:
-    """docs/faults.md 17: its checksum does not fit, so it is not believed."""
+async def test_fault_17_an_answer_with_a_damaged_frame_is_requested_again(at: At) -> None:
+    """docs/faults.md 17: the frame's checksum is wrong."""
     with _Damaging(DONE, DONE) as api:
         async with at.signed_in(api) as client:
             result = await client.run()
@@ -265,8 +265,8 @@ async def test_fault_17_a_damaged_frame_is_asked_for_again(at: At) -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-async def test_fault_20_stopped_in_the_middle_of_an_answer(at: At, cloud: Callable[..., FakeCloud]) -> None:
-    """docs/faults.md 20: at once, and the session goes on."""
+async def test_fault_20_a_run_is_stopped_in_the_middle_of_an_answer(at: At, cloud: Callable[..., FakeCloud]) -> None:
+    """docs/faults.md 20: at once, and the session continues."""
     with cloud(Wait(DONE, Signal(), 5), DONE) as api:
         async with at.signed_in(api) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
@@ -277,8 +277,8 @@ async def test_fault_20_stopped_in_the_middle_of_an_answer(at: At, cloud: Callab
             assert (await client.run(sessionId=session))["message"] == "Done, 世界."
 
 
-async def test_fault_25_without_a_region_a_project_or_credentials(at: At) -> None:
-    """docs/faults.md 25: one message that says what is missing and every way to give it; nothing is tried again."""
+async def test_fault_25_a_missing_region_project_or_credential_is_named(at: At) -> None:
+    """docs/faults.md 25: one message says what is missing and every way to set it; nothing is retried."""
     cases = [
         (there("bedrock"), "invalid_request", ("cloud.region", "AWS_REGION", "profile")),
         (there("bedrock", region="us east"), "invalid_request", ("“us east” is not a region",)),
@@ -302,7 +302,7 @@ async def test_fault_25_without_a_region_a_project_or_credentials(at: At) -> Non
         assert client.events("retry") == []
 
 
-async def test_fault_25_a_profile_that_is_not_there(at: At) -> None:
+async def test_fault_25_a_missing_profile_is_named(at: At) -> None:
     """docs/faults.md 25: its name is in the message, with or without a region."""
     async with at.server({}, AWS_PROFILE="nobody") as client:
         for settings in (there("bedrock"), there("bedrock", region="us-east-1")):
@@ -311,8 +311,8 @@ async def test_fault_25_a_profile_that_is_not_there(at: At) -> None:
             assert (error["kind"], "nobody" in error["message"]) == ("auth", True)
 
 
-async def test_fault_25_credentials_that_google_takes_no_more(at: At) -> None:
-    """docs/faults.md 25: the sign-in was refused, which says how to sign in again; afterwards it works."""
+async def test_fault_25_credentials_that_google_no_longer_accepts(at: At) -> None:
+    """docs/faults.md 25: the error says how to sign in again; afterwards it works."""
     with FakeVertex(DONE) as api:
         async with at.signed_in(api) as client:
             api.refuse_sign_in = True
@@ -325,7 +325,7 @@ async def test_fault_25_credentials_that_google_takes_no_more(at: At) -> None:
 
 
 async def test_fault_25_no_network(at: At) -> None:
-    """docs/faults.md 25: bounded retries, then where it could not connect and what to check."""
+    """docs/faults.md 25: after a limited number of retries the error names the address and what to check."""
     keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
     async with at.server(there("bedrock", region="us-east-1")["settings"], **keys) as client:
         error = await failure(client, deadline=40)

@@ -1,4 +1,4 @@
-"""Claude on Amazon Bedrock and Google Vertex AI: the server process, the SDK's own clients, and strict stand-ins."""
+"""Claude on Amazon Bedrock and Google Vertex AI: the server process and the SDK's clients, against strict stand-ins."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from support.fake_clouds import FakeBedrock, FakeCloud
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 async def test_a_whole_run(at: At, cloud: Callable[..., FakeCloud]) -> None:
-    """Tools, several rounds, a second prompt: nothing that the cloud refuses, and each round reads what was cached."""
+    """Tools, several rounds, a second prompt: the cloud refuses nothing, and each round reads from the cache."""
     (at.workspace / "a.txt").write_text("one\n")
     rounds = [Turn((Text("I look."), Call("read_file", {"path": "a.txt"}))) for _ in range(4)]
     with cloud(*rounds, DONE, DONE, caching=True) as api:
@@ -39,7 +39,7 @@ async def test_a_whole_run(at: At, cloud: Callable[..., FakeCloud]) -> None:
 
 
 async def test_a_bearer_token_of_bedrock(at: At) -> None:
-    """AWS_BEARER_TOKEN_BEDROCK is sent as it is, without the blanks that pasting brings along; empty it is none."""
+    """AWS_BEARER_TOKEN_BEDROCK is sent without surrounding whitespace; an empty one is ignored."""
     with FakeBedrock(DONE, DONE) as api:
         async with at.signed_in(api, AWS_BEARER_TOKEN_BEDROCK=f" {api.TOKEN}\n") as client:
             assert (await client.run())["stopReason"] == "end_turn"
@@ -48,8 +48,8 @@ async def test_a_bearer_token_of_bedrock(at: At) -> None:
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_the_profile_says_the_region(at: At) -> None:
-    """Without the setting and the variables it is ~/.aws/config's, and the keys are those of ~/.aws/credentials."""
+async def test_the_region_may_come_from_the_profile(at: At) -> None:
+    """Without setting and variables, ~/.aws/config gives the region and ~/.aws/credentials the keys."""
     folder = at.home / ".aws"
     folder.mkdir()
     (folder / "config").write_text(f"[default]\nregion = {FakeBedrock.REGION}\n")
@@ -60,8 +60,8 @@ async def test_the_profile_says_the_region(at: At) -> None:
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_a_helper_that_gives_credentials_cannot_read_the_protocol(at: At) -> None:
-    """A `credential_process` that asks for something finds no input, and the server goes on to speak its protocol."""
+async def test_a_credential_helper_cannot_read_the_protocol(at: At) -> None:
+    """A `credential_process` that reads stdin finds it empty, and the protocol is not disturbed."""
     folder = at.home / ".aws"
     folder.mkdir()
     given = {"Version": 1, "AccessKeyId": FakeBedrock.KEY, "SecretAccessKey": FakeBedrock.SECRET}
@@ -77,8 +77,8 @@ async def test_a_helper_that_gives_credentials_cannot_read_the_protocol(at: At) 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pipe with a name")
-async def test_fault_20_while_credentials_are_looked_up_the_server_answers(at: At) -> None:
-    """docs/faults.md 20: a helper that takes its time holds up neither other requests nor a stop."""
+async def test_fault_20_the_server_answers_while_credentials_are_read(at: At) -> None:
+    """docs/faults.md 20: a slow helper delays neither other requests nor a stop."""
     folder, pipe = at.home / ".aws", at.home / "pipe"
     folder.mkdir()
     os.mkfifo(pipe)
@@ -118,8 +118,8 @@ sys.exit(main(["serve"]))
 """
 
 
-async def test_an_extra_that_is_not_installed(at: At) -> None:
-    """The message has the exact command, with the Python that runs the server."""
+async def test_the_command_for_a_missing_extra_is_named(at: At) -> None:
+    """The message contains the exact command, with the Python that runs the server."""
     client = at.server({})
     client.command = [sys.executable, "-c", BLOCKED]
     async with client:
@@ -130,8 +130,8 @@ async def test_an_extra_that_is_not_installed(at: At) -> None:
             assert f'"{sys.executable}" -m pip install "fairlead[{provider}]"' in error["message"]
 
 
-def test_marks_stand_behind_what_stays_the_same() -> None:
-    """Tools, system, and the last two messages of the user's side; what was given is as it was."""
+def test_cache_marks_follow_the_unchanging_parts() -> None:
+    """They are after tools, system prompt and the last two user messages; the original body is unchanged."""
 
     def said(role: str, text: str) -> dict[str, Any]:
         return {"role": role, "content": [{"type": "text", "text": "first"}, {"type": "text", "text": text}]}
@@ -146,7 +146,7 @@ def test_marks_stand_behind_what_stays_the_same() -> None:
     assert json.dumps(body) == before
 
 
-def test_where_marks_were_refused_there_are_none() -> None:
-    """Without the automatic mark there is none by hand either."""
+def test_refused_cache_marks_are_not_replaced() -> None:
+    """Without the automatic mark there are no explicit ones either."""
     body = {"system": "You help.", "tools": [], "messages": []}
     assert with_cache_marks(body) == body

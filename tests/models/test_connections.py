@@ -1,4 +1,4 @@
-"""Streams of the Messages API that are cut, cancelled or left, and the connections under them."""
+"""Streams of the Messages API that are cut, cancelled or abandoned, and their connections."""
 
 import asyncio
 from threading import Event as Signal
@@ -17,8 +17,8 @@ from support.fake_api import Call, Cut, FakeApi, Text, Thinking, Turn, Wait, eve
 
 
 @pytest.mark.parametrize("how", ["close", "drop", "reset"])
-async def test_fault_16_17_a_cut_stream_is_asked_for_again_and_seen_once(how: Any) -> None:
-    """docs/faults.md 16 and 17, docs/plan.md L13: cut before each of its events; nothing half is taken for whole."""
+async def test_fault_16_17_a_cut_stream_is_requested_again_and_shown_once(how: Any) -> None:
+    """docs/faults.md 16 and 17, docs/plan.md L13: cut before each of its events; a partial answer is never accepted."""
     blocks = (Thinking("Hm, 世界.", signature="sig"), Text("Hello, 世界 🌍."), Call("bash", {"command": "ls"}))
     turn = Turn(blocks, chunk=6)
     count = len(event_names(turn))
@@ -38,8 +38,8 @@ async def test_fault_16_17_a_cut_stream_is_asked_for_again_and_seen_once(how: An
         assert len({request.raw for request in api.requests}) == 1
 
 
-async def test_fault_17_another_answer_after_a_cut_is_announced() -> None:
-    """docs/faults.md 17: what was seen stays seen, and the new answer comes whole behind a line that says so."""
+async def test_fault_17_a_different_answer_after_a_cut_is_announced() -> None:
+    """docs/faults.md 17: shown text stays, and the whole new answer follows after a line that says so."""
     with FakeApi([Cut(HELLO, after=6), Turn((Text("Good day."),))]) as api:
         async with opened(api) as model:
             seen = await events(model)
@@ -49,7 +49,7 @@ async def test_fault_17_another_answer_after_a_cut_is_announced() -> None:
 
 
 async def test_fault_17_a_stream_that_always_breaks_ends_with_a_clear_error() -> None:
-    """docs/faults.md 17: bounded, and the text was still seen once."""
+    """docs/faults.md 17: after a limited number of attempts; the text was shown once."""
     with FakeApi([Cut(HELLO, after=6, how="drop")] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
             seen: list[ModelEvent] = []
@@ -66,7 +66,7 @@ async def test_fault_17_a_stream_that_always_breaks_ends_with_a_clear_error() ->
 
 
 def connections(api: FakeApi) -> int:
-    """How many connections this process, as a client, holds to the server."""
+    """The number of open connections from this process to the server."""
     port = urlsplit(api.url).port
     here = psutil.Process().net_connections("tcp")
     return sum(c.status == psutil.CONN_ESTABLISHED and bool(c.raddr) and c.raddr.port == port for c in here)
@@ -74,7 +74,7 @@ def connections(api: FakeApi) -> int:
 
 @pytest.mark.parametrize("before", range(len(event_names(HELLO))))
 async def test_fault_20_a_cancelled_request_closes_its_connection(before: int) -> None:
-    """docs/faults.md 20: at once, wherever the stream hangs; the model can be asked again."""
+    """docs/faults.md 20: at once, wherever the stream hangs; the model can be used again."""
     with FakeApi([Wait(HELLO, Signal(), before), HELLO]) as api:
         async with opened(api) as model:
             running = asyncio.ensure_future(events(model))
@@ -87,8 +87,8 @@ async def test_fault_20_a_cancelled_request_closes_its_connection(before: int) -
             assert shown(await events(model)) == ANSWER
 
 
-async def test_a_stream_that_is_left_early_closes_its_connection() -> None:
-    """Whoever has seen enough closes the generator, and the server is free."""
+async def test_an_abandoned_stream_closes_its_connection() -> None:
+    """Closing the generator closes the connection."""
     with FakeApi([Wait(HELLO, Signal(), 5)]) as api:
         async with opened(api) as model:
             stream = model.stream(asked())
@@ -98,7 +98,7 @@ async def test_a_stream_that_is_left_early_closes_its_connection() -> None:
 
 
 async def test_one_connection_serves_all_requests() -> None:
-    """A connection for each round would cost a handshake each time."""
+    """A new connection for each round would cost a handshake each time."""
     with FakeApi([HELLO, HELLO, HELLO]) as api:
         async with opened(api) as model:
             ports: set[int] = set()
@@ -110,8 +110,8 @@ async def test_one_connection_serves_all_requests() -> None:
         assert connections(api) == 0
 
 
-async def test_a_connection_that_the_server_closed_after_an_answer() -> None:
-    """The next request goes out on a new connection at once: no retry is told, and none is counted."""
+async def test_a_connection_that_the_server_closed_after_an_answer_is_replaced() -> None:
+    """The next request uses a new connection at once, and this is not shown or counted as a retry."""
     with FakeApi([HELLO, HELLO, HELLO]) as api:
         api.answers_once = True
         async with opened(api) as model:
@@ -121,7 +121,7 @@ async def test_a_connection_that_the_server_closed_after_an_answer() -> None:
 
 
 async def test_a_model_can_be_used_again_after_it_was_closed() -> None:
-    """Closing lets go of connections only."""
+    """Closing closes only the connections."""
     with FakeApi([HELLO, HELLO]) as api:
         async with opened(api) as model:
             await events(model)
@@ -130,7 +130,7 @@ async def test_a_model_can_be_used_again_after_it_was_closed() -> None:
 
 
 async def test_the_certificates_are_read_once_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later session makes its client without reading them: it works where they cannot be read any more."""
+    """A later session creates its client without reading them, even if they can no longer be read."""
     load_sdk()
     monkeypatch.setenv("SSL_CERT_FILE", "/not/there")
     with FakeApi([HELLO]) as api:

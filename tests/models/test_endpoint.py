@@ -1,4 +1,4 @@
-"""Where the model is and with which key: what is sent there, refused before it is sent, and never shown."""
+"""Addresses and credentials: what is sent, what is refused before it is sent, and what is never shown."""
 
 import logging
 from typing import Any
@@ -18,7 +18,7 @@ from support.fake_api import (
 
 @pytest.mark.parametrize("empty", [None, ""])
 async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -> None:
-    """docs/faults.md 25: kind auth, before any request, with what to do."""
+    """docs/faults.md 25: an error of kind auth says what to do, before any request."""
     model = MessagesApiModel(endpoint(api_key=empty, auth_token=empty, base_url=empty))
     with pytest.raises(ModelError) as error:
         model.stream(asked())
@@ -35,8 +35,8 @@ async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -
         ({"api_key": "test-key", "auth_token": "another"}, "Bearer test-key"),
     ],
 )
-async def test_the_credentials_that_are_given_are_sent(credentials: dict[str, Any], sent: str) -> None:
-    """A key or a token; of both the key."""
+async def test_the_credentials_are_sent(credentials: dict[str, Any], sent: str) -> None:
+    """The key or the token, and of both the key."""
     with FakeApi([HELLO]) as api:
         async with opened(api, **credentials) as model:
             await events(model)
@@ -44,8 +44,8 @@ async def test_the_credentials_that_are_given_are_sent(credentials: dict[str, An
 
 
 @pytest.mark.parametrize("key", [" test-key", "test-key\n", "\ttest-key \r\n"])
-async def test_fault_25_blanks_around_a_key_are_no_part_of_it(key: str) -> None:
-    """docs/faults.md 25: pasting brings a line end along."""
+async def test_fault_25_whitespace_around_a_key_is_removed(key: str) -> None:
+    """docs/faults.md 25: pasted keys often end with a line break."""
     with FakeApi([HELLO, HELLO]) as api:
         for credentials in ({"api_key": key}, {"api_key": None, "auth_token": key}):
             async with opened(api, **credentials) as model:
@@ -53,8 +53,8 @@ async def test_fault_25_blanks_around_a_key_are_no_part_of_it(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["SECRET\r\nX-Evil: 1", "SECRET 2", "SECRET\0", "SECRET\u200b", "SECRET日", "SECRETé"])
-async def test_fault_25_40_a_key_that_can_be_none_is_refused_without_being_shown(key: str) -> None:
-    """docs/faults.md 25 and 40: the transport would quote it in its error. Nothing is sent."""
+async def test_fault_25_40_an_impossible_key_is_refused_and_not_shown(key: str) -> None:
+    """docs/faults.md 25 and 40: the transport would quote it in its error, so nothing is sent."""
     with FakeApi([HELLO]) as api:
         for credentials in ({"api_key": key}, {"api_key": None, "auth_token": key}):
             model = MessagesApiModel(endpoint(api, **credentials), at_once)
@@ -78,8 +78,8 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize("url", ADDRESSES)
-async def test_fault_25_an_address_that_is_none_is_refused_at_once(url: str) -> None:
-    """docs/faults.md 25: no retries, and the message says what one looks like."""
+async def test_fault_25_an_invalid_address_is_refused_at_once(url: str) -> None:
+    """docs/faults.md 25: without retries, with an example of a valid one."""
     model = MessagesApiModel(endpoint(base_url=url), at_once)
     with pytest.raises(ModelError) as error:
         model.stream(asked())
@@ -90,8 +90,8 @@ async def test_fault_25_an_address_that_is_none_is_refused_at_once(url: str) -> 
 @pytest.mark.parametrize(
     "url", ["http://localhost:11434", "https://h.example/api/", "http://[::1]:8", "http://u:p@h", " http://h\n"]
 )
-def test_an_address_of_any_other_kind_is_one(url: str) -> None:
-    """The harmless neighbours of what is refused."""
+def test_a_valid_address_is_accepted(url: str) -> None:
+    """Similar addresses that are valid."""
     endpoint(base_url=url, api_key=None).check()
 
 
@@ -113,7 +113,7 @@ def test_a_provider_s_model_differs_from_the_user_s_own(settings: dict[str, Any]
 
 
 async def test_fault_40_a_password_in_an_address_is_not_shown() -> None:
-    """docs/faults.md 40: it is used, as the address says, but in no message."""
+    """docs/faults.md 40: it is used, but no message contains it."""
     with FakeApi() as api:
         address = api.url.removeprefix("http://")
     async with opened(base_url=f"http://user:SECRET@{address}/v1?x@y") as model:
@@ -122,8 +122,8 @@ async def test_fault_40_a_password_in_an_address_is_not_shown() -> None:
     assert "SECRET" not in failed.message + repr(endpoint(base_url="http://user:SECRET@host/"))
 
 
-async def test_fault_25_no_network_says_where_and_what_to_check() -> None:
-    """docs/faults.md 25: retried in bounds, then the address and the advice."""
+async def test_fault_25_without_a_network_the_error_says_what_to_check() -> None:
+    """docs/faults.md 25: after a limited number of retries, with the address."""
     with FakeApi() as api:
         url = api.url
     async with opened(base_url=url) as model:
@@ -134,7 +134,7 @@ async def test_fault_25_no_network_says_where_and_what_to_check() -> None:
 
 
 async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFixture) -> None:
-    """docs/faults.md 40: not in a repr, not in an error, not in what anything logs at the finest level."""
+    """docs/faults.md 40: not in a repr, an error or any log, even at the finest level."""
     secrets = {"api_key": "sk-ant-SECRET-1", "auth_token": "SECRET-2"}
     caplog.set_level(logging.DEBUG)
     with FakeApi([HELLO, HttpError(500, "api_error", "oops")], key=secrets["api_key"]) as api:
@@ -153,8 +153,8 @@ async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFix
     assert not any("SECRET" in text for text in said)
 
 
-async def test_a_base_url_that_is_too_long_is_refused_in_few_words() -> None:
-    """Before any request, and without all of it."""
+async def test_the_error_for_a_very_long_base_url_is_short() -> None:
+    """It is raised before any request and quotes only the beginning."""
     with pytest.raises(ModelError) as error:
         MessagesApiModel(endpoint(base_url="http://" + "x" * 100_000)).stream(asked())
     assert error.value.kind == "invalid_request"

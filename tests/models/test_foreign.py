@@ -1,4 +1,4 @@
-"""Servers that answer with something else than the Messages API's stream, or with nothing for long."""
+"""Servers that answer with something other than a stream of the Messages API, or send nothing for a long time."""
 
 import asyncio
 from threading import Event as Signal
@@ -43,8 +43,8 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-async def test_fault_83_what_is_no_stream_is_named_and_not_asked_for_again(name: str) -> None:
-    """docs/faults.md 83: one error that says what came, in few words and without HTML, and what to check."""
+async def test_fault_83_a_response_without_a_stream_is_named_and_not_retried(name: str) -> None:
+    """docs/faults.md 83: one short error without HTML says what came and what to check."""
     page, said = PAGES[name]
     with FakeApi([page] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
@@ -56,7 +56,7 @@ async def test_fault_83_what_is_no_stream_is_named_and_not_asked_for_again(name:
     assert ("proxy" in failed.message) == ("page" in name or "message" in name)
 
 
-async def test_fault_83_an_error_in_a_success_is_that_error() -> None:
+async def test_fault_83_an_error_with_status_200_is_an_error() -> None:
     """docs/faults.md 83: some servers refuse with a 200, before the stream or in it."""
     said = '{"error":{"code":400,"message":"exceeds the available context size","n_prompt_tokens":9,"n_ctx":8}}'
     for page in (Page("application/json", said), Page(STREAM, f"event: error\ndata: {said}\n\n")):
@@ -66,8 +66,8 @@ async def test_fault_83_an_error_in_a_success_is_that_error() -> None:
         assert (failed.kind, failed.overflow) == ("context_overflow", Overflow(window=8, request=9))
 
 
-async def test_fault_83_a_proxys_error_page_is_told_in_words() -> None:
-    """docs/faults.md 83: its title, and none of its HTML."""
+async def test_fault_83_the_title_of_an_error_page_is_shown() -> None:
+    """docs/faults.md 83: and none of its HTML."""
     page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><hr>nginx</body></html>"
     with FakeApi([HttpError(502, "", "", body=page)] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
@@ -76,8 +76,8 @@ async def test_fault_83_a_proxys_error_page_is_told_in_words() -> None:
 
 
 @pytest.mark.parametrize("begun", [False, True])
-async def test_fault_83_a_silent_server_is_told_from_no_connection(begun: bool) -> None:
-    """docs/faults.md 83: before the answer and in it, with the setting that helps; a local one is asked once."""
+async def test_fault_83_a_silent_server_has_its_own_error(begun: bool) -> None:
+    """docs/faults.md 83: before or during the answer, with the setting that helps; a local server is asked once."""
     turn = Wait(HELLO, Signal(), 3 if begun else 0)
     with FakeApi([turn] * MAX_ATTEMPTS) as api:
         async with opened(api, max_silence=0.2) as model:
@@ -87,8 +87,8 @@ async def test_fault_83_a_silent_server_is_told_from_no_connection(begun: bool) 
         assert (failed.kind, len(api.requests)) == ("network", 1)
 
 
-async def test_fault_83_a_server_that_takes_the_request_and_is_silent_is_one_too() -> None:
-    """docs/faults.md 83: also without a status line."""
+async def test_fault_83_a_server_that_sends_no_status_line_is_silent_too() -> None:
+    """docs/faults.md 83: it accepts the request and sends nothing."""
 
     async def read(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -102,7 +102,7 @@ async def test_fault_83_a_server_that_takes_the_request_and_is_silent_is_one_too
 
 
 def test_fault_83_a_local_server_may_be_silent_for_long() -> None:
-    """docs/faults.md 83: an hour in the user's own network; elsewhere a dead connection is noticed in minutes."""
+    """docs/faults.md 83: an hour in the user's network; elsewhere a dead connection is noticed in minutes."""
     local = [
         "http://localhost:1",
         "http://127.0.0.1",
@@ -126,8 +126,8 @@ LOADING = {
 
 
 @pytest.mark.parametrize("server", LOADING)
-async def test_fault_83_a_model_that_is_being_loaded_is_waited_for(server: str) -> None:
-    """docs/faults.md 83: longer than other retries last; the user is told each time what is waited for."""
+async def test_fault_83_a_run_waits_while_the_model_is_loaded(server: str) -> None:
+    """docs/faults.md 83: longer than for other errors; each retry says why."""
     status, body = LOADING[server]
     with FakeApi([HttpError(status, "", "", body=body)] * 30 + [HELLO]) as api:
         async with opened(api) as model:
@@ -139,8 +139,8 @@ async def test_fault_83_a_model_that_is_being_loaded_is_waited_for(server: str) 
     assert all(event.reason.startswith("The server is still loading the model.") for event in waited)
 
 
-async def test_fault_83_a_model_that_is_never_loaded_is_given_up() -> None:
-    """docs/faults.md 83: after what `retry-after` and the pauses sum up to; other failures still count."""
+async def test_fault_83_waiting_for_a_model_ends_after_the_limit() -> None:
+    """docs/faults.md 83: the pauses add up, `retry-after` included; other failures still count."""
     loading = HttpError(503, "", "", {"retry-after": "60"}, body=LOADING["llama.cpp"][1])
     with FakeApi([loading] * 100) as api:
         async with opened(api) as model:

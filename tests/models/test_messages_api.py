@@ -1,4 +1,4 @@
-"""The Messages API for real: the SDK, a socket, and a server that refuses what the API refuses."""
+"""The Messages API through the SDK and a socket, against a server that refuses what the API refuses."""
 
 import json
 from itertools import pairwise
@@ -10,7 +10,7 @@ from support.fake_api import BadJson, Call, FakeApi, Text, Thinking, Turn
 
 
 async def test_an_answer_streams_and_ends_with_the_reply() -> None:
-    """Deltas as they come, thinking apart from text, then exactly one reply with calls, content and usage."""
+    """Deltas of thinking and of text arrive separately, then exactly one reply with calls, content and usage."""
     turn = Turn((Thinking("First this. 日本"), Text("I look."), Call("bash", {"command": "ls '日本'\n"})), chunk=4)
     with FakeApi([turn]) as api:
         async with opened(api) as model:
@@ -30,7 +30,7 @@ async def test_an_answer_streams_and_ends_with_the_reply() -> None:
 
 
 async def test_what_is_sent() -> None:
-    """One streamed request with the system prompt, the tools, one automatic cache mark, and the key as a bearer."""
+    """One streamed request contains the system prompt, the tools, one automatic cache mark and the key."""
     with FakeApi([HELLO]) as api:
         async with opened(api, effort="low") as model:
             await events(model)
@@ -52,16 +52,16 @@ async def test_what_is_sent() -> None:
         assert request.headers["content-type"] == "application/json"
 
 
-async def test_unknown_events_fields_and_deltas_are_let_pass() -> None:
-    """A later version of the API adds some."""
+async def test_unknown_events_fields_and_deltas_are_ignored() -> None:
+    """A later version of the API may add some."""
     with FakeApi([Turn((Text("Hi."), Call("bash", {"command": "ls"})), extra_events=True)]) as api:
         async with opened(api) as model:
             last = await reply(model)
         assert (last.text, last.calls[0].input) == ("Hi.", {"command": "ls"})
 
 
-async def test_thinking_goes_back_as_it_came() -> None:
-    """The API refuses a thought that was changed, left out or moved: hidden ones, several, and between calls."""
+async def test_thinking_is_sent_back_unchanged() -> None:
+    """The API refuses thinking that was changed, omitted or moved, whether redacted, repeated or between calls."""
     turns = [
         Turn((Thinking("One. 日本 "), Call("bash", {"n": "a"}), Thinking("Two."), Call("bash", {"n": "b"}))),
         Turn((Thinking(""), Text("So."), Call("bash", {"command": "c"}))),
@@ -83,7 +83,7 @@ async def test_thinking_goes_back_as_it_came() -> None:
 
 
 async def test_a_call_with_a_problem_can_be_sent_back() -> None:
-    """docs/faults.md 15, 21: whatever was wrong with it, the next request is one that the API accepts."""
+    """docs/faults.md 15, 21: whatever the problem is, the API accepts the next request."""
     bad = ['{"command": "rm', '{"n": 1e999}', '{"s": "\\ud800"}', '["x"]', "[" * 5000, '{"n": NaN}']
     history = History()
     history.add_user_message([text_block("hi")])
@@ -99,7 +99,7 @@ async def test_a_call_with_a_problem_can_be_sent_back() -> None:
 
 
 async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_once() -> None:
-    """The bytes that were sent never change, so each request reads from the cache all that the one before wrote."""
+    """Bytes that were sent never change, so each request reads everything from the cache that the one before wrote."""
     rounds = 20
     turns = [Turn((Thinking(f"{n}?"), Text(f"Round {n} 日本"), Call("bash", {"é": "🚀"}))) for n in range(rounds)]
     history = History()
@@ -129,8 +129,8 @@ async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_onc
     assert total.input_tokens == 0
 
 
-async def test_another_conversation_is_encoded_anew() -> None:
-    """What was kept of one is never sent in another, and a shorter one leaves nothing behind."""
+async def test_another_conversation_is_encoded_again() -> None:
+    """Encoded messages of one conversation are never sent in another one, even if that is shorter."""
     first = [{"role": "user", "content": [text_block("one")]}]
     answer = {"role": "assistant", "content": [text_block("x")]}
     longer = [*first, answer, {"role": "user", "content": [text_block("y")]}]

@@ -1,4 +1,4 @@
-"""What not every server of the Messages API knows: sent, left out once it was refused, never assumed."""
+"""Fields that not every server supports: sent until the server refuses them."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ from support.fake_api import FakeApi, HttpError
 
 
 def long_talk(count: int) -> list[dict[str, Any]]:
-    """A conversation with so many commands, each with 4,000 characters of output."""
+    """A conversation with `count` commands, each with 4,000 characters of output."""
     history = History()
     history.add_user_message([text_block("hi")])
     for number in range(count):
@@ -20,8 +20,8 @@ def long_talk(count: int) -> list[dict[str, Any]]:
     return list(history.messages)
 
 
-async def test_fault_24_what_the_api_may_clear_by_itself() -> None:
-    """docs/faults.md 24, docs/plan.md L15: asked for with its beta, and how much it cleared comes with the reply."""
+async def test_fault_24_the_api_clears_old_results() -> None:
+    """docs/faults.md 24, docs/plan.md L15: requested with its beta; the reply says how much was cleared."""
     clearing = ServerClearing(trigger=5000, min_cleared=1000, keep=3, excluded_tools=("todo",))
     request = replace(asked(*long_talk(8)), clearing=clearing)
     with FakeApi([HELLO, HELLO]) as api:
@@ -45,8 +45,8 @@ async def test_fault_24_what_the_api_may_clear_by_itself() -> None:
         assert api.refusals == []
 
 
-async def test_fault_24_a_server_without_context_editing_is_not_asked_for_it_again() -> None:
-    """docs/faults.md 24: room is made here then."""
+async def test_fault_24_a_server_without_context_editing_is_asked_only_once() -> None:
+    """docs/faults.md 24: then Fairlead clears the results itself."""
     clearing = ServerClearing(trigger=5000, min_cleared=1000, keep=3, excluded_tools=())
     request = replace(asked(*long_talk(8)), clearing=clearing)
     with FakeApi([HELLO, HELLO], plain=True) as api:
@@ -58,8 +58,8 @@ async def test_fault_24_a_server_without_context_editing_is_not_asked_for_it_aga
 REJECTED = HttpError(400, "invalid_request_error", "unsupported parameter")
 
 
-async def test_a_server_that_does_not_say_which_field_it_does_not_know_is_asked_without() -> None:
-    """Features are probed, never assumed; what it did not take the first time is not sent again."""
+async def test_a_refusal_that_names_no_field_is_retried_without_optional_fields() -> None:
+    """Fields that the server did not accept the first time are not sent again."""
     picky = [lambda body: REJECTED if "thinking" in body else HELLO] * 3
     with FakeApi(picky) as api:
         async with opened(api, effort="low") as model:
@@ -70,8 +70,8 @@ async def test_a_server_that_does_not_say_which_field_it_does_not_know_is_asked_
         assert optional == [["cache_control", "thinking", "output_config"], [], []]
 
 
-async def test_a_refusal_that_has_another_reason_costs_no_feature() -> None:
-    """Nor does one that comes when the fields are known to be taken: it is not asked a second time then."""
+async def test_a_refusal_for_another_reason_removes_no_field() -> None:
+    """Neither does a refusal after the fields were accepted once; that request is not sent a second time."""
     credit = HttpError(400, "invalid_request_error", "Your credit balance is too low")
     with FakeApi([credit, credit, HELLO, credit]) as api:
         async with opened(api) as model:
@@ -81,8 +81,8 @@ async def test_a_refusal_that_has_another_reason_costs_no_feature() -> None:
         assert ["thinking" in request.body for request in api.requests] == [True, False, True, True]
 
 
-async def test_a_server_without_extras_gets_none() -> None:
-    """No caching, thinking or effort: each is left out once it was refused and never sent again; no retry is shown."""
+async def test_refused_fields_are_not_sent_again() -> None:
+    """Caching, thinking and effort are each omitted after one refusal, and no retry is shown."""
     with FakeApi([HELLO, HELLO], plain=True, require_key=False) as api:
         async with opened(api, api_key=None, effort="high") as model:
             first = await events(model)
@@ -97,8 +97,8 @@ async def test_a_server_without_extras_gets_none() -> None:
         assert last["system"] == "You help."
 
 
-async def test_a_refusal_that_only_mentions_thinking_leaves_it_on() -> None:
-    """A block of the conversation that was refused is an error to show, not a server without thinking."""
+async def test_a_refusal_of_a_thinking_block_keeps_the_field() -> None:
+    """A refused block of the conversation is an error for the user and does not mean that thinking is unsupported."""
     error = HttpError(400, "invalid_request_error", "messages.1.content.0: Invalid `signature` in `thinking` block")
     with FakeApi([error, HELLO]) as api:
         async with opened(api) as model:

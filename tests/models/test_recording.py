@@ -1,4 +1,4 @@
-"""docs/replay.md: recordings read back as they were written, and a mistake is named with its line."""
+"""docs/replay.md: recordings are read back as they were written, and a mistake is named with its line."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.models.recording import Recording, Turn, read_recording, write_recording
 
-# what YAML takes for something else if nobody takes care
+# text that YAML 1.1 would read as something else
 WORDS = """
     yes no on off y n true false True NULL null ~ 1 01 010 0x1F 0o17 1_000 1:30 1e3 1.5 .5 .inf .nan -1 +1 1.0e+5
     2020-01-01 2020-01-01T10:00:00Z = << - ? : , [] {} # & * ! | > ' " % @ ` --- ... a:b a: #x \\n \\ 日本語 🚀
@@ -49,15 +49,15 @@ RECORDINGS = st.builds(
 
 @given(RECORDINGS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_what_is_written_is_read_back(tmp_path: Path, recording: Recording) -> None:
-    """Every text, input and count: Chinese, blanks at the ends, `yes`, dates and numbers as texts."""
+def test_a_written_recording_is_read_back(tmp_path: Path, recording: Recording) -> None:
+    """Every text, input and count: Chinese, surrounding whitespace, and `yes`, dates and numbers as text."""
     path = tmp_path / "r.yaml"
     write_recording(path, recording)
     assert read_recording(path) == recording
 
 
-def test_what_is_written_can_be_read_by_people(tmp_path: Path) -> None:
-    """Code stands in blocks, plain words without quotes, Chinese as it is, and nothing refers to something else."""
+def test_a_written_recording_is_readable(tmp_path: Path) -> None:
+    """Code is in blocks, plain words have no quotes, Chinese is not escaped, and there are no aliases."""
     todo: dict[str, Any] = {"items": [{"content": "分析性能 🚀", "status": "pending"}]}
     edit = {"path": "a.py", "content": "def f():\n    return 1\n"}
     turns = (Turn("我先看看。", "Hm.", (("todo", todo), ("write_file", edit))), Turn(calls=(("todo", todo),)), Turn())
@@ -98,7 +98,7 @@ HEAD = "replay: 1\nturns:\n"
 
 
 def value(folder: Path, yaml: str) -> Any:
-    """What a call's input is read as."""
+    """The value that is read from a call's input."""
     return read(folder, f"{HEAD}- calls:\n  - bash: {{x: {yaml}}}\n").turns[0].calls[0][1]["x"]
 
 
@@ -123,8 +123,8 @@ def value(folder: Path, yaml: str) -> Any:
         "1.",
     ],
 )
-def test_words_are_taken_as_they_stand(tmp_path: Path, word: str) -> None:
-    """None of the surprises of YAML 1.1."""
+def test_words_are_text(tmp_path: Path, word: str) -> None:
+    """None of the special words of YAML 1.1 is special here."""
     assert value(tmp_path, word) == word
 
 
@@ -132,7 +132,7 @@ def test_words_are_taken_as_they_stand(tmp_path: Path, word: str) -> None:
     ("word", "meant"),
     [("true", True), ("null", None), ("~", None), ("7", 7), ("-7", -7), ("1.5", 1.5), ("1e3", 1000.0), ("'7'", "7")],
 )
-def test_what_json_knows_is_itself(tmp_path: Path, word: str, meant: Any) -> None:
+def test_json_values_are_values(tmp_path: Path, word: str, meant: Any) -> None:
     """Numbers, true, false and null; in quotes they are text."""
     assert value(tmp_path, word) == meant
     assert type(value(tmp_path, word)) is type(meant)
@@ -157,13 +157,13 @@ BY_HAND = {
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_a_file_may_be_written_by_hand(tmp_path: Path, name: str) -> None:
-    """As people and their editors write YAML."""
+    """In the ways in which people and editors write YAML."""
     text, texts = BY_HAND[name]
     assert [turn.text for turn in read(tmp_path, text).turns] == texts
 
 
 def test_names_of_an_input_are_text(tmp_path: Path) -> None:
-    """An input is a JSON object, whatever its names look like."""
+    """An input is a JSON object, so its names are text whatever they look like."""
     (turn,) = read(tmp_path, f"{HEAD}- calls:\n  - bash: {{1: a, true: b, ~: [{{2: c}}]}}\n").turns
     assert turn.calls == (("bash", {"1": "a", "true": "b", "~": [{"2": "c"}]}),)
 
@@ -250,7 +250,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_named_with_its_line_and_the_reason(tmp_path: Path, name: str) -> None:
-    """Kind `replay`, so that a person knows where to look; nothing of the file is played."""
+    """The error has the kind `replay`, and nothing of the file is played."""
     text, line, reason = MISTAKES[name]
     with pytest.raises(ModelError) as error:
         read(tmp_path, text)
@@ -271,7 +271,7 @@ def test_a_mistake_is_named_with_its_line_and_the_reason(tmp_path: Path, name: s
     ids=["missing", "folder", "other bytes", "UTF-16"],
 )
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, make: Any, reason: str) -> None:
-    """With its whole path, as the setting may be wrong."""
+    """With its full path, because the setting may be wrong."""
     path = tmp_path / "r.yaml"
     make(path)
     with pytest.raises(ModelError) as error:
@@ -290,8 +290,8 @@ write_recording(Path(sys.argv[1]), Recording((Turn(text="word " * 1000),)))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a limit of files' sizes")
-def test_fault_11_a_recording_that_does_not_fit_leaves_the_one_before(tmp_path: Path) -> None:
-    """docs/faults.md 11: whole, and nothing beside it; one that fits keeps the file's permissions."""
+def test_fault_11_a_recording_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    """docs/faults.md 11: complete and without other files; a successful write preserves the file's permissions."""
     path = tmp_path / "r.yaml"
     before = Recording((Turn(text="before"),))
     write_recording(path, before)

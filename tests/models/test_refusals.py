@@ -1,4 +1,4 @@
-"""What servers say when they refuse a request, each in its own words."""
+"""Refusals of different servers, each in its own words."""
 
 import json
 
@@ -13,8 +13,8 @@ WINDOW = 50
 
 
 @pytest.mark.parametrize("server", REFUSALS)
-async def test_fault_80_a_refusal_for_length_is_known_with_its_sizes(server: str) -> None:
-    """docs/faults.md 80: whatever the server and its form of an error; the words are shown as they are."""
+async def test_fault_80_a_refusal_for_length_is_recognized_with_its_sizes(server: str) -> None:
+    """docs/faults.md 80: for each server and form of error; the server's words are shown unchanged."""
     with FakeApi([HELLO], window=FakeWindow(WINDOW, server)) as api:
         async with opened(api, max_tokens=50) as model:
             failed = await failure(model)
@@ -43,8 +43,8 @@ MOST = {
 
 
 @pytest.mark.parametrize("source", MOST)
-async def test_fault_81_an_answer_limit_beyond_the_models_own_is_lowered(source: str) -> None:
-    """docs/faults.md 81: to what the refusal names, at once and for all later requests."""
+async def test_fault_81_an_answer_limit_above_the_model_s_own_is_lowered(source: str) -> None:
+    """docs/faults.md 81: to the limit that the refusal names, at once and for all later requests."""
     with FakeApi([HttpError(400, "invalid_request_error", MOST[source]), HELLO, HELLO]) as api:
         async with opened(api, max_tokens=32_000) as model:
             await reply(model)

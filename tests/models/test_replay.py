@@ -1,4 +1,4 @@
-"""The replay model: a recording plays the model, and says so wherever it runs."""
+"""The replay model: plays a recording in place of a model, and its name says so."""
 
 import time
 from pathlib import Path
@@ -37,7 +37,7 @@ async def reply(model: ReplayModel) -> Reply:
 
 
 async def test_it_plays_each_turn_once_in_order(path: Path) -> None:
-    """Whatever is asked: thinking and text as deltas, then a reply with content, calls and usage."""
+    """Whatever the request is: thinking and text as deltas, then a reply with content, calls and usage."""
     calls = (("read_file", {"path": "a.py"}), ("bash", {"command": "ls"}))
     model = recorded(path, Turn("我 look first.", "Hm, so.", calls, usage=Usage(1, 2, 3, 4, 5)), Turn("Done."))
     seen = await events(model)
@@ -53,7 +53,7 @@ async def test_it_plays_each_turn_once_in_order(path: Path) -> None:
 
 
 async def test_every_call_has_an_id_of_its_own(path: Path) -> None:
-    """The API refuses a history in which one comes twice; and the content names the same ids."""
+    """The API refuses a history with repeated ids. The content contains the same ids as the calls."""
     model = recorded(path, *[Turn(calls=(("bash", {}), ("bash", {})))] * 3)
     replies = [await reply(model) for _ in range(3)]
     ids = [call.id for answer in replies for call in answer.calls]
@@ -63,19 +63,19 @@ async def test_every_call_has_an_id_of_its_own(path: Path) -> None:
 
 @pytest.mark.parametrize("stop", ["max_tokens", "refusal", "end_turn"])
 async def test_a_stop_reason_can_be_played(path: Path, stop: str) -> None:
-    """Also one that does not fit the calls: that is what it is for."""
+    """Even one that contradicts the calls, for tests."""
     assert (await reply(recorded(path, Turn(calls=(("bash", {}),), stop=stop)))).stop_reason == stop
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
 async def test_an_empty_text_is_no_block(path: Path, text: str) -> None:
-    """The API refuses it when it comes back."""
+    """The API refuses empty text blocks in the next request."""
     assert (await reply(recorded(path, Turn(text)))).content == []
 
 
 @pytest.mark.parametrize(("count", "played"), [(1, "1 answer was played"), (2, "2 answers were played")])
-async def test_at_its_end_it_says_so(path: Path, count: int, played: str) -> None:
-    """Kind `replay`, how many answers were played, and again at each further request."""
+async def test_after_the_last_turn_each_request_fails(path: Path, count: int, played: str) -> None:
+    """With the kind `replay` and the number of played answers."""
     model = recorded(path, *[Turn("One.")] * count)
     for _ in range(count):
         await reply(model)
@@ -86,8 +86,8 @@ async def test_at_its_end_it_says_so(path: Path, count: int, played: str) -> Non
         assert error.value.message == f"The recording my recording.yaml has ended ({played})."
 
 
-async def test_a_mistake_in_the_file_comes_with_the_first_request(path: Path) -> None:
-    """Not before: opening the model must not fail. Once it is mended, the same model plays."""
+async def test_a_mistake_in_the_file_is_reported_with_the_first_request(path: Path) -> None:
+    """Opening the model does not fail. When the file is corrected, the same model plays it."""
     path.write_text("replay: 1\nturns:\n- txt: x\n", encoding="utf-8")
     model = ReplayModel(path)
     with pytest.raises(ModelError, match="line 3: unknown field"):
@@ -96,8 +96,8 @@ async def test_a_mistake_in_the_file_comes_with_the_first_request(path: Path) ->
     assert (await reply(model)).text == "x"
 
 
-async def test_the_pace_is_kept_and_can_be_interrupted(path: Path) -> None:
-    """A pause after each word; whoever leaves does not wait for the rest."""
+async def test_there_is_a_pause_after_each_word(path: Path) -> None:
+    """Closing the stream does not wait for the remaining pauses."""
     model = recorded(path, Turn("one two three"), Turn("so long " * 100), pace=0.02)
     began = time.monotonic()
     await reply(model)
@@ -108,12 +108,12 @@ async def test_the_pace_is_kept_and_can_be_interrupted(path: Path) -> None:
 
 
 def test_its_name_says_replay(path: Path) -> None:
-    """Wherever a model's name is shown, with the file's name."""
+    """With the file's name, wherever a model's name is shown."""
     assert recorded(path, Turn("x")).name == "replay (my recording.yaml)"
 
 
-def test_a_replay_file_wins_over_every_endpoint(path: Path) -> None:
-    """Nothing is opened yet, and no key is needed."""
+def test_a_recording_takes_precedence_over_an_endpoint(path: Path) -> None:
+    """No file is opened yet, and no key is needed."""
     endpoint = Endpoint("claude-x", 100, None, None, "key", None)
     assert open_model(ModelChoice(endpoint, path)).name == "replay (my recording.yaml)"
     assert open_model(ModelChoice(endpoint)).name == "claude-x"

@@ -1,4 +1,4 @@
-"""What becomes of a stream's events: content that may be sent back, and calls that are run only if they are whole."""
+"""Building replies from stream events: the content can be sent back, and only complete calls are run."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ BLOCKS = st.lists(
 
 
 def fed(*events: Json) -> tuple[Reply | None, list[TextDelta | ThinkingDelta]]:
-    """The reply after these events, and what a person saw."""
+    """The reply after these events, and the deltas that were shown."""
     builder = ReplyBuilder()
     seen = [delta for delta in map(builder.feed, events) if delta is not None]
     return builder.reply, seen
@@ -46,7 +46,7 @@ def block(index: int, start: Json, *deltas: Json, stop: bool = True) -> list[Jso
 
 
 def whole(*events: Json, stop_reason: str | None = "end_turn") -> Reply:
-    """The reply of a stream of these events, begun and ended as the API does."""
+    """The reply of a complete stream with these events between its start and its end."""
     start = {"type": "message_start", "message": {"usage": {"input_tokens": 3, "output_tokens": 1}}}
     delta = {"type": "message_delta", "delta": {"stop_reason": stop_reason}, "usage": {"output_tokens": 5}}
     reply, _ = fed(start, *events, delta, {"type": "message_stop"})
@@ -55,14 +55,14 @@ def whole(*events: Json, stop_reason: str | None = "end_turn") -> Reply:
 
 
 def call(*pieces: str, start: Any = None, stop: bool = True) -> list[Json]:
-    """The events of one call whose JSON comes in pieces."""
+    """The events of one call whose JSON arrives in pieces."""
     deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
     return block(0, {"type": "tool_use", "id": "t1", "name": "bash", "input": start or {}}, *deltas, stop=stop)
 
 
 @given(BLOCKS, st.sampled_from([None, 1, 3]), st.booleans())
-def test_a_turn_comes_back_as_it_was_sent(blocks: list[Any], chunk: int | None, extra: bool) -> None:
-    """All blocks in order, thinking with its signature, however the deltas are cut, whatever unknown comes between."""
+def test_all_blocks_of_a_turn_are_in_the_reply(blocks: list[Any], chunk: int | None, extra: bool) -> None:
+    """In order, thinking with its signature, however the deltas are cut, and despite unknown events."""
     turn = Turn(tuple(blocks), chunk=chunk, extra_events=extra)
     reply, seen = fed(*(step.data for step in steps(turn, Envelope()) if isinstance(step, Event)))
     assert reply is not None
@@ -77,14 +77,14 @@ def test_a_turn_comes_back_as_it_was_sent(blocks: list[Any], chunk: int | None, 
 
 
 def test_there_is_no_reply_before_message_stop() -> None:
-    """docs/plan.md L13: a stream that ended after a whole call is not a whole answer."""
+    """docs/plan.md L13: a stream that ended after a complete call is not a complete answer."""
     events = [*call('{"command": "ls"}'), {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}]
     reply, _ = fed({"type": "message_start", "message": {}}, *events)
     assert reply is None
 
 
 def test_usage_and_stop_reason() -> None:
-    """The last word on each count holds; what a server leaves out, or gives as null, counts as before."""
+    """The last value of each count applies; a missing or null value does not change it."""
     usage = {"input_tokens": 3, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 2, "output_tokens": 1}
     reply, _ = fed(
         {"type": "message_start", "message": {"usage": usage}},
@@ -101,14 +101,14 @@ def test_usage_and_stop_reason() -> None:
 
 @pytest.mark.parametrize("pieces", [['{"command": "ls"}'], ['{"com', 'mand": ', '"ls"}'], ["", ' {"command":"ls"} ']])
 def test_a_call_is_read_from_its_raw_json(pieces: list[str]) -> None:
-    """The pieces are joined before anything is read."""
+    """The pieces are joined before they are parsed."""
     reply = whole(*call(*pieces))
     assert reply.calls == [ToolCall("t1", "bash", {"command": "ls"})]
     assert reply.content == [{"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls"}}]
 
 
-def test_a_call_may_come_with_its_input_in_the_start() -> None:
-    """Servers that do not stream inputs send it so; no deltas and no input at all is an empty one."""
+def test_the_input_of_a_call_may_be_in_its_start() -> None:
+    """Some servers do not stream inputs. Without deltas and input, the input is empty."""
     assert whole(*call(start={"command": "ls"})).calls[0].input == {"command": "ls"}
     assert whole(*call("", "  ", start={"command": "ls"})).calls[0].input == {"command": "ls"}
     assert whole(*call()).calls == [ToolCall("t1", "bash", {})]
@@ -137,8 +137,8 @@ BAD_JSON = {
 
 
 @pytest.mark.parametrize("name", BAD_JSON)
-def test_fault_15_a_call_that_cannot_be_read_is_never_run(name: str) -> None:
-    """docs/faults.md 15, docs/plan.md L13: a problem that the model reads, and an input that the API accepts back."""
+def test_fault_15_an_invalid_call_is_never_run(name: str) -> None:
+    """docs/faults.md 15, docs/plan.md L13: it has a problem for the model and an input that the API accepts."""
     raw, said = BAD_JSON[name]
     reply = whole(*call(raw), stop_reason="tool_use")
     (bad,) = reply.calls
@@ -151,13 +151,13 @@ def test_fault_15_a_call_that_cannot_be_read_is_never_run(name: str) -> None:
 
 @pytest.mark.parametrize("start", [{"a": float("inf")}, {"a": "\ud800"}, {"a": [[]] * 3, "b": float("nan")}, [1], "x"])
 def test_an_input_in_the_start_is_checked_as_strictly(start: Any) -> None:
-    """It goes into the history too, and the next request must be valid."""
+    """It becomes part of the history too, and the next request must be valid."""
     assert read_input("", start)[0] == {}
     assert read_input("", start)[1] is not None
 
 
-def test_an_input_may_be_deep_and_large_within_reason() -> None:
-    """The harmless neighbours of what is refused: 90 levels, a megabyte, large numbers, pairs of surrogates."""
+def test_a_deep_or_large_input_is_accepted() -> None:
+    """Similar valid inputs: 90 levels, a megabyte, large numbers, pairs of surrogates."""
     deep = '{"a": ' + "[" * 90 + "]" * 90 + "}"
     odd = '{"a": 12345678901234567890, "b": 1e300, "c": "\\ud83d\\ude80"}'
     for raw in (deep, json.dumps({"a": "x" * 1_000_000}), odd):
@@ -166,8 +166,8 @@ def test_an_input_may_be_deep_and_large_within_reason() -> None:
         assert given_input == json.loads(raw)
 
 
-def test_the_depth_is_far_from_pythons_own_limit() -> None:
-    """What was accepted can be encoded from deep within other calls, else the history could never be sent again."""
+def test_the_maximum_depth_is_far_below_python_s_limit() -> None:
+    """An accepted input can be encoded far down the stack; otherwise the history could never be sent again."""
     value, problem = read_input('{"a": ' + "[" * 95 + "]" * 95 + "}", {})
     assert problem is None
 
@@ -178,29 +178,29 @@ def test_the_depth_is_far_from_pythons_own_limit() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=5), JSON, max_size=4))
-def test_every_json_object_is_read_as_it_is(value: Json) -> None:
-    """Nothing is lost or changed on the way."""
+def test_every_json_object_is_read_unchanged(value: Json) -> None:
+    """Nothing is lost or changed."""
     assert read_input(json.dumps(value), {}) == (value, None)
     assert read_input("", value) == (value, None)
 
 
 @given(st.text(max_size=30))
-def test_no_text_makes_the_reader_fail(raw: str) -> None:
-    """Whatever came, it is an input that can be encoded, or a problem."""
+def test_no_text_makes_the_parser_fail(raw: str) -> None:
+    """The result is an input that can be encoded, or a problem."""
     given_input, problem = read_input(raw, None)
     assert (problem is None) or given_input == {}
     json.dumps(given_input, allow_nan=False, ensure_ascii=False).encode()
 
 
 def test_a_call_without_its_end_is_not_run() -> None:
-    """docs/plan.md L13: `message_stop` came but `content_block_stop` did not; its JSON looks whole all the same."""
+    """docs/plan.md L13: `message_stop` without `content_block_stop`, although the JSON looks complete."""
     (cut,) = whole(*call('{"command": "ls"}', stop=False), stop_reason="tool_use").calls
     assert cut.input == {}
     assert "cut off" in str(cut.problem)
 
 
-def test_text_without_its_end_is_kept_and_thinking_is_not() -> None:
-    """Half a thought has no signature, and the API would refuse it."""
+def test_incomplete_text_is_kept_and_incomplete_thinking_is_dropped() -> None:
+    """Incomplete thinking has no signature, so the API would refuse it."""
     half = [
         *block(0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "hm"}, stop=False),
         *block(1, {"type": "text", "text": ""}, {"type": "text_delta", "text": "So"}, stop=False),
@@ -209,7 +209,7 @@ def test_text_without_its_end_is_kept_and_thinking_is_not() -> None:
 
 
 def test_thinking_is_kept_exactly() -> None:
-    """With its signature, blanks and all; without a text where the server shows none; fields of later versions too."""
+    """With its signature and whitespace, with an empty text if the server shows none, and with unknown fields."""
     start = {"type": "thinking", "thinking": "", "signature": "", "future": 1}
     deltas = [
         {"type": "thinking_delta", "thinking": " First,\n"},
@@ -227,18 +227,18 @@ def test_thinking_is_kept_exactly() -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\u3000"])
 def test_empty_text_is_dropped(text: str) -> None:
-    """The API refuses it when it comes back."""
+    """The API refuses empty text blocks in the next request."""
     assert whole(*block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": text})).content == []
 
 
-def test_text_may_stand_in_the_start() -> None:
-    """Some servers begin it there."""
+def test_text_may_begin_in_the_start_event() -> None:
+    """Some servers put the first text there."""
     events = block(0, {"type": "text", "text": "Hello"}, {"type": "text_delta", "text": ", you"})
     assert whole(*events).content == [{"type": "text", "text": "Hello, you"}]
 
 
-def test_unknown_events_deltas_and_blocks_are_let_pass() -> None:
-    """What a later version of the API adds does no harm; an unknown block goes back as it came."""
+def test_unknown_events_deltas_and_blocks_are_accepted() -> None:
+    """A later version of the API may add some; an unknown block is sent back unchanged."""
     unknown = {"type": "server_tool_use", "id": "s1", "name": "web", "input": {"q": 1}}
     events = [
         {"type": "ping"},
@@ -252,7 +252,7 @@ def test_unknown_events_deltas_and_blocks_are_let_pass() -> None:
 
 @pytest.mark.parametrize("kind", ["text", "thinking"])
 def test_surrogates_never_reach_the_history(kind: str) -> None:
-    """A pair that was cut apart is joined again, a lone one is replaced; what a person sees is valid at each step."""
+    """A separated pair is joined again, a lone one is replaced, and each shown delta is valid."""
     deltas = [{"type": f"{kind}_delta", kind: piece} for piece in ("a\ud83d", "\ude80b", "\udc00")]
     events = block(0, {"type": kind, kind: ""}, *deltas)
     reply, seen = fed({"type": "message_start", "message": {}}, *events, {"type": "message_stop"})

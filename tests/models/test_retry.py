@@ -1,4 +1,4 @@
-"""Bounded retries: a person never sees a text twice, and the last error says what to do."""
+"""Limited retries: no text is shown twice, and the last error says what to do."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -17,7 +17,7 @@ End = ModelError | None
 
 
 class Attempts:
-    """Plays one list of events after the other; each ends with its error, or with the reply."""
+    """Plays one list of events for each attempt; each ends with its error or with the reply."""
 
     def __init__(self, *attempts: tuple[Sequence[ModelEvent], End]) -> None:
         self._left = list(attempts)
@@ -53,16 +53,16 @@ def texts(*pieces: str) -> list[ModelEvent]:
     return [TextDelta(piece) for piece in pieces]
 
 
-async def test_a_good_attempt_is_handed_through() -> None:
-    """Event by event, the reply last; nothing is waited for."""
+async def test_a_successful_attempt_is_passed_through() -> None:
+    """Event by event, the reply last, without a pause."""
     attempts = Attempts(([TextDelta("a"), ThinkingDelta("b")], None))
     assert await played(attempts) == [TextDelta("a"), ThinkingDelta("b"), REPLY]
     assert (attempts.made, attempts.slept) == (1, [])
 
 
 @given(st.text("ab ", max_size=12), st.data())
-def test_the_same_answer_after_breaks_is_seen_once(answer: str, data: st.DataObject) -> None:
-    """docs/faults.md 17: wherever it broke, however often, and however the pieces are cut each time."""
+def test_the_same_answer_after_interruptions_is_shown_once(answer: str, data: st.DataObject) -> None:
+    """docs/faults.md 17: wherever and however often it was interrupted, and however the pieces are cut each time."""
 
     def pieces(text: str) -> list[ModelEvent]:
         cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
@@ -77,18 +77,18 @@ def test_the_same_answer_after_breaks_is_seen_once(answer: str, data: st.DataObj
 
 
 @given(st.lists(st.text("ab", max_size=6), min_size=1, max_size=MAX_ATTEMPTS))
-def test_another_answer_is_announced_and_seen_whole(answers: list[str]) -> None:
-    """docs/faults.md 17: where the new answer departs from what was seen, it says so and starts anew."""
+def test_a_different_answer_is_announced_and_shown_completely(answers: list[str]) -> None:
+    """docs/faults.md 17: where the new answer differs, a note says so and the whole answer follows."""
     *broken, last = [(texts(*answer), BROKEN) for answer in answers]
     events = asyncio.run(played(Attempts(*broken, (last[0], None))))
     seen = shown(events).split(RESTARTED)
-    # the text after the last announcement is the last answer, or more of one that was the same so far
+    # the text after the last note is the last answer, or a longer one that began the same
     assert seen[-1].startswith(answers[-1])
     assert all(piece in {answer[:end] for answer in answers for end in range(len(answer) + 1)} for piece in seen)
 
 
-async def test_thinking_and_text_are_followed_each_by_itself() -> None:
-    """A retry may think the same and say something else."""
+async def test_thinking_and_text_are_tracked_separately() -> None:
+    """A retry may have the same thinking and a different text."""
     first = ([ThinkingDelta("Hm. "), TextDelta("One")], BROKEN)
     second = ([ThinkingDelta("Hm. "), ThinkingDelta("So."), TextDelta("Two")], None)
     events = await played(Attempts(first, second))
@@ -96,8 +96,8 @@ async def test_thinking_and_text_are_followed_each_by_itself() -> None:
     assert shown(events) == f"One{RESTARTED}Two"
 
 
-async def test_each_retry_is_told_with_its_pause() -> None:
-    """It grows twofold from the first one, less up to a quarter by chance; what the server asks for goes first."""
+async def test_each_retry_is_reported_with_its_pause() -> None:
+    """The pauses double, minus up to a quarter at random; the server's own pause takes precedence."""
     asked = ModelError("rate_limit", "Slow down.", retryable=True, retry_after=7)
     attempts = Attempts(*[([], error) for error in (BROKEN, BROKEN, asked, BROKEN)], ([], None))
     told = [event for event in await played(attempts) if isinstance(event, Retrying)]
@@ -111,14 +111,14 @@ async def test_each_retry_is_told_with_its_pause() -> None:
 
 @pytest.mark.parametrize(("asked", "waited"), [(0, 0), (3600, MAX_DELAY)])
 async def test_no_pause_is_longer_than_the_limit(asked: float, waited: float) -> None:
-    """A server may ask for an hour: a person would rather be told."""
+    """A server may ask for an hour, which is too long to wait."""
     attempts = Attempts(([], ModelError("overloaded", "x", retryable=True, retry_after=asked)), ([], None))
     await played(attempts)
     assert attempts.slept == [waited]
 
 
 async def test_the_last_error_says_how_often_it_was_tried() -> None:
-    """docs/faults.md 18: bounded, of the same kind, and nothing is lost."""
+    """docs/faults.md 18: it has the same kind and says that nothing is lost."""
     attempts = Attempts(*[(texts("Hello"), BROKEN) for _ in range(MAX_ATTEMPTS + 1)])
     with pytest.raises(ModelError) as error:
         await played(attempts)
@@ -128,8 +128,8 @@ async def test_the_last_error_says_how_often_it_was_tried() -> None:
     )
 
 
-async def test_an_error_that_no_retry_mends_comes_at_once() -> None:
-    """docs/faults.md 25: a wrong key is wrong the second time too."""
+async def test_an_error_that_a_retry_cannot_fix_is_raised_at_once() -> None:
+    """docs/faults.md 25: for example a wrong key."""
     refused = ModelError("auth", "No.", retryable=False)
     attempts = Attempts(([], refused))
     with pytest.raises(ModelError) as error:
@@ -139,7 +139,7 @@ async def test_an_error_that_no_retry_mends_comes_at_once() -> None:
 
 
 @pytest.mark.parametrize("where", ["text", "pause"])
-async def test_it_can_be_left_at_any_moment(where: str) -> None:
+async def test_it_can_be_closed_at_any_moment(where: str) -> None:
     """Between two pieces of text or before a pause: the attempt is closed, and no other one begins."""
     attempts = Attempts((texts("a", "b"), BROKEN), ([], None))
     stream = with_retries(attempts, attempts.sleep)
@@ -151,7 +151,7 @@ async def test_it_can_be_left_at_any_moment(where: str) -> None:
 
 
 async def test_an_error_of_another_kind_is_not_caught() -> None:
-    """A programming error is none that a retry could mend."""
+    """A retry cannot fix a programming error."""
 
     async def attempt() -> AsyncGenerator[ModelEvent, None]:
         yield TextDelta("a")

@@ -1,4 +1,4 @@
-"""The reader of server-sent events: whole events only, however the bytes are cut."""
+"""The parser of server-sent events: only complete events, however the bytes are cut."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ VALUES = st.dictionaries(st.text(max_size=5), st.text(max_size=10) | st.integers
 
 
 def read(chunks: Sequence[bytes]) -> list[Json]:
-    """The events of a stream that comes in these chunks."""
+    """The events of a stream that arrives in these chunks."""
 
     async def stream() -> AsyncIterator[bytes]:
         for chunk in chunks:
@@ -30,7 +30,7 @@ def read(chunks: Sequence[bytes]) -> list[Json]:
 
 
 def written(*events: Json, end: str = "\n") -> bytes:
-    """A stream of events, as the API writes them."""
+    """A stream of events in the API's form."""
     return "".join(f"event: x{end}data: {json.dumps(event, ensure_ascii=False)}{end}{end}" for event in events).encode(
         "utf-8", "surrogatepass"
     )
@@ -38,7 +38,7 @@ def written(*events: Json, end: str = "\n") -> bytes:
 
 @given(st.lists(VALUES, max_size=4), st.sampled_from(["\n", "\r\n"]), st.data())
 def test_the_bytes_may_be_cut_anywhere(events: list[Json], end: str, data: st.DataObject) -> None:
-    """Inside a character, an escape, a line end: the same events, in order."""
+    """Inside a character, an escape or a line ending: the same events, in order."""
     raw = written(*events, end=end)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=12)))
     chunks = [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
@@ -46,16 +46,16 @@ def test_the_bytes_may_be_cut_anywhere(events: list[Json], end: str, data: st.Da
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_the_bytes_may_come_one_by_one(end: str) -> None:
-    """The last event too, whose line end is cut in the middle."""
+def test_the_bytes_may_arrive_one_by_one(end: str) -> None:
+    """Then every line ending is cut in the middle."""
     events = [{"type": "ping"}, {"text": "日本 🚀 \\ \n"}]
     raw = written(*events, end=end)
     assert read([bytes([byte]) for byte in raw]) == events
 
 
 @given(st.lists(VALUES, min_size=1, max_size=3), st.data())
-def test_an_event_that_the_end_cuts_off_is_dropped(events: list[Json], data: st.DataObject) -> None:
-    """Even if its data are whole: without its blank line it has not been sent."""
+def test_an_event_that_is_cut_off_is_dropped(events: list[Json], data: st.DataObject) -> None:
+    """Even if its data is complete: without the blank line the event has not been sent."""
     raw = written(*events)
     last = len(written(events[-1]))
     cut = data.draw(st.integers(1, last))
@@ -78,8 +78,8 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_what_a_stream_may_hold(name: str) -> None:
-    """Comments, unknown fields and empty events are let pass."""
+def test_other_lines_of_a_stream_are_ignored(name: str) -> None:
+    """Comments, unknown fields and empty events."""
     raw, events = STREAMS[name]
     assert read([raw]) == events
 
@@ -87,8 +87,8 @@ def test_what_a_stream_may_hold(name: str) -> None:
 @pytest.mark.parametrize(
     "data", [b"<html>502</html>", b"{", b'{"a": 1}}', b"\xff\xfe", b"[DONE]", b"[" * 100_000], ids=lambda data: data[:9]
 )
-def test_data_that_are_no_json_are_a_garbled_stream(data: bytes) -> None:
-    """Worth another try: a proxy or a broken connection did it. What came before has been handed on."""
+def test_data_that_is_not_json_is_a_garbled_stream(data: bytes) -> None:
+    """The error is retryable, because a proxy or a broken connection caused it. Earlier events were yielded."""
     with pytest.raises(ModelError) as error:
         read([b"data: " + data + b"\n\n"])
     assert (error.value.kind, error.value.retryable) == ("network", True)
