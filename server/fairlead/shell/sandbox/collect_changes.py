@@ -1,7 +1,7 @@
-"""What a command left in an upper layer: read, compared with what the command found, and taken out again.
+"""Collects a command's changes from an upper layer: compares them with the files before, and removes them from it.
 
-Changes of the repository are dropped, outputs that git ignores stay, everything else is a change of the workspace. The
-content is hostile (docs/sandbox.md): links, devices, deep trees, files without end.
+Changes of the repository are discarded, files that git ignores stay in the layer, and everything else is returned. The
+content is hostile (docs/sandbox.md): links, devices, deep trees, endless files.
 """
 
 import contextlib
@@ -25,36 +25,37 @@ MAX_CHANGES = 2_000
 MAX_TOTAL = 200_000_000
 MAX_DEPTH = 100
 _CHUNK = 1 << 20
-_LINK = "on the disk it is a link, or below one"
-_NAMED = 5
+_LINK = "on the disk it is a link, or in a linked folder"
+_MAX_NAMED = 5
 
 
 def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Path] = ()) -> Changes:
-    """Takes the command's changes out of the layer.
+    """Take the command's changes out of the layer.
 
-    `since` is when it was opened (by the file system's clock, in ns); `repositories` are the upper layers over
-    repositories outside of the workspace. Raises OSError where something cannot be read; then, as after any other
-    fault, nothing is left in the layer.
+    `since` is when the box was opened, by the file system's clock, in ns. `repositories` are the upper layers over
+    repositories outside of the workspace. Raises OSError if something cannot be read. After any exception the layer is
+    empty.
     """
-    reading = _Collector(upper, view, since)
+    collector = _Collector(upper, view, since)
     try:
         with trees.opened(upper.folder) as top:
-            reading.folder(top, "", _Below(visible=True, ignored=False))
-        reading.vanished()
-        reading.outside(repositories)
+            collector.collect_folder(top, "", _Folder(shows_lower=True, is_ignored=False))
+        collector.collect_vanished()
+        collector.collect_outside(repositories)
     except BaseException:
         upper.clear()
         raise
-    upper.kept = reading.kept
-    return reading.result()
+    upper.retained = collector.retained
+    return collector.result()
 
 
 @dataclass(frozen=True, slots=True)
-class _Below:
-    """A folder of the layer: whether the person's folder of that name is seen through it, whether git ignores it."""
+class _Folder:
+    """A folder of the layer."""
 
-    visible: bool
-    ignored: bool
+    shows_lower: bool
+    """Whether the user's folder of the same name is visible through it."""
+    is_ignored: bool
     depth: int = 0
 
 
@@ -64,14 +65,14 @@ class _Collector:
     view: View
     since: int
     changes: list[Change] = field(default_factory=list)
-    kept: dict[str, Fingerprint] = field(default_factory=dict)
+    retained: dict[str, Fingerprint] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
-    _beyond: int = 0
-    _read: int = 0
-    _repository: bool = False
-    _moved: bool = False
-    _differ: list[str] = field(default_factory=list)
-    _fresh: list[str] = field(default_factory=list)
+    _omitted: int = 0
+    _bytes_read: int = 0
+    _repository_changed: bool = False
+    _head_moved: bool = False
+    _changed_ignored: list[str] = field(default_factory=list)
+    _new_ignored: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._lower: LowerLayer = self.upper.lower
@@ -85,93 +86,95 @@ class _Collector:
             path[:at] for path in self.view.proposed for at, letter in enumerate(path) if letter == "/"
         }
 
-    def folder(self, at: int, path: str, below: _Below) -> None:
-        """Everything in a folder of the layer; afterwards only what is kept is in it."""
+    def collect_folder(self, at: int, path: str, folder: _Folder) -> None:
+        """Collect everything in a folder of the layer. Afterwards the folder contains only the files that stay."""
         self._read_rules(at, path)
         with os.scandir(at) as entries:
             names = sorted(entry.name for entry in entries)
         for name in names:
-            self._entry(at, name, f"{path}/{name}" if path else name, below)
+            self._entry(at, name, f"{path}/{name}" if path else name, folder)
 
-    def vanished(self) -> None:
-        """Proposed files of which the layer has nothing any more, and the disk never had."""
+    def collect_vanished(self) -> None:
+        """Collect the deletions of proposed new files, of which neither the layer nor the disk has a trace."""
         for path, entry in self.view.proposed.items():
-            if entry is not None and path not in self._seen and self._is_told(path):
+            if entry is not None and path not in self._seen and self._is_reported(path):
                 self._deleted(path)
 
-    def outside(self, repositories: Sequence[Path]) -> None:
-        """What was changed of a repository that is not in the workspace."""
-        place = repository.find_outside(self.upper.root)
+    def collect_outside(self, repositories: Sequence[Path]) -> None:
+        """Note changes of a repository that is not in the workspace."""
+        outside = repository.find_outside(self.upper.root)
         for folder in repositories:
             with trees.opened(folder) as at:
-                self._note_repository(at, LowerLayer(place or self.upper.root), "")
+                self._note_repository(at, LowerLayer(outside or self.upper.root), "")
 
     def result(self) -> Changes:
-        if self._moved:
-            return Changes([], self._fresh, [repository.MOVED])
-        lines = [repository.DISCARDED] if self._repository else []
-        if self._beyond:
-            lines.append(f"{self._beyond:,} more files were changed than can be proposed at once; they are not kept.")
-        if self._differ:
-            more = f" and {len(self._differ) - _NAMED:,} more" if len(self._differ) > _NAMED else ""
+        if self._head_moved:
+            return Changes([], self._new_ignored, [repository.MOVED])
+        lines = [repository.DISCARDED] if self._repository_changed else []
+        if self._omitted:
+            lines.append(f"Too many changes: those of {self._omitted:,} more files were discarded.")
+        if self._changed_ignored:
+            names, omitted = self._changed_ignored[:_MAX_NAMED], len(self._changed_ignored) - _MAX_NAMED
+            more = f" and {omitted:,} more" if omitted > 0 else ""
             lines.append(
-                "IgnoreRules files of the disk were changed in the sandbox only, where commands see them and read_file "
-                f"does not: {', '.join(map(_shown, self._differ[:_NAMED]))}{more}."
+                "Ignored files were changed in the sandbox only. Commands see the changes, read_file does not: "
+                f"{', '.join(map(_printable, names))}{more}."
             )
-        return Changes(self.changes, self._fresh, lines)
+        return Changes(self.changes, self._new_ignored, lines)
 
-    def _entry(self, at: int, name: str, path: str, below: _Below) -> None:
+    def _entry(self, at: int, name: str, path: str, folder: _Folder) -> None:
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
         if name == ".git" or self._is_git_folder(at, name, path, found):
             self._repository_entry(at, name, path, found)
             return
         if stat.S_ISDIR(found.st_mode):
-            self._folder_entry(at, name, path, below)
+            self._folder_entry(at, name, path, folder)
             return
         whiteout = is_whiteout(name, at, found)
-        over_folder = below.visible and self._lower.is_folder(path)
-        if self._is_ignored(path, below, as_folder=whiteout and over_folder):
-            self._keep(path, found)
+        over_folder = folder.shows_lower and self._lower.is_folder(path)
+        if self._is_ignored(path, folder, as_folder=whiteout and over_folder):
+            self._retain(path, found)
             if not whiteout:
-                self._name_kept(path, path)
+                self._note_new_ignored(path, path)
             return
-        if not whiteout and self._is_told(path):
+        if not whiteout and self._is_reported(path):
             self._leaf(at, name, path, found)
         if whiteout or over_folder:
-            self._gone(path)
+            self._deleted_below(path)
         trees.remove(name, at)
 
-    def _folder_entry(self, at: int, name: str, path: str, below: _Below) -> None:
-        lower = self._lower.status(path) if below.visible else None
+    def _folder_entry(self, at: int, name: str, path: str, folder: _Folder) -> None:
+        lower = self._lower.status(path) if folder.shows_lower else None
         over_folder = lower is not None and stat.S_ISDIR(lower.st_mode)
         with trees.opened(name, at) as inner:
-            ignored = below.ignored or self._folder_is_ignored(path) or (lower is None and is_environment(inner))
-            through = over_folder and not is_opaque(inner)
-            if ignored and not through and path not in self._proposed_folders:
-                self._keep(path)
-                self._name_kept(f"{path}/", path)
+            ignored = folder.is_ignored or self._folder_is_ignored(path) or (lower is None and is_environment(inner))
+            shows_lower = over_folder and not is_opaque(inner)
+            if ignored and not shows_lower and path not in self._proposed_folders:
+                self._retain(path)
+                self._note_new_ignored(f"{path}/", path)
                 return
-            if below.depth >= MAX_DEPTH:
-                self._unfit(path, "the folders are nested too deeply")
+            if folder.depth >= MAX_DEPTH:
+                self._add_not_proposed(path, "the folders are nested too deeply")
             else:
-                if lower is not None and not over_folder and self._is_told(path):
+                if lower is not None and not over_folder and self._is_reported(path):
                     self._deleted(path)
-                self.folder(inner, path, _Below(through, ignored, below.depth + 1))
-                if over_folder and not through:
-                    self._gone(path)
+                self.collect_folder(inner, path, _Folder(shows_lower, ignored, folder.depth + 1))
+                if over_folder and not shows_lower:
+                    self._deleted_below(path)
                     with contextlib.suppress(OSError):
                         os.removexattr(inner, OPAQUE)
-        if below.depth >= MAX_DEPTH:
+        if folder.depth >= MAX_DEPTH:
             trees.remove(name, at)
             return
-        with contextlib.suppress(OSError):  # it holds what is kept
+        with contextlib.suppress(OSError):  # not empty: some files stay
             os.rmdir(name, dir_fd=at)
 
     def _leaf(self, at: int, name: str, path: str, found: os.stat_result) -> None:
         self._seen.add(path)
         if not stat.S_ISREG(found.st_mode):
-            if not (stat.S_ISLNK(found.st_mode) and self._same_link(at, name, path)):
-                self._unfit(path, "it is a link" if stat.S_ISLNK(found.st_mode) else "it is no ordinary file")
+            is_link = stat.S_ISLNK(found.st_mode)
+            if not (is_link and self._same_link(at, name, path)):
+                self._add_not_proposed(path, "it is a link" if is_link else "it is not a regular file")
             return
         if self._is_full():
             return
@@ -182,28 +185,28 @@ class _Collector:
                 self._large(path, file)
                 return
             data = file.read(MAX_BYTES)
-        self._read += len(data)
-        before, unfit = self._found(path)
+        self._bytes_read += len(data)
+        before, obstacle = self._before_command(path)
         mode = found.st_mode & PERMISSIONS
         if before is not None and before.data == data and before.mode == mode:
             return
-        if unfit:
-            self._unfit(path, unfit)
+        if obstacle:
+            self._add_not_proposed(path, obstacle)
             return
-        usual = before.mode if before is not None else mode & ~0o111
-        self._tell(Change(path, before, Entry(data, None if mode == usual else mode)))
+        expected = before.mode if before is not None else mode & ~0o111
+        self._add(Change(path, before, Entry(data, None if mode == expected else mode)))
 
     def _large(self, path: str, file: BinaryIO) -> None:
-        """Beyond what is proposed; told only if it differs from what the person has."""
+        """A file that is too large to propose. Reported only if it differs from the user's."""
         with contextlib.suppress(OSError, PathEscape), self._lower.open_file(path) as theirs:
             if os.fstat(theirs.fileno()).st_size == os.fstat(file.fileno()).st_size:
                 while (chunk := theirs.read(_CHUNK)) == file.read(_CHUNK):
                     if not chunk:
                         return
-        self._unfit(path, f"it is larger than {MAX_BYTES // 1_000_000} MB")
+        self._add_not_proposed(path, f"it is larger than {MAX_BYTES // 1_000_000} MB")
 
-    def _found(self, path: str) -> tuple[Entry | None, str]:
-        """What the command found at a path, and why a change of it cannot be proposed."""
+    def _before_command(self, path: str) -> tuple[Entry | None, str]:
+        """The file before the command, and why a change of it cannot be proposed ("" if it can)."""
         if path in self.view.proposed:
             entry = self.view.proposed[path]
             if entry is None or entry.mode is not None:
@@ -218,30 +221,30 @@ class _Collector:
         except (FileNotFoundError, NotADirectoryError):
             return None, ""
         except trees.NotRegularFile:
-            return None, "" if self._lower.is_folder(path) else "it was no ordinary file"
+            return None, "" if self._lower.is_folder(path) else "it was not a regular file"
         except PathEscape:
             return None, _LINK
         except OSError as error:
-            return None, f"what it was cannot be read: {error.strerror}"
+            return None, f"its old content cannot be read: {error.strerror}"
         return entry, "it was changed on the disk while the command ran" if found.st_ctime_ns > self.since else ""
 
-    def _gone(self, path: str) -> None:
-        """A whiteout, or a folder made anew: what was there and is not in the layer."""
+    def _deleted_below(self, path: str) -> None:
+        """Report what a whiteout or a replaced folder deleted: files that existed and are not in the layer."""
         for leaf in self._leaves(path):
-            if leaf not in self._seen and self._is_told(leaf):
+            if leaf not in self._seen and self._is_reported(leaf):
                 self._deleted(leaf)
 
     def _leaves(self, path: str) -> Iterator[str]:
-        """The files that a command found at and below a path, ignored ones left out."""
+        """The files at and below a path before the command, without ignored ones."""
         if self._lower.is_folder(path):
-            for leaf in self._lower.files(path, self._is_looked_into):
+            for leaf in self._lower.files(path, self._is_entered):
                 if not leaf.endswith("/.git") and not self._before.ignores_file(leaf):
                     yield leaf
         elif self._lower.status(path) is not None:
             yield path
         yield from (each for each in self.view.proposed if each.startswith(f"{path}/"))
 
-    def _is_looked_into(self, folder: str) -> bool:
+    def _is_entered(self, folder: str) -> bool:
         return not (
             folder.count("/") >= MAX_DEPTH
             or folder.endswith("/.git")
@@ -255,40 +258,40 @@ class _Collector:
         self._seen.add(path)
         if self._is_full():
             return
-        before, unfit = self._found(path)
-        self._read += len(before.data) if before is not None else 0
-        self._tell(Change(path, before, None, unfit))
+        before, obstacle = self._before_command(path)
+        self._bytes_read += len(before.data) if before is not None else 0
+        self._add(Change(path, before, None, obstacle))
 
     def _is_full(self) -> bool:
-        """Whether one more change is too much to look at; it is counted then."""
-        full = len(self.changes) >= MAX_CHANGES or self._read >= MAX_TOTAL
-        self._beyond += full
+        """Whether there are too many changes to read another one. Counts it as omitted if so."""
+        full = len(self.changes) >= MAX_CHANGES or self._bytes_read >= MAX_TOTAL
+        self._omitted += full
         return full
 
-    def _unfit(self, path: str, why: str) -> None:
-        self._tell(Change(path, None, None, why))
+    def _add_not_proposed(self, path: str, reason: str) -> None:
+        self._add(Change(path, None, None, reason))
 
-    def _tell(self, change: Change) -> None:
+    def _add(self, change: Change) -> None:
         if len(self.changes) >= MAX_CHANGES:
-            self._beyond += 1
+            self._omitted += 1
             return
-        shown = _shown(change.path)
-        self.changes.append(change if shown == change.path else Change(shown, None, None, "its name is not UTF-8"))
+        path = _printable(change.path)
+        self.changes.append(change if path == change.path else Change(path, None, None, "its name is not UTF-8"))
 
-    def _keep(self, path: str, found: os.stat_result | None = None) -> None:
-        """`found`: the file as the layer has it, left out for a folder."""
+    def _retain(self, path: str, found: os.stat_result | None = None) -> None:
+        """Leave an ignored file or folder in the layer. `found` is the file's status there; None for a folder."""
         self._seen.add(path)
-        self.kept[path] = mark = self._lower.fingerprint(path)
+        self.retained[path] = fingerprint = self._lower.fingerprint(path)
         written = found is not None and found.st_ctime_ns > self.since
-        if written and mark is not None and not self._before.is_cache(path):
-            self._differ.append(path)
+        if written and fingerprint is not None and not self._before.is_cache(path):
+            self._changed_ignored.append(path)
 
-    def _name_kept(self, shown: str, path: str) -> None:
-        if path not in self.upper.kept:
-            self._fresh.append(_shown(shown))
+    def _note_new_ignored(self, name: str, path: str) -> None:
+        if path not in self.upper.retained:
+            self._new_ignored.append(_printable(name))
 
     def _is_git_folder(self, at: int, name: str, path: str, found: os.stat_result) -> bool:
-        """By what the command left and what was there, together."""
+        """Whether the lower and the upper folder together are a git folder."""
         names: set[str] = set()
         if stat.S_ISDIR(found.st_mode):
             with trees.opened(name, at) as inner:
@@ -300,25 +303,25 @@ class _Collector:
             with trees.opened(name, at) as inner:
                 self._note_repository(inner, self._lower, f"{path}/")
         else:
-            self._repository = True
+            self._repository_changed = True
         trees.remove(name, at)
 
     def _note_repository(self, at: int, lower: LowerLayer, above: str) -> None:
         changed, moved = repository.inspect_changes(at, lambda name: lower.read(above + name, _CHUNK))
-        self._repository |= changed
-        self._moved |= moved
+        self._repository_changed |= changed
+        self._head_moved |= moved
 
-    def _is_told(self, path: str) -> bool:
-        """What is hidden from a command is none of its changes."""
+    def _is_reported(self, path: str) -> bool:
+        """Changes of hidden files are not reported."""
         return path not in self._hidden
 
-    def _is_ignored(self, path: str, below: _Below, *, as_folder: bool) -> bool:
-        """By the rules that were there before for a file that was, else by those that are there now."""
+    def _is_ignored(self, path: str, folder: _Folder, *, as_folder: bool) -> bool:
+        """By the rules from before the command for an existing file, and by the current rules for a new one."""
         if path in self.view.proposed or (as_folder and path in self._proposed_folders):
             return False
-        if below.ignored or (as_folder and self._before.ignores_folder(path)):
+        if folder.is_ignored or (as_folder and self._before.ignores_folder(path)):
             return True
-        return (self._before if below.visible and self._lower.status(path) else self._after).ignores_file(path)
+        return (self._before if folder.shows_lower and self._lower.status(path) else self._after).ignores_file(path)
 
     def _folder_is_ignored(self, path: str) -> bool:
         return (self._before if self._lower.is_folder(path) else self._after).ignores_folder(path)
@@ -338,7 +341,7 @@ class _Collector:
         return self._texts[path] if path in self._texts else self._text_before(path)
 
     def _read_rules(self, at: int, path: str) -> None:
-        """The rules that the command left in a folder, before anything of it is judged or taken out."""
+        """Read the rules that the command left in a folder, before its entries are collected."""
         rules = f"{path}/.gitignore" if path else ".gitignore"
         try:
             found = os.stat(".gitignore", dir_fd=at, follow_symlinks=False)
@@ -354,5 +357,5 @@ class _Collector:
 _ABSENT = Entry(b"")
 
 
-def _shown(path: str) -> str:
+def _printable(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

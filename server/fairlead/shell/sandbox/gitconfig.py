@@ -1,7 +1,7 @@
-"""Git's settings as a command may see them: without what gives access, and of the user's own only harmless ones.
+"""Git's settings as commands may see them: without credentials, and of the user's own settings only harmless ones.
 
-What git would read counts: the settings of the system, of the user and of each repository, and all files that these
-include, under whatever condition (git-config(1), "Includes"). Plain text only; git is not run.
+Covers every file that git would read: the settings of the system, of the user and of each repository, and all files
+that these include, under whatever condition (git-config(1), "Includes"). Works on text; git is not run.
 """
 
 import os
@@ -12,27 +12,27 @@ from pathlib import Path
 
 from fairlead.workspace.repositories import git_folder, text_of
 
-_OF_PERSON = (".gitconfig", ".config/git/config")
-_OF_SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
+_USER_FILES = (".gitconfig", ".config/git/config")
+_SYSTEM_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
 _SECTIONS = {"user", "core", "init", "diff", "merge", "pull", "push", "fetch", "rebase", "safe", "color", "column"}
 _PROGRAMS = {"hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy", "editor", "pager", "external", "worktree"}
 _SECRET = re.compile(r"(?i)extraheader|token|passw|passphrase|secret|cookie|api-?key|authorization|bearer|oauth")
-# of addresses in the web the whole user (it may be a token), of others the password; a quote in it stays, for its pair
-_IN_WEB = re.compile(r"(?i)\b(https?|ftps?)://[^/\s]*@")
-_IN_OTHERS = re.compile(r"(://[^/\s:@]+):[^/\s]*@")
+# in web addresses the user part, which may be a token (quotes stay, because they have a pair); in others the password
+_WEB_USER = re.compile(r"(?i)\b(https?|ftps?)://[^/\s]*@")
+_PASSWORD = re.compile(r"(://[^/\s:@]+):[^/\s]*@")
 _HEAD = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:\\.|[^"\\])*")?\s*\]')
 _PATH = re.compile(r"(?i)\s*path\s*=(.*)")
-# of a value: what is quoted, an escaped character, a comment, anything else
+# the parts of a value: quoted text, an escaped character, a comment, anything else
 _VALUE = re.compile(r'"((?:\\.|[^"\\])*)"|\\(.)|([#;].*)|([^"\\#;]+)')
-_GOES_ON = re.compile(r"(?<!\\)(?:\\\\)*\\\r?$")
+_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\r?$")
 _COMMENT = re.compile(r'(?:[^"\\#;]|\\.|"(?:\\.|[^"\\])*+"?+)*+[#;]')
-_DEEPEST = 10  # folders of submodules within each other; git allows as many includes
-_MOST = 1000
+_MAX_DEPTH = 10  # of nested submodules
+_MAX_FILES = 1000
 
 
 def user_settings(home: Path) -> Iterator[tuple[Path, str]]:
-    """The user's own settings, by the files that hold them: those of known sections that run no program."""
-    for name in _OF_PERSON:
+    """The user's own settings files, with the settings of known sections that run no program."""
+    for name in _USER_FILES:
         text = text_of(home / name)
         if text:
             yield home / name, harmless_settings(text)
@@ -41,27 +41,28 @@ def user_settings(home: Path) -> Iterator[tuple[Path, str]]:
 def redacted_settings(
     repositories: Iterable[Path], home: Path, text_at: Callable[[Path], str]
 ) -> Iterator[tuple[Path, str]]:
-    """The files with settings that hold what gives access, and their text without it.
+    """The settings files that contain credentials, with their text without these.
 
-    `repositories` are folders of git, or a `.git` that leads to one; `text_at` says what a file holds.
+    `repositories` are git folders, or `.git` files that name one; `text_at` reads a file.
     """
-    left = [*_of_system(), *_of_person(home), *(path for folder in repositories for path in _of_repository(folder))]
+    pending = [*_system_files(), *_user_files(home)]
+    pending += [path for folder in repositories for path in _repository_files(folder)]
     seen: set[Path] = set()
-    while left and len(seen) < _MOST:
-        path = Path(os.path.realpath(left.pop()))
+    while pending and len(seen) < _MAX_FILES:
+        path = Path(os.path.realpath(pending.pop()))
         if path in seen:
             continue
         seen.add(path)
         text = text_at(path)
-        left += [_included(path, name, home) for name in _includes(text) if "\0" not in name]
+        pending += [_included(path, name, home) for name in _includes(text) if "\0" not in name]
         shown = redact(text)
         if shown != text:
             yield path, shown
 
 
 def harmless_settings(text: str) -> str:
-    """Of settings only those that are known to give nothing away and to run nothing."""
-    kept: list[str] = []
+    """Only the settings that are known to contain no secret and to run no program."""
+    harmless: list[str] = []
     shown = False
     for line in _lines(redact(text)):
         head = _HEAD.match(line)
@@ -69,25 +70,25 @@ def harmless_settings(text: str) -> str:
             section, _, _ = head[1].lower().partition(".")
             shown = section in _SECTIONS and (head[2] is None or section == "color") and head[1].lower() == section
             line = line[head.end() :]
-            kept += [head[0].strip()] if shown else []
+            harmless += [head[0].strip()] if shown else []
         key = re.match(r"\s*([A-Za-z][\w-]*)", line)
         if shown and key is not None and key[1].lower() not in _PROGRAMS:
-            kept.append(line.strip())
-    return "".join(f"{line}\n" for line in kept)
+            harmless.append(line.strip())
+    return "".join(f"{line}\n" for line in harmless)
 
 
 def redact(text: str) -> str:
-    """Settings without the users and passwords in addresses, and without those that hold a password themselves."""
+    """Settings without users and passwords in addresses, and without lines that contain a token or a password."""
     lines = list(_lines(text))
-    shown = [kept for line in lines for kept in _without_secret(line)]
+    shown = [redacted for line in lines for redacted in _redact_line(line)]
     return text if shown == lines else "\n".join(shown)
 
 
-def _without_secret(line: str) -> Iterator[str]:
-    line = _IN_OTHERS.sub(r"\1@", _IN_WEB.sub(_without_user, line))
+def _redact_line(line: str) -> Iterator[str]:
+    line = _PASSWORD.sub(r"\1@", _WEB_USER.sub(_without_user, line))
     if not _SECRET.search(line):
         yield line
-    elif head := _HEAD.match(line):  # what follows would else belong to the section before
+    elif head := _HEAD.match(line):  # without it, the next lines would belong to the section before
         yield head[0] if _SECRET.search(line[head.end() :]) else line
 
 
@@ -95,15 +96,15 @@ def _without_user(found: re.Match[str]) -> str:
     return f"{found[1]}://" + '"' * (found[0].count('"') % 2)
 
 
-def _of_system() -> Iterator[Path]:
-    yield from map(Path, _OF_SYSTEM)
+def _system_files() -> Iterator[Path]:
+    yield from map(Path, _SYSTEM_FILES)
     git = shutil.which("git")
     if git is not None:
         yield Path(git).parent.parent / "etc/gitconfig"
 
 
-def _of_person(home: Path) -> Iterator[Path]:
-    yield from (home / name for name in _OF_PERSON)
+def _user_files(home: Path) -> Iterator[Path]:
+    yield from (home / name for name in _USER_FILES)
     for variable in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
         if os.environ.get(variable):
             yield Path(os.environ[variable])
@@ -111,25 +112,25 @@ def _of_person(home: Path) -> Iterator[Path]:
         yield Path(os.environ["XDG_CONFIG_HOME"], "git/config")
 
 
-def _of_repository(folder: Path) -> Iterator[Path]:
-    """The settings of a repository, of its worktrees, and of the submodules whose repositories are in it."""
+def _repository_files(folder: Path) -> Iterator[Path]:
+    """The settings files of a repository, of its worktrees, and of the submodules' repositories in it."""
     found = git_folder(folder)
     yield from (found / "config", found / "config.worktree", *found.glob("worktrees/*/config.worktree"))
-    yield from _of_submodules(found / "modules", _DEEPEST)
+    yield from _submodule_files(found / "modules", _MAX_DEPTH)
 
 
-def _of_submodules(folder: Path, depth: int) -> Iterator[Path]:
-    """A submodule's name may hold `/`, so any folder may be a repository or have some in it."""
+def _submodule_files(folder: Path, depth: int) -> Iterator[Path]:
+    """A submodule's name may contain `/`, so any folder may be a repository or contain some."""
     for inner in folder.glob("*/") if depth else ():
         if (inner / "HEAD").is_file() or (inner / "config").is_file():
             yield from (inner / "config", inner / "config.worktree", *inner.glob("worktrees/*/config.worktree"))
-            yield from _of_submodules(inner / "modules", depth - 1)
+            yield from _submodule_files(inner / "modules", depth - 1)
         else:
-            yield from _of_submodules(inner, depth - 1)
+            yield from _submodule_files(inner, depth - 1)
 
 
 def _includes(text: str) -> Iterator[str]:
-    """The values of `path` in sections that include; whether a condition holds is not asked."""
+    """The values of `path` in `include` and `includeIf` sections, whether or not the condition holds."""
     includes = False
     for line in _lines(text):
         head = _HEAD.match(line)
@@ -142,13 +143,13 @@ def _includes(text: str) -> Iterator[str]:
 
 
 def _value(text: str) -> str:
-    """What a value says, without its quotes and its comment."""
-    said = ""
+    """A value without its quotes and its comment."""
+    value = ""
     for quoted, escaped, comment, plain in _VALUE.findall(text.strip()):
         if comment:
-            return said.rstrip()
-        said += re.sub(r"\\(.)", r"\1", quoted) + escaped + plain
-    return said
+            return value.rstrip()
+        value += re.sub(r"\\(.)", r"\1", quoted) + escaped + plain
+    return value
 
 
 def _included(file: Path, name: str, home: Path) -> Path:
@@ -158,13 +159,13 @@ def _included(file: Path, name: str, home: Path) -> Path:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines, with those that go on on the next one taken together; a comment does not go on."""
+    """The lines, with continued lines joined. Comments are never continued."""
     lines: list[str] = []
-    goes_on = False
+    is_continued = False
     for line in text.removeprefix("\ufeff").split("\n"):
-        if goes_on:
+        if is_continued:
             lines[-1] = lines[-1].rstrip("\r")[:-1] + line
         else:
             lines.append(line)
-        goes_on = _GOES_ON.search(lines[-1]) is not None and _COMMENT.match(lines[-1]) is None
+        is_continued = _CONTINUED.search(lines[-1]) is not None and _COMMENT.match(lines[-1]) is None
     return lines

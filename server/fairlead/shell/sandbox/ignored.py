@@ -1,10 +1,9 @@
-"""Which files git's rules ignore: `.gitignore` at every level of a tree and above it in its repository, `info/exclude`,
-and the user's own.
+"""Which files git ignores, by `.gitignore` files in a tree and above it, `info/exclude` and the user's own rules.
 
-Git itself is not asked: a repository's own settings can make it run programs (docs/faults.md 42). So a file that is
-tracked although a rule names it counts as ignored here.
+Git is not run, because a repository's settings can make it run programs (docs/faults.md 42). So a tracked file that
+matches a rule counts as ignored here.
 
-Rules are hostile: a pattern that takes more than linear time would hold the whole server.
+Rules are hostile input: a pattern that takes more than linear time would block the server.
 """
 
 import os
@@ -22,7 +21,7 @@ from fairlead.workspace.repositories import enclosing, text_of
 
 RULES = ".gitignore"
 
-# what tools leave behind in every project, whether its rules name it or not; the project's own rules go before these
+# what tools leave in every project; the project's own rules override these
 _ALWAYS = b"""
 __pycache__/
 *.py[co]
@@ -38,7 +37,7 @@ node_modules/
 .DS_Store
 """
 
-# of one file of rules; what is beyond is passed over
+# limits for one file; the rest is ignored
 MAX_TEXT = 100_000
 MAX_RULES = 2_000
 _MAX_RULE = 500
@@ -46,57 +45,56 @@ _STAR, _NO_SLASH, _FOLDERS = "[^/]*", "[^/]", ".+"
 _MAX_FOLDERS = 2
 _CLASS_WITH_SLASH = re.compile(r"\[[^\]]*/")
 
-# the text of a file of the tree, relative to it with `/`; None where there is none
+# reads a file of the tree by its relative path; None: there is no file
 Read = Callable[[str], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
 class OuterRules:
-    """The rules that hold for a tree from outside of it.
-
-    `everywhere`: the texts of those of its whole repository, the weakest first. `within`: the tree's place in that, and
-    `above` the texts of the rules in the folders on the way there, by folder.
-    """
+    """The rules from outside of a tree that apply to it."""
 
     everywhere: list[bytes] = field(default_factory=list[bytes])
+    """The rules for the whole repository, as texts, the weakest first."""
     within: str = ""
+    """The tree's path in its repository."""
     above: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """The texts of the `.gitignore` files above the tree, by folder."""
 
 
 class IgnoreRules:
-    """The rules of one tree, each file of them read when it is needed first."""
+    """The rules of one tree. Each file is read when it is first needed."""
 
     def __init__(self, read: Read, outer: OuterRules) -> None:
         self._read = read
         self._start = f"{outer.within}/" if outer.within else ""
         self._everywhere = [_spec(text) for text in outer.everywhere]
         self._caches = _spec(_ALWAYS)
-        # both by the place in the repository; the tree itself is not asked about
+        # by the path in the repository
         self._specs = {folder: _spec(outer.above.get(folder, b"")) for folder in _folders_above(outer.within)}
         self._folders: dict[str, bool] = {outer.within: False}
 
     def ignores_file(self, path: str) -> bool:
-        """Paths are relative to the tree."""
-        whole = self._start + path
-        return self._folder(whole.rpartition("/")[0]) or self._named(whole, whole)
+        """Whether a file is ignored. The path is relative to the tree."""
+        full_path = self._start + path
+        return self._folder(full_path.rpartition("/")[0]) or self._matches(full_path, full_path)
 
     def ignores_folder(self, path: str) -> bool:
-        """Whether a folder is ignored, and with it all that is in it."""
+        """Whether a folder is ignored with everything in it. The path is relative to the tree."""
         return self._folder((self._start + path).rstrip("/"))
 
     def _folder(self, path: str) -> bool:
         known = self._folders.get(path)
         if known is None:
-            known = self._folder(path.rpartition("/")[0]) or self._named(path, f"{path}/")
+            known = self._folder(path.rpartition("/")[0]) or self._matches(path, f"{path}/")
             self._folders[path] = known
         return known
 
     def is_cache(self, path: str) -> bool:
-        """Whether a tool made a file for itself, in any project."""
+        """Whether a file is one that tools leave in every project."""
         return self._caches.match_file(path)
 
-    def _named(self, path: str, subject: str) -> bool:
-        """The last rule that names it counts, and those of the nearest folder come last."""
+    def _matches(self, path: str, subject: str) -> bool:
+        """Whether the last matching rule ignores the subject. Rules of the nearest folder come last."""
         folder = path
         while folder:
             folder = folder.rpartition("/")[0]
@@ -117,14 +115,14 @@ class IgnoreRules:
 
 
 def _folders_above(path: str) -> list[str]:
-    """The folders on the way to one, the outermost (`""`) too, without itself."""
+    """The parent folders of a path, including `""`."""
     return [path[:at] for at, letter in enumerate(path) if letter == "/"] + [""] if path else []
 
 
 def outer_rules(root: Path, repository: Path) -> OuterRules:
-    """What holds for a workspace from outside; `repository` is where its repository's data is.
+    """The outer rules for a workspace. `repository` is the folder with its repository's data.
 
-    Those of a repository that ignores the whole workspace say nothing of what is in it.
+    A repository that ignores the whole workspace has no rules for its content.
     """
     top = enclosing(root)
     if top is None:
@@ -138,7 +136,7 @@ def outer_rules(root: Path, repository: Path) -> OuterRules:
 
 
 def user_rules(git_folder: Path) -> list[bytes]:
-    """What holds for a whole repository: what is ignored everywhere, the user's own rules, then its `info/exclude`."""
+    """The rules for a whole repository: the built-in ones, the user's own, and `info/exclude`, the weakest first."""
     configuration = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     texts = [_ALWAYS]
     for path in (Path(configuration) / "git" / "ignore", git_folder / "info" / "exclude"):
@@ -151,7 +149,7 @@ def user_rules(git_folder: Path) -> list[bytes]:
 
 
 def is_environment(folder: int) -> bool:
-    """Whether a folder is a virtual environment of Python, whatever it is called; by its descriptor."""
+    """Whether the folder of a descriptor is a Python virtual environment, whatever its name."""
     try:
         return stat.S_ISREG(os.stat("pyvenv.cfg", dir_fd=folder, follow_symlinks=False).st_mode)
     except OSError:
@@ -163,9 +161,9 @@ def _spec(text: bytes) -> pathspec.GitIgnoreSpec:
     return pathspec.GitIgnoreSpec([pattern for line in lines if (pattern := _pattern(line)) is not None])
 
 
-@lru_cache(maxsize=1024)  # what each command left is read with much the same rules
+@lru_cache(maxsize=1024)  # most rules are the same for each command
 def _pattern(line: str) -> GitIgnoreSpecPattern | None:
-    """None for a line that is no pattern, as git passes over it, and for one that could take long."""
+    """None for a line that is not a pattern, which git ignores, and for a pattern that could take long."""
     if len(line) > _MAX_RULE or _CLASS_WITH_SLASH.search(line):
         return None
     try:
@@ -181,8 +179,10 @@ def _pattern(line: str) -> GitIgnoreSpecPattern | None:
 
 
 def _linear(expression: str) -> str:
-    """The same pattern without trying in vain: within a part of a path the first match of what stands between two
-    stars is as good as any later one, so it is not gone back on."""
+    """The same pattern without needless backtracking.
+
+    Within one part of a path, the first match of the text between two stars is as good as any later one.
+    """
     done, *pieces = expression.split(_STAR)
     for piece in pieces[:-1]:
         within = "/" not in piece.replace(_NO_SLASH, "")

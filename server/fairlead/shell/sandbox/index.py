@@ -1,8 +1,7 @@
-"""Git's index as a command may see it where only a folder of the work tree is shown to it.
+"""A copy of Git's index for commands that see only one folder of the work tree.
 
-Git would take what lies beside that folder for deleted. So the entries there are marked as `git update-index
---assume-unchanged` does it, in a copy: git does not look for their files then. The format is `gitformat-index(5)`; what
-is read is the person's, yet nothing here relies on it.
+Git would report all other files as deleted. So their entries are marked like `git update-index --assume-unchanged` does
+it, and Git does not look for these files. The format is `gitformat-index(5)`. The index is not trusted.
 """
 
 import hashlib
@@ -19,8 +18,10 @@ _ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
 
 
 def assume_rest_unchanged(folder: bytes, index: Path) -> bytes | None:
-    """The index with all assumed unchanged that is not below a folder (relative to the work tree); None where there is
-    no index, or not one of a known form."""
+    """The index with every entry outside of a folder assumed unchanged. `folder` is relative to the work tree.
+
+    None if there is no index, or its format is unknown.
+    """
     sha256 = "sha256" in text_of(index.parent / "config").lower()
     try:
         if index.stat().st_size > MAX_BYTES:
@@ -33,20 +34,20 @@ def assume_rest_unchanged(folder: bytes, index: Path) -> bytes | None:
         return None
     digest = hashlib.sha256 if sha256 else hashlib.sha1
     size = digest().digest_size
-    if any(data[-size:]):  # else git was told to leave it out
+    if any(data[-size:]):  # zeros: Git's settings turn the checksum off
         data[-size:] = digest(data[:-size]).digest()
     return bytes(data)
 
 
 def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
-    """Where the flags of each entry are, and its path.
+    """The offset of each entry's flags, and its path.
 
     Raises:
-        ValueError, IndexError, struct.error: this is no index that is known.
+        ValueError, IndexError, struct.error: the format is unknown.
     """
     signature, version, count = _HEAD.unpack_from(data)
     if signature != b"DIRC" or version not in (2, 3, 4):
-        raise ValueError("no index of a known form")
+        raise ValueError("unknown format of the index")
     at, path = _HEAD.size, b""
     for _ in range(count):
         flags = at + _STAT + hash_size
@@ -67,7 +68,7 @@ def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _shared(data: bytearray, at: int) -> tuple[int, int]:
-    """A number of variable length (how much of the path before is left out), and where what follows it is."""
+    """A variable-length number (how many bytes of the previous path to drop), and the offset after it."""
     number = data[at] & 0x7F
     while data[at] & 0x80:
         at += 1

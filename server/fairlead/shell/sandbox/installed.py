@@ -1,7 +1,7 @@
-"""Which parts of the tools that people have in their home a command needs: programs and libraries.
+"""The parts of tools in the user's home that commands may see: programs and libraries.
 
-A list of what is shown, not of what is hidden: beside them tools keep tokens (`uv/credentials`, `pnpm/rc`, a `pip.conf`
-in an environment, `etc/npmrc` in a Node).
+It lists what is shown, not what is hidden, because tools also store tokens there (`uv/credentials`, `pnpm/rc`, a
+`pip.conf` in an environment, `etc/npmrc` in a Node).
 """
 
 import os
@@ -12,12 +12,12 @@ from pathlib import Path
 
 
 class Parts(dict[str, "Parts"]):
-    """By name or pattern, what of a folder is shown; an entry without parts of its own is shown as a whole."""
+    """The shown parts of a folder, by name or pattern. An entry without parts is shown as a whole."""
 
 
-# at the end of a path: each program that lies in that folder itself, and the parts of an installed program
+# placeholders at the end of a path: each program directly in that folder, and the parts of an installed program
 _PROGRAMS, _INSTALLED = "<programs>", "<installed>"
-# names of folders that hold nothing but programs
+# names of folders that contain only programs
 _PROGRAM_FOLDERS = ("bin", "sbin", "shims", "condabin", "libexec", ".bin")
 
 
@@ -32,7 +32,7 @@ def _parts(*paths: str) -> Parts:
     return parts
 
 
-# a program's own folder, be it an environment, a Python, a Node, a Go, a Java, .NET, or one of conda or mise
+# the folder of an installed program: an environment, a Python, a Node, a Go, a Java, .NET, or one of conda or mise
 _OF_INSTALLED = Parts()
 _OF_INSTALLED |= _parts(
     *("bin", "sbin", "lib", "lib64", "lib32", "libexec", "include", "share", "man", "ssl", "pyvenv.cfg", _PROGRAMS),
@@ -46,7 +46,7 @@ _ENVIRONMENTS = _parts("*/<installed>")
 _CONDA = _parts("<installed>", "envs/*/<installed>", "pkgs/*/<installed>")
 _PLUGIN = ("bin", "lib", "libexec", "etc", "share", "shims", "hooks", "*.lua")
 _PLUGINS = tuple(f"plugins/*/{part}" for part in _PLUGIN)
-# what rbenv and those that are made after it have
+# the layout of rbenv and similar version managers
 _VERSIONS = ("bin", "libexec", "shims", "version", "default", "lib", "*env.d", "versions/*/<installed>", *_PLUGINS)
 _PYENV = _parts(*_VERSIONS)
 _NVM = _parts(
@@ -107,7 +107,7 @@ IN_HOME: Mapping[str, Parts] = {
     ".local/share/rtx": _MISE,
     ".local/share/pnpm": _parts("global", "nodejs/*/<installed>", ".tools", "<programs>"),
     ".local": _parts("bin", "lib"),
-    # a module's path begins with a host; `cache/vcs` holds clones with the addresses that they came from
+    # `*.*`: a module's path begins with a host. `cache/vcs` contains clones with their addresses, so it is left out
     "go": _parts("bin", "pkg/sumdb", "pkg/mod/*.*", "pkg/mod/cache/download", "pkg/mod/cache/lock"),
     ".cargo": _parts("bin", "env", "registry", "git"),
     ".m2": _parts("repository"),
@@ -128,14 +128,14 @@ BY_VARIABLE: Mapping[str, Parts] = {
 
 
 def parts_of_path_folder(folder: Path) -> Parts:
-    """What is shown of a folder of `PATH`."""
+    """The shown parts of a folder in `PATH`."""
     return Parts() if folder.name in _PROGRAM_FOLDERS else _parts(_PROGRAMS)
 
 
 def shown_paths(folder: Path, parts: Parts) -> list[Path]:
-    """The paths of a folder that are shown; of folders in it the folder itself, where all that is in it is shown.
+    """The paths in a folder that are shown. An inner folder of which everything is shown is one path.
 
-    The folder itself is not, even then: a tool may put its credentials there later.
+    The folder itself is never the path, because a tool may store credentials there later.
     """
     if not parts:
         return [folder]
@@ -161,7 +161,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _named(entry: os.DirEntry[str], parts: Parts) -> Parts | None:
-    """What is shown of an entry; a file is where only parts of a folder would be not."""
+    """The shown parts of an entry; None: nothing. A file is not shown if only parts of a folder would be."""
     found = parts.get(entry.name)
     if found is None:
         found = next((parts[name] for name in parts if "*" in name and fnmatchcase(entry.name, name)), None)

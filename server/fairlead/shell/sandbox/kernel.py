@@ -1,6 +1,6 @@
-"""The kernel's calls that Python has no function for, as the launcher needs them. Linux only; nothing but `ctypes`.
+"""System calls for the launcher that Python has no functions for, through `ctypes`. Linux only.
 
-Raises OSError where the kernel refuses. Part of the launcher's process, so it imports as little as it can.
+All raise OSError if the kernel refuses. Runs in the launcher, so it imports as little as possible.
 """
 
 import ctypes
@@ -26,8 +26,8 @@ _NOBODY, _MNT_DETACH = 65534, 2
 _AF_INET, _SOCK_DGRAM, _SIOCSIFFLAGS, _IFF_UP = 2, 2, 0x8914, 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
-# a sigset_t, which is 128 bytes
-_HELD = (ctypes.c_uint64 * 16)(1 << SIGTERM - 1 | 1 << SIGCHLD - 1)
+# SIGTERM and SIGCHLD as a sigset_t, which has 128 bytes
+_BLOCKED = (ctypes.c_uint64 * 16)(1 << SIGTERM - 1 | 1 << SIGCHLD - 1)
 
 
 def _checked(result: int, what: str) -> int:
@@ -42,15 +42,15 @@ def _syscall(what: str, *arguments: object) -> int:
 
 
 def version() -> tuple[int, ...]:
-    """Of the kernel, its first two numbers."""
+    """The kernel's version as (major, minor)."""
     return tuple(int(part) for part in os.uname().release.replace("-", ".").split(".")[:2])
 
 
 def drop_file_rights() -> None:
     """Give up root's rights to files: for file access this process is nobody, until `restore_file_rights`."""
     _libc.setfsgid(_NOBODY)
-    _libc.setfsuid(_NOBODY)  # takes the capabilities to pass over permissions too
-    if (_libc.setfsuid(-1), _libc.setfsgid(-1)) != (_NOBODY, _NOBODY):  # they tell of no error
+    _libc.setfsuid(_NOBODY)  # this also drops the capabilities that override permissions
+    if (_libc.setfsuid(-1), _libc.setfsgid(-1)) != (_NOBODY, _NOBODY):  # they do not report errors
         raise OSError(errno.EPERM, "give up root's rights to files")
 
 
@@ -64,26 +64,26 @@ def unshare(flags: int) -> None:
 
 
 def join(namespace: int) -> None:
-    """Goes into the namespace of a descriptor, whatever its kind, and closes that."""
+    """Enter the namespace of a descriptor, and close the descriptor."""
     _checked(_libc.setns(namespace, 0), "join a namespace")
     os.close(namespace)
 
 
 def die_with_parent() -> None:
-    """The death of the parent kills this process; whoever asks must look whether the parent lives afterwards."""
+    """Let the kernel kill this process when its parent dies. Check afterwards that the parent is still alive."""
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl")
 
 
 def switch_user(uid: int, gid: int) -> None:
-    """From root to another account, for good."""
+    """Change from root to another account permanently."""
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
-    _checked(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")  # else its own id map is not its to write
+    _checked(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")  # otherwise it may not write its own id maps
 
 
 def drop_privileges() -> None:
-    """No capability now, and none by any program that is started later."""
+    """Drop all capabilities, also for programs that are started later."""
     _checked(_libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "prctl")
     capability = 0
     while _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
@@ -94,34 +94,34 @@ def drop_privileges() -> None:
 
 
 def install_seccomp_filter(program: bytes) -> None:
-    """A filter of the kernel's calls (`seccomp.py`), from now on and for whatever is started."""
+    """Filter the system calls of this process and of all that it starts (`seccomp.py`)."""
     instructions = ctypes.create_string_buffer(program, len(program))
     header = (ctypes.c_void_p * 2)(len(program) // _SECCOMP_INSTRUCTION, ctypes.addressof(instructions))
     _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
 
 
 def block_signals() -> None:
-    """SIGTERM and SIGCHLD wait for `next_signal`, in this process and in those that it forks."""
-    _checked(_libc.sigprocmask(_SIG_BLOCK, _HELD, None), "sigprocmask")
+    """Block SIGTERM and SIGCHLD, for `next_signal`, in this process and its forks."""
+    _checked(_libc.sigprocmask(_SIG_BLOCK, _BLOCKED, None), "sigprocmask")
 
 
 def next_signal(seconds: float | None = None) -> int | None:
-    """Waits for one of those that are held; None if the time is over."""
+    """Wait for a blocked signal; None on time-out."""
     whole, part = divmod(seconds or 0.0, 1)
     time = None if seconds is None else (ctypes.c_long * 2)(int(whole), int(part * 1e9))
     while True:
-        number: int = _libc.sigtimedwait(_HELD, None, time)
+        number: int = _libc.sigtimedwait(_BLOCKED, None, time)
         if number > 0:
             return number
-        if ctypes.get_errno() != _EINTR:  # it was stopped and goes on
+        if ctypes.get_errno() != _EINTR:  # EINTR: the process was stopped and continued
             return None
 
 
 def restore_default_signals() -> None:
-    """For a program that is started: Python ignores two, and we hold two; it would inherit that."""
+    """Undo what a started program would inherit: Python ignores two signals, and we block two."""
     for number in (_SIGPIPE, _SIGXFSZ):
         _libc.signal(number, ctypes.c_void_p(_SIG_DFL))
-    _checked(_libc.sigprocmask(_SIG_UNBLOCK, _HELD, None), "sigprocmask")
+    _checked(_libc.sigprocmask(_SIG_UNBLOCK, _BLOCKED, None), "sigprocmask")
 
 
 def loopback_up() -> None:
@@ -144,7 +144,7 @@ def unmount(target: str) -> None:
 
 
 def clone_tree(path: str) -> int:
-    """A detached copy of what is mounted at a path and below, as a descriptor; goes somewhere by `attach`."""
+    """A descriptor of a detached copy of the mounts at and below a path. Mount it with `attach`."""
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
     return _syscall(f"open_tree {path}", _SYS_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags)
 
@@ -156,22 +156,22 @@ def attach(tree: int, target: str) -> None:
 
 
 def restrict(tree: int, *, writable: bool, devices: bool = False) -> None:
-    """Of a detached tree, all mounts of it: no setuid, and where asked no writing and no devices."""
+    """Restrict all mounts of a detached tree: no setuid, and on request no writing and no devices."""
     flags = _ATTR_NOSUID | (0 if writable else _ATTR_RDONLY) | (0 if devices else _ATTR_NODEV)
     _set_attributes(tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, on=flags)
 
 
 def all_read_only() -> None:
-    """Every mount that this namespace has; no setuid and no devices on any of them either."""
+    """Make every mount of this namespace read-only, without setuid and devices."""
     _set_attributes(_AT_FDCWD, b"/", _AT_RECURSIVE, on=_ATTR_RDONLY | _ATTR_NOSUID | _ATTR_NODEV)
 
 
 def writable_again(path: str) -> None:
-    """A mount that this process made itself; of others the kernel refuses it."""
+    """Make a mount writable. The kernel allows this only for mounts of this process."""
     _set_attributes(_AT_FDCWD, os.fsencode(path), 0, off=_ATTR_RDONLY)
 
 
 def _set_attributes(at: int, path: bytes, flags: int, *, on: int = 0, off: int = 0) -> None:
-    attributes = (ctypes.c_uint64 * 4)(on, off, 0, 0)  # struct mount_attr: propagation and user namespace stay
+    attributes = (ctypes.c_uint64 * 4)(on, off, 0, 0)  # struct mount_attr
     size = ctypes.c_size_t(ctypes.sizeof(attributes))
     _syscall("mount_setattr", _SYS_MOUNT_SETATTR, at, path, flags, attributes, size)

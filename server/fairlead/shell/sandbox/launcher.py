@@ -1,15 +1,15 @@
-"""The launcher: a process of its own that makes the box of one command and ends with it (docs/sandbox.md).
+"""The launcher: a separate program that makes the box of one command and ends with it (docs/sandbox.md).
 
-The server starts it with the descriptor of an `BoxSpec`. Three processes come of it:
+The server starts it with the descriptor of a `BoxSpec`. There are three processes:
 
-    the launcher    waits, and hands on the exit code and a SIGTERM; its death is the box's
-    the init        first of the box's pid namespace: mounts the layers, watches the limits (`limits.py`), and ends
-                    whatever the box holds before it ends itself
-    the command     bash, in the view that bubblewrap or `_view` makes
+    the launcher    waits for the init, and forwards SIGTERM and the exit code; when it dies, the box dies
+    the init        process 1 of the box's pid namespace: mounts the layers, watches the limits (`limits.py`), and kills
+                    all processes of the box before it exits
+    the command     bash, in the view that bubblewrap or `_make_view` makes
 
-On SIGTERM whatever runs in the box is told, and has a second until it is ended; a second SIGTERM cuts that short.
-What goes wrong before bash is written to the spec's status pipe, and bash is not started. Isolated (`python -I -S`)
-and small, because every command waits for its start. Never here: a decision; the spec says it all.
+On SIGTERM, all processes in the box get a SIGTERM, and are killed a second later or at the next SIGTERM. If anything
+fails before bash starts, the error is written to the status pipe. The launcher runs isolated (`python -I -S`) and
+imports little, because every command waits for it. It makes no decisions: the `BoxSpec` contains them.
 """
 
 import marshal
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from fairlead.shell.sandbox.spec import BoxSpec, OverlaySpec
 
 FAILED = 125
-# for what is asked to end, in seconds
+# All times are in seconds. For processes to end after SIGTERM:
 GRACE = 1.0
-# how often the launcher looks whether its server is there; one was seen to live on without (docs/faults.md 28)
-_LOOK = 1.0
-# for an init to end the rest; one that takes longer is ended with them, again and again at this distance
-_PATIENCE, _AGAIN = 2.0, 0.1
-# how many that ended are taken in before the next look: a fork loop may end them as fast as they are taken in
-_AT_ONCE = 100
+# How often the launcher checks that the server is alive: the kernel's signal may not come (docs/faults.md 28, 73)
+_SERVER_CHECK = 1.0
+# For the init to kill the rest of its box. After that, the launcher kills all of them at this interval:
+_INIT_GRACE, _KILL_INTERVAL = 2.0, 0.1
+# processes to reap before the next check of the limits: in a fork loop they end as fast as they are reaped
+_REAPED_AT_ONCE = 100
 _KILLED = 128 + kernel.SIGKILL
 _OVERLAY = "userxattr,volatile,index=off,xino=off,lowerdir={},upperdir={},workdir={}"
 _MACHINE_OVERLAY = "index=off,xino=off,redirect_dir=nofollow,metacopy=off,lowerdir=/proc/self/fd/{}:/proc/self/fd/{}"
@@ -43,12 +43,12 @@ _DEVICE_LINKS = {
     "stderr": "/proc/self/fd/2",
     "ptmx": "pts/ptmx",
 }
-# of /proc: what belongs to the machine and not to a process
-_MACHINE = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
+# entries of /proc that belong to the machine and not to a process
+_MACHINE_PROC = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
 
 
 def main() -> None:
-    """`python -I -S -c "..." SERVER_FOLDER ORDER_FD`; ends the process."""
+    """`python -I -S -c "..." SERVER_FOLDER SPEC_FD`. Does not return."""
     with open(int(sys.argv[2]), "rb") as sent:
         spec: BoxSpec = marshal.load(sent)
     os.set_inheritable(spec["status"], False)
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def loopback() -> None:
-    """`... SERVER_FOLDER UID GID`: a new user namespace with a network, for as long as standard input is open."""
+    """`... SERVER_FOLDER UID GID`: holds a new user namespace with a network while standard input is open."""
     uid, gid = map(int, sys.argv[2:])
     if os.geteuid() != uid:
         kernel.switch_user(uid, gid)
@@ -76,13 +76,13 @@ def _launch(spec: "BoxSpec") -> int:
     if os.geteuid() != spec["uid"]:
         kernel.switch_user(spec["uid"], spec["gid"])
     if spec["machine"]:
-        _machine(spec)
-    kernel.die_with_parent()  # a change of the account, for files too, would forget it
+        _mount_machine_view(spec)
+    kernel.die_with_parent()  # after all changes of the user id, which would cancel it
     if os.getppid() != spec["server"]:
         return FAILED
     limits.raise_session_priority()
     _new_namespaces(spec)
-    proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # the init puts another one in its place
+    proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # before the init mounts the box's own
     wait, go = os.pipe()
     init = os.fork()
     if init == 0:
@@ -95,25 +95,25 @@ def _launch(spec: "BoxSpec") -> int:
     os.close(wait)
     os.write(spec["status"], b"init %d\n" % init)
     os.write(go, b"g")
-    code = _exit_code(_ended(init, proc, spec["server"]))
+    code = _exit_code(_wait_for_init(init, proc, spec["server"]))
     os.write(spec["status"], b"done\n")
     return code
 
 
-def _ended(init: int, proc: int, server: int) -> int:
-    """Waits for the init, and hands a SIGTERM on to it; returns its status."""
-    until = None
+def _wait_for_init(init: int, proc: int, server: int) -> int:
+    """Wait for the init and forward SIGTERM to it; returns its status. Kills the box if the server has died."""
+    deadline = None
     while True:
-        arrived = kernel.next_signal(_LOOK if until is None else max(0.0, until - time.monotonic()))
+        arrived = kernel.next_signal(_SERVER_CHECK if deadline is None else max(0.0, deadline - time.monotonic()))
         ended, status = os.waitpid(init, os.WNOHANG)
         if ended:
             return status
         if arrived == kernel.SIGTERM:
             os.kill(init, kernel.SIGTERM)
-            until = time.monotonic() + _PATIENCE + (GRACE if until is None else 0.0)
-        elif arrived is None and (until is not None or os.getppid() != server):
+            deadline = time.monotonic() + _INIT_GRACE + (GRACE if deadline is None else 0.0)
+        elif arrived is None and (deadline is not None or os.getppid() != server):
             limits.kill_tree(init, proc)
-            until = time.monotonic() + _AGAIN
+            deadline = time.monotonic() + _KILL_INTERVAL
 
 
 def _failed(spec: "BoxSpec", error: OSError | ValueError) -> int:
@@ -136,7 +136,7 @@ def _new_namespaces(spec: "BoxSpec") -> None:
 
 
 def _map_account(uid: int, gid: int) -> None:
-    """In a new user namespace an account is who it was, and there is nobody else."""
+    """Map the account to itself in a new user namespace, and no other account."""
     limits.write_file("/proc/self/setgroups", "deny")
     limits.write_file("/proc/self/uid_map", f"{uid} {uid} 1")
     limits.write_file("/proc/self/gid_map", f"{gid} {gid} 1")
@@ -145,57 +145,60 @@ def _map_account(uid: int, gid: int) -> None:
 def _init(spec: "BoxSpec", wait: int) -> int:
     """The first process of the pid namespace; returns the command's exit code."""
     kernel.die_with_parent()
-    os.setpgid(0, 0)  # a signal to the launcher's group is the launcher's to hand on
-    if os.read(wait, 1) != b"g":  # the launcher died before the line above held
+    os.setpgid(0, 0)  # the launcher forwards signals that its group gets
+    if os.read(wait, 1) != b"g":  # the launcher died before `die_with_parent` took effect
         return FAILED
     os.close(wait)
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     for layer in spec["layers"]:
-        _overlay(layer)
-    monitor = limits.BoxMonitor(spec, _scratch(spec))
+        _mount_overlay(layer)
+    monitor = limits.BoxMonitor(spec, _mount_scratch(spec))
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     limits.limit_pids(spec)
     if spec["bubblewrap"]:
-        for source, target, _ in _outside(spec):  # bubblewrap gives up where one has no place any more
+        for source, target, _ in _outer_masks(spec):  # bubblewrap would fail if a target is gone by then
             if os.path.lexists(target):
                 tree = kernel.clone_tree(source)
                 kernel.restrict(tree, writable=False)
                 _attach(tree, target)
     else:
         limits.write_file("/proc/sys/user/max_user_namespaces", "0")
-        _view(spec)
-    told, tell = os.pipe()
+        _make_view(spec)
+    status_read, status_write = os.pipe()
     command = os.fork()
     if command == 0:
         try:
-            _command(spec, tell)
-        except (OSError, ValueError) as error:  # no system call takes a NUL, or half a character
+            _run_command(spec, status_write)
+        except (OSError, ValueError) as error:  # ValueError: a NUL or half a character in an argument
             _failed(spec, error)
         os._exit(FAILED)
-    os.close(tell)
-    code = _command_ended(command, {1, command} if spec["bubblewrap"] else {1}, monitor)
+    os.close(status_write)
+    code = _wait_for_command(command, {1, command} if spec["bubblewrap"] else {1}, monitor)
     limits.kill_all()
-    if spec["bubblewrap"] and code < 128 and code != FAILED and not _was_started(told):
-        os.write(spec["status"], f"error bubblewrap gave up with {code}; the output says why\n".encode())
+    if spec["bubblewrap"] and code < 128 and code != FAILED and not _was_started(status_read):
+        os.write(spec["status"], f"error bubblewrap failed with exit code {code}; see the output\n".encode())
     return code
 
 
-def _command_ended(command: int, ours: set[int], monitor: limits.BoxMonitor) -> int:
-    """Takes in all that ends in the box until the command does, or must; returns its exit code."""
-    until = None
-    while until is None or time.monotonic() < until:
+def _wait_for_command(command: int, ours: set[int], monitor: limits.BoxMonitor) -> int:
+    """Reap processes of the box until the command ends or must be ended; returns its exit code.
+
+    `ours` are the pids that do not get a SIGTERM.
+    """
+    deadline = None
+    while deadline is None or time.monotonic() < deadline:
         if kernel.next_signal(limits.TICK) == kernel.SIGTERM:
-            if until is not None:
+            if deadline is not None:
                 break
-            until = time.monotonic() + GRACE
-            _tell_to_end(ours)
+            deadline = time.monotonic() + GRACE
+            _terminate_all(ours)
         reason = monitor.check()
         if reason:
             limits.kill_all()  # first, so that nothing is written after the reason
-            _say(f"\nEnded: {reason}.\n")
+            _write_output(f"\nEnded: {reason}.\n")
             break
-        for _ in range(_AT_ONCE):
-            ended, status = os.waitpid(-1, os.WNOHANG)  # orphans too: this is their parent now
+        for _ in range(_REAPED_AT_ONCE):
+            ended, status = os.waitpid(-1, os.WNOHANG)  # orphans too: the init is their parent
             if ended == command:
                 return _exit_code(status)
             if not ended:
@@ -203,54 +206,54 @@ def _command_ended(command: int, ours: set[int], monitor: limits.BoxMonitor) -> 
     return _KILLED
 
 
-def _say(text: str) -> None:
-    """Behind the command's output."""
-    try:  # noqa: SIM105  the import takes longer than all of this
+def _write_output(text: str) -> None:
+    """Append to the command's output."""
+    try:  # noqa: SIM105  importing `contextlib` takes too long here
         os.write(1, text.encode())
-    except OSError:  # nobody reads it any more
+    except OSError:  # the server has closed the pipe
         pass
 
 
-def _tell_to_end(ours: set[int]) -> None:
+def _terminate_all(ours: set[int]) -> None:
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) not in ours:
-            try:  # noqa: SIM105  the import takes longer than all of this
+            try:  # noqa: SIM105  importing `contextlib` takes too long here
                 os.kill(int(name), kernel.SIGTERM)
             except ProcessLookupError:
                 pass
 
 
-def _was_started(told: int) -> bool:
-    """Whether bubblewrap came as far as the command: only of that it tells the exit code."""
-    os.set_blocking(told, False)
+def _was_started(status: int) -> bool:
+    """Whether bubblewrap started the command: only then does it report an exit code."""
+    os.set_blocking(status, False)
     try:
-        return b"exit-code" in os.read(told, 4096)
+        return b"exit-code" in os.read(status, 4096)
     except BlockingIOError:
         return False
 
 
-def _machine(spec: "BoxSpec") -> None:
-    """Root's view of the machine, without what only root may read.
+def _mount_machine_view(spec: "BoxSpec") -> None:
+    """Mount a view of the machine for root's commands, without the files that only root may read.
 
-    It is made of layers that read with the rights of their maker, and their maker is nobody: so the kernel itself
-    decides, by permission, whoever asks. What cannot be shown so is left out.
+    It consists of overlays. An overlay reads with the rights of the user who mounted it, and that is nobody here, so
+    the kernel enforces the permissions for every reader. Mounts that cannot be shown this way are left out.
     """
     os.setgroups([])
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("nothing", spec["scratch"], "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755")
-    nothing = os.open(spec["scratch"], os.O_PATH | os.O_DIRECTORY)  # an overlay takes two layers at least
+    empty = os.open(spec["scratch"], os.O_PATH | os.O_DIRECTORY)  # an overlay needs at least two layers
     for point in spec["mounts"]:
         try:
-            _show(point, spec["machine"] + point, nothing)
+            _mount_readable(point, spec["machine"] + point, empty)
         except OSError:
             if point == "/":
                 raise
-    os.close(nothing)
+    os.close(empty)
     kernel.unmount(spec["scratch"])
 
 
-def _show(point: str, target: str, nothing: int) -> None:
+def _mount_readable(point: str, target: str, empty: int) -> None:
     if not os.path.isdir(point):
         if os.stat(point).st_mode & 0o004:
             kernel.attach(kernel.clone_tree(point), target)
@@ -258,7 +261,7 @@ def _show(point: str, target: str, nothing: int) -> None:
     opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in (point, target)]
     kernel.drop_file_rights()
     try:
-        options = _MACHINE_OVERLAY.format(opened[0], nothing)
+        options = _MACHINE_OVERLAY.format(opened[0], empty)
         kernel.mount("overlay", f"/proc/self/fd/{opened[1]}", "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
     finally:
         kernel.restore_file_rights()
@@ -266,10 +269,10 @@ def _show(point: str, target: str, nothing: int) -> None:
             os.close(descriptor)
 
 
-def _overlay(layer: "OverlaySpec") -> None:
+def _mount_overlay(layer: "OverlaySpec") -> None:
     folders = (*layer["lower"], layer["upper"], layer["work"])
     opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in folders]
-    # by descriptor: no name needs to be escaped, and none is too long
+    # descriptors, because names would have to be escaped and could be too long
     *lower, upper, work = (f"/proc/self/fd/{descriptor}" for descriptor in opened)
     options = _OVERLAY.format(":".join(lower), upper, work)
     kernel.mount("overlay", layer["target"], "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
@@ -277,26 +280,26 @@ def _overlay(layer: "OverlaySpec") -> None:
         os.close(descriptor)
 
 
-def _scratch(spec: "BoxSpec") -> int:
-    """Makes the box's file system in memory; returns a descriptor of it."""
-    place = spec["scratch"]
+def _mount_scratch(spec: "BoxSpec") -> int:
+    """Mount the box's file system in memory; returns a descriptor of it."""
+    folder = spec["scratch"]
     options = f"mode=755,size={spec['scratch_size']}"
-    kernel.mount("scratch", place, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    kernel.mount("scratch", folder, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
     for name, mode in spec["scratch_folders"]:
-        os.mkdir(f"{place}/{name}")
-        os.chmod(f"{place}/{name}", mode)
-    return os.open(place, os.O_PATH | os.O_DIRECTORY)
+        os.mkdir(f"{folder}/{name}")
+        os.chmod(f"{folder}/{name}", mode)
+    return os.open(folder, os.O_PATH | os.O_DIRECTORY)
 
 
-def _binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
-    """Without those whose place has gone since they were looked for: a program's socket, say."""
+def _existing_binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
+    """The binds whose targets still exist. A program's socket, for example, may be gone by now."""
     return [bind for bind in spec["binds"] if os.path.lexists(bind[1])]
 
 
-def _outside(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
-    """Binds that hide what is in no layer and in no folder of the box's own, so that belongs to others and may go.
+def _outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
+    """The read-only binds outside of the layers and the box's own folders. Their targets belong to others and may go.
 
-    Those over our own folder are not among them: it holds the sources of all others.
+    Binds over our own folder are left out, because that folder contains the sources of all others.
     """
     own = [layer["target"] for layer in spec["layers"]]
     own += [target for source, target, _ in spec["binds"] if source.startswith(f"{spec['scratch']}/")]
@@ -305,18 +308,18 @@ def _outside(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
 
 
 def _attach(tree: int, target: str) -> None:
-    """Puts a tree in its place; where that has gone since it was looked for, there is nothing to hide."""
+    """Mount a tree. If the target is gone by now, there is nothing to hide."""
     try:
         kernel.attach(tree, target)
     except FileNotFoundError:
         os.close(tree)
 
 
-def _view(spec: "BoxSpec") -> None:
-    """The same as bubblewrap makes: everything read-only, on it the spec's binds, an own /dev, and a closed /proc."""
+def _make_view(spec: "BoxSpec") -> None:
+    """Do what bubblewrap does: everything read-only, then the binds, the box's own /dev, and a read-only /proc."""
     devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
     scratch = spec["scratch"]
-    binds = [(f"{scratch}/dev", "/dev", True), *_binds(spec)]
+    binds = [(f"{scratch}/dev", "/dev", True), *_existing_binds(spec)]
     trees = [(kernel.clone_tree(source), source, target, writable) for source, target, writable in binds]
     if spec["machine"]:
         for name in ("/proc", "/sys"):
@@ -325,39 +328,39 @@ def _view(spec: "BoxSpec") -> None:
         os.chdir("/")
     kernel.all_read_only()
     kernel.writable_again("/proc")
-    for name in _MACHINE:
+    for name in _MACHINE_PROC:
         if os.path.lexists(f"/proc/{name}"):
             tree = kernel.clone_tree(f"/proc/{name}")
             kernel.restrict(tree, writable=False)
             kernel.attach(tree, f"/proc/{name}")
-    outside = _outside(spec)
+    masks = _outer_masks(spec)
     for tree, source, target, writable in trees:
         kernel.restrict(tree, writable=writable)
-        if (source, target, writable) not in outside:
-            _mount_point(tree, target)
+        if (source, target, writable) not in masks:
+            _make_mount_point(tree, target)
         _attach(tree, target)
         if target == "/dev":
-            _dev(devices)
-    for leads, path in spec["links"]:
+            _fill_dev(devices)
+    for link_target, path in spec["links"]:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.symlink(leads, path)
+        os.symlink(link_target, path)
 
 
-def _dev(devices: dict[str, int]) -> None:
+def _fill_dev(devices: dict[str, int]) -> None:
     for name, tree in devices.items():
         os.close(os.open(f"/dev/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
         kernel.restrict(tree, writable=True, devices=True)
         kernel.attach(tree, f"/dev/{name}")
-    for name, leads in _DEVICE_LINKS.items():
-        os.symlink(leads, f"/dev/{name}")
+    for name, link_target in _DEVICE_LINKS.items():
+        os.symlink(link_target, f"/dev/{name}")
     os.mkdir("/dev/pts")
     os.mkdir("/dev/shm")
     flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
     kernel.mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
 
 
-def _mount_point(tree: int, target: str) -> None:
-    """Makes the place where a tree goes, in a folder that the box has for itself."""
+def _make_mount_point(tree: int, target: str) -> None:
+    """Create the mount point of a tree in one of the box's own folders."""
     if os.path.lexists(target):
         return
     if os.path.isdir(f"/proc/self/fd/{tree}"):
@@ -367,42 +370,42 @@ def _mount_point(tree: int, target: str) -> None:
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
 
 
-def _command(spec: "BoxSpec", tell: int) -> None:
+def _run_command(spec: "BoxSpec", status: int) -> None:
     kernel.restore_default_signals()
     limits.lower_priority()
     limits.set_limits(spec)
     argv = spec["argv"]
     if spec["bubblewrap"]:
-        argv = [*_bubblewrap(spec, tell), *argv]
+        argv = [*_bubblewrap(spec, status), *argv]
     else:
         os.setsid()
         os.chdir(spec["cwd"])
         kernel.drop_privileges()
-        if spec["calls"]:
-            kernel.install_seccomp_filter(spec["calls"])
+        if spec["seccomp"]:
+            kernel.install_seccomp_filter(spec["seccomp"])
     os.execve(argv[0], argv, spec["env"])
 
 
-def _bubblewrap(spec: "BoxSpec", tell: int) -> list[str]:
-    # a user namespace within ours: as the root of ours it would keep every capability
+def _bubblewrap(spec: "BoxSpec", status: int) -> list[str]:
+    # a user namespace within ours: as root of ours, bubblewrap would keep every capability
     user = ["--unshare-user", "--uid", str(spec["uid"]), "--gid", str(spec["gid"]), "--disable-userns"]
     arguments = [spec["bubblewrap"], *user, "--cap-drop", "ALL", "--unshare-pid", "--new-session", "--die-with-parent"]
-    os.set_inheritable(tell, True)
-    arguments += ["--json-status-fd", str(tell)]
-    if spec["calls"]:
-        calls = os.memfd_create("calls", 0)
-        os.write(calls, spec["calls"])
-        os.lseek(calls, 0, os.SEEK_SET)
-        arguments += ["--seccomp", str(calls)]
+    os.set_inheritable(status, True)
+    arguments += ["--json-status-fd", str(status)]
+    if spec["seccomp"]:
+        seccomp = os.memfd_create("seccomp", 0)
+        os.write(seccomp, spec["seccomp"])
+        os.lseek(seccomp, 0, os.SEEK_SET)
+        arguments += ["--seccomp", str(seccomp)]
     arguments += ["--ro-bind", spec["machine"] or "/", "/", "--dev", "/dev", "--proc", "/proc"]
     if spec["machine"]:
         arguments += ["--ro-bind", "/sys", "/sys"]
-    for name in _MACHINE:
+    for name in _MACHINE_PROC:
         arguments += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
-    outside = _outside(spec)
-    for source, target, writable in [bind for bind in _binds(spec) if bind not in outside]:
+    masks = _outer_masks(spec)
+    for source, target, writable in [bind for bind in _existing_binds(spec) if bind not in masks]:
         arguments += ["--bind" if writable else "--ro-bind", source, target]
-    for leads, path in spec["links"]:
-        arguments += ["--symlink", leads, path]
-    arguments += ["--remount-ro", "/dev"]  # a file system in memory, of which the box's limit knows nothing
+    for link_target, path in spec["links"]:
+        arguments += ["--symlink", link_target, path]
+    arguments += ["--remount-ro", "/dev"]  # a file system in memory that the box's limit does not include
     return [*arguments, "--chdir", spec["cwd"], "--"]

@@ -1,8 +1,8 @@
-"""The folder of a session's layer: locked while its server lives, removed by another server after that.
+"""The folder of a session's layer: locked while its server lives, and removed by another server if it dies.
 
-The lock is on the folder itself and ends with the process that holds it. It counts only while the folder still has its
-name: another server may remove a new folder before the one that made it has locked it. So nothing is put into a folder
-before its lock counts, and nothing is removed from a folder that somebody else has locked.
+The lock is on the folder itself and ends with the process. It is valid only if the folder still has its name, because
+another server may remove a new folder before its creator has locked it. So nothing is written to a folder without a
+valid lock, and nothing is removed from a folder that another server has locked.
 """
 
 import contextlib
@@ -17,34 +17,34 @@ _NAME = "layer-"
 
 
 class LayerFolder:
-    """A new folder at `path`, below `place`."""
+    """A new, locked folder at `path`, below `parent`."""
 
-    def __init__(self, place: Path) -> None:
-        """Raises OSError where it cannot be made or locked."""
+    def __init__(self, parent: Path) -> None:
+        """Raises OSError if it cannot be created or locked."""
         while True:
-            self.path = Path(tempfile.mkdtemp(prefix=_NAME, dir=place))
+            self.path = Path(tempfile.mkdtemp(prefix=_NAME, dir=parent))
             try:
-                lock = _locked(self.path)
+                lock = _lock(self.path)
             except OSError:
                 os.rmdir(self.path)
                 raise
-            if lock is not None:  # else another server has removed it, or is about to: it was not locked yet
+            if lock is not None:  # otherwise another server has removed the folder, or is about to
                 self._lock = lock
                 return
 
     def remove(self) -> None:
-        """Removes it with all that is in it, and releases it. Raises OSError; the next sweep removes what stays."""
+        """Remove the folder with its content and release the lock. Raises OSError; the next sweep removes the rest."""
         try:
             trees.remove_all(self.path)
         finally:
             os.close(self._lock)
 
 
-def sweep(place: Path) -> None:
-    """Removes the folders of servers that ended without doing so themselves."""
-    for path in place.glob(f"{_NAME}*"):
+def sweep(parent: Path) -> None:
+    """Remove the folders of servers that died."""
+    for path in parent.glob(f"{_NAME}*"):
         with contextlib.suppress(OSError):
-            lock = _locked(path)
+            lock = _lock(path)
             if lock is not None:
                 try:
                     trees.remove_all(path)
@@ -52,8 +52,8 @@ def sweep(place: Path) -> None:
                     os.close(lock)
 
 
-def _locked(path: Path) -> int | None:
-    """A descriptor that holds a folder's lock; None where somebody else has it, or the folder is gone.
+def _lock(path: Path) -> int | None:
+    """A descriptor that holds a folder's lock; None if another process has it or the folder is gone.
 
     Raises:
         OSError: the file system has no such locks.

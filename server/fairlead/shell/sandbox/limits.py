@@ -1,6 +1,6 @@
-"""Keeps a box from taking the machine: its priority, its limits, and the end of all its processes (docs/sandbox.md).
+"""Keeps a box from using up the machine: its priority, its limits, and how to kill its processes (docs/sandbox.md).
 
-Part of the launcher's process, so it imports as little as it can.
+Runs in the launcher, so it imports as little as possible.
 """
 
 import os
@@ -13,50 +13,50 @@ TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
 if TYPE_CHECKING:
     from fairlead.shell.sandbox.spec import BoxSpec
 
-# a third of an ordinary process's share: the editor comes first, and a command still gets on while others build
+# a third of a normal process's CPU share: the editor comes first, and commands make progress while others build
 NICE = 5
-# how often a box is looked at, and each of its processes, in seconds
-TICK, ALL = 0.1, 1.0
-# the kernel's bound lies above the limit, so that whatever meets the limit is seen and ended, not just refused
+# seconds between two checks of a box, and of each of its processes
+TICK, FULL_CHECK = 0.1, 1.0
+# how far the kernel's limit is above ours, so that we see a box that reaches ours, and end it with the reason
 SLACK = 32
-# pids that the kernel never hands out again once all others were used
+# pids that the kernel never uses again after the first round
 _RESERVED_PIDS = 300
-# looking for shared memory takes at most this share of the time
-SHARE = 0.2
+# the largest share of time for measuring shared memory
+MEASURING_SHARE = 0.2
 _EAGAIN = 11
 TOO_MANY = "the command had more than {:,} processes and threads at once (setting bash.processes)"
 TOO_LARGE = "the command used more than {:,} MB of memory, files in /tmp included (setting bash.memoryMb)"
 
 
 def lower_priority() -> None:
-    """Of this process and all that it starts; of its I/O too, which the kernel derives from it."""
+    """Lower the CPU priority of this process and all that it starts. The kernel derives the I/O priority from it."""
     os.nice(NICE)
     try:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-        write_file("/proc/self/oom_score_adj", "1000")  # where the machine's memory ends, the box ends first
-    except PermissionError:  # a container may forbid either; the limits hold without
+        write_file("/proc/self/oom_score_adj", "1000")  # if the machine runs out of memory, the box is killed first
+    except PermissionError:  # a container may forbid either; the limits work without them
         pass
 
 
 def raise_session_priority() -> None:
-    """By the launcher, for it and the init, which must get to work among hundreds of busy sessions; only root may."""
-    try:  # noqa: SIM105  the import takes longer than all of this
+    """Raise the priority of the launcher and the init, which must run among hundreds of busy sessions. Root only."""
+    try:  # noqa: SIM105  importing `contextlib` takes too long here
         write_file("/proc/self/autogroup", str(-2 * NICE))
     except OSError:
         pass
 
 
 def limit_pids(spec: "BoxSpec") -> None:
-    """For root, which RLIMIT_NPROC does not hold; a namespace has a number of its own since Linux 6.14."""
+    """Limit the pids of the namespace, for root, to whom RLIMIT_NPROC does not apply. Needs Linux 6.14."""
     if spec["uid"] == 0 and kernel.version() >= (6, 14):
         write_file("/proc/sys/kernel/pid_max", str(_RESERVED_PIDS + spec["processes"] + SLACK))
 
 
 def set_limits(spec: "BoxSpec") -> None:
-    """The kernel's own limits, for this process and all that it starts."""
-    # none for memory: what a program reserves and never uses (an address sanitizer 14 TB) would count too
+    """Set the kernel's limits for this process and all that it starts."""
+    # not for memory, because reserved but unused memory would count (an address sanitizer reserves 14 TB)
     wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: spec["file_size"]}
-    if kernel.version() >= (5, 14):  # before, all of the user's processes count, inside and outside of the box
+    if kernel.version() >= (5, 14):  # earlier kernels count all of the user's processes, not only the box's
         wanted[resource.RLIMIT_NPROC] = spec["processes"] + SLACK
     for kind, value in wanted.items():
         hard = resource.getrlimit(kind)[1]
@@ -65,21 +65,21 @@ def set_limits(spec: "BoxSpec") -> None:
 
 
 class BoxMonitor:
-    """The init's look at its box. `scratch` is a descriptor of the box's file system in memory.
+    """Checks the processes and memory of a box, in the init. `scratch` is a descriptor of its file system in memory.
 
-    Among hundreds of busy processes the init gets a millisecond of time now and then. So it looks at each process once
-    in a second, and ten times a second only at figures that are one read each; these say whether to look closer.
+    Among hundreds of busy processes, the init only gets a millisecond from time to time. So it reads each process once
+    a second, and ten times a second only a few system-wide figures, which show when to check earlier.
     """
 
     def __init__(self, spec: "BoxSpec", scratch: int) -> None:
         self._processes, self._memory, self._scratch = spec["processes"], spec["memory"], scratch
-        self._next = self._all_at = self._shared_at = 0.0
-        self._threads, self._available = _machine()
-        self._lowered: set[int] = {0, 1}  # sessions: nobody's, and the init's own
-        self._higher: dict[int, str] = {}
+        self._next = self._next_full = self._next_measuring = 0.0
+        self._threads, self._available = _machine_load()
+        self._lowered: set[int] = {0, 1}  # sessions whose priority is lowered; 0 is none, 1 the init's own
+        self._to_lower: dict[int, str] = {}  # other sessions, with the pid of a member
 
     def check(self) -> str:
-        """Why the box must be ended, or nothing."""
+        """Why the box must be ended; "" if it may continue."""
         now = time.monotonic()
         if now < self._next:
             return ""
@@ -87,10 +87,10 @@ class BoxMonitor:
         pids = [name for name in os.listdir("/proc") if name.isdigit()]
         if len(pids) > self._processes:
             return TOO_MANY.format(self._processes)
-        threads, available = _machine()
+        threads, available = _machine_load()
         more_threads = threads - self._threads > self._processes - len(pids)
-        if now >= self._all_at or more_threads or self._available - available > self._memory // 2:
-            self._all_at = now + ALL
+        if now >= self._next_full or more_threads or self._available - available > self._memory // 2:
+            self._next_full = now + FULL_CHECK
             reason = self._check_all(pids)
             if reason:
                 return reason
@@ -108,8 +108,8 @@ class BoxMonitor:
             session = _number(status, b"\nNSsid:")
             sessions.add(session)
             if session not in self._lowered:
-                self._higher[session] = pid
-        self._lowered &= sessions  # a number may come back
+                self._to_lower[session] = pid
+        self._lowered &= sessions  # the kernel may use a number again
         if threads > self._processes:
             return TOO_MANY.format(self._processes)
         files = self._files()
@@ -118,14 +118,14 @@ class BoxMonitor:
         return ""
 
     def _files(self) -> int:
-        """What the files in memory take, in kB."""
+        """The size of the files in memory, in kB."""
         found = os.fstatvfs(self._scratch)
         return (found.f_blocks - found.f_bfree) * found.f_frsize >> 10
 
     def _is_too_large(self, pids: list[str], files: int) -> bool:
-        """Counts memory that several processes share once; this takes milliseconds for each GB."""
-        began = time.monotonic()
-        if began < self._shared_at:
+        """Measure exactly, with shared memory counted once. Takes milliseconds per GB."""
+        started = time.monotonic()
+        if started < self._next_measuring:
             return False
         own = shared = 0
         for pid in pids:
@@ -133,14 +133,17 @@ class BoxMonitor:
             own += _number(rollup, b"\nPss_Anon:") + _number(rollup, b"\nSwapPss:")
             shared += _number(rollup, b"\nPss_Shmem:")
         now = time.monotonic()
-        self._shared_at = now + (now - began) / SHARE
+        self._next_measuring = now + (now - started) / MEASURING_SHARE
         return (own + max(shared, files)) << 10 > self._memory
 
     def _lower_a_session(self) -> None:
-        """Where the kernel groups processes by session, a nice value counts within a session only; so the session gets
-        one too. The kernel takes ten of these in a second."""
-        if self._higher:
-            session, pid = self._higher.popitem()
+        """Lower the priority of one session.
+
+        If the kernel schedules by session (autogroup), a nice value only counts within the session, so the session
+        needs one too. The kernel accepts ten of these changes a second.
+        """
+        if self._to_lower:
+            session, pid = self._to_lower.popitem()
             try:
                 write_file(f"/proc/{pid}/autogroup", str(NICE))
             except OSError as error:
@@ -150,14 +153,13 @@ class BoxMonitor:
 
 
 def kill_all() -> None:
-    """By the init: ends all other processes of its namespace, and returns when none is left.
+    """In the init: kill all other processes of its namespace. Returns when none is left.
 
-    One `kill` reaches them all at one moment, and a fork that is under way fails then. The kernel would do the same
-    once the init itself is gone; but to go, an init must first give back its memory, and among hundreds of processes
-    that fork it waits for its turn to do so.
+    One `kill` reaches all of them at once, and a fork in progress fails. The kernel does the same when the init exits,
+    but only after the init has released its memory, for which it may wait long among hundreds of forking processes.
     """
     while True:
-        try:  # noqa: SIM105  the import takes longer than all of this
+        try:  # noqa: SIM105  importing `contextlib` takes too long here
             os.kill(-1, kernel.SIGKILL)
         except ProcessLookupError:
             pass
@@ -170,38 +172,38 @@ def kill_all() -> None:
 
 
 def kill_tree(top: int, proc: int) -> None:
-    """From outside: ends the init of a box and all processes below it, one by one.
+    """From outside: kill the init of a box and all its descendants, one by one.
 
-    `proc` is a descriptor of a /proc that has them. A process that is no init, since the number has another owner
-    meanwhile, is left alone.
+    `proc` is a descriptor of a /proc that contains them. If `top` is not an init, because the pid has been used again,
+    nothing is killed.
     """
     if _line(_read(f"{top}/status", proc), b"\nNSpid:")[1:][-1:] != [b"1"]:
         return
-    below: dict[int, list[int]] = {}
+    children: dict[int, list[int]] = {}
     for name in os.listdir(proc):
         if name.isdigit():
-            # the name in brackets may hold anything, brackets and blanks too
+            # the name in parentheses may contain parentheses and blanks
             fields = _read(f"{name}/stat", proc).rpartition(b")")[2].split()
             if fields:
-                below.setdefault(int(fields[1]), []).append(int(name))
-    left = [top]
-    while left:
-        pid = left.pop()
-        left += below.get(pid, [])
+                children.setdefault(int(fields[1]), []).append(int(name))
+    pending = [top]
+    while pending:
+        pid = pending.pop()
+        pending += children.get(pid, [])
         try:  # noqa: SIM105  as above
             os.kill(pid, kernel.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
 
 
-def _machine() -> tuple[int, int]:
-    """How many threads there are, ours and others', and how many bytes of memory are free."""
+def _machine_load() -> tuple[int, int]:
+    """The number of all threads on the machine, and the available memory in bytes."""
     threads = _read("/proc/loadavg").split()[3].partition(b"/")[2]
     return int(threads), _number(_read("/proc/meminfo"), b"\nMemAvailable:") << 10
 
 
 def _read(path: str, at: int | None = None) -> bytes:
-    """Nothing, where a process has gone."""
+    """The beginning of a file. Empty if it cannot be read, for example because the process has ended."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=at)
     except OSError:
@@ -215,13 +217,13 @@ def _read(path: str, at: int | None = None) -> bytes:
 
 
 def _line(text: bytes, label: bytes) -> list[bytes]:
-    """The words behind a label, up to the end of the line; none where it is not there."""
+    """The words between a label and the end of its line; none if the label is missing."""
     begin = text.find(label)
     return [] if begin < 0 else text[begin + len(label) : text.find(b"\n", begin + 1)].split()
 
 
 def _number(text: bytes, label: bytes) -> int:
-    """The number behind a label; 0 where it is not there, as of a process that is about to go."""
+    """The number after a label; 0 if the label is missing, as for a process that is exiting."""
     words = _line(text, label)
     return int(words[0]) if words else 0
 

@@ -1,23 +1,23 @@
-"""The network of a session's boxes: a loopback and nothing else, the same one for all that have no other."""
+"""The network of a session's boxes: only a loopback interface, shared by all boxes without the machine's network."""
 
 import os
 import subprocess
 
-from fairlead.shell.sandbox.spec import launcher
+from fairlead.shell.sandbox.spec import launcher_argv
 from fairlead.shell.sandbox.upper_layer import Owner
 
 
 def loopback(owner: Owner) -> list[int]:
-    """Descriptors of a new user namespace and of its network. Both live as long as these, or a process in them.
+    """Descriptors of a new user namespace and of its network. Both exist while these or a process in them exist.
 
-    No process has to mind them, so there is none that could be left. Raises OSError.
+    No process has to hold them, so none can be left behind. Raises OSError.
     """
-    run = launcher("loopback", owner.uid, owner.gid)
+    run = launcher_argv("loopback", owner.uid, owner.gid)
     with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as made:
         output = made.stdout
         assert output is not None
         if output.readline() != b"ready\n":
-            raise OSError(f"no network of its own ({_last_line(output.read())})")
+            raise OSError(f"no network namespace ({_last_line(output.read())})")
         return [os.open(f"/proc/{made.pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("user", "net")]
 
 

@@ -1,7 +1,7 @@
-"""The person's files that lie under a layer, looked at without following any link, on the way to them or at their end.
+"""The lower layer of an overlay: the user's files, read without following links in any part of the path.
 
-A command may put a folder in a link's place: what it writes there has no file of the person under it, wherever that
-link leads (docs/faults.md 34).
+A command may replace a link by a folder. Files that it writes there have no counterpart among the user's files,
+wherever the link leads (docs/faults.md 34).
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from fairlead.shell.sandbox import trees
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.safe_open import open_beneath
 
-# what tells that a file was changed (inode, size, time, mode); None: there is none
+# changes when the file changes (inode, size, time, mode); None: there is no file
 Fingerprint = tuple[int, int, int, int] | None
 
 
@@ -26,8 +26,8 @@ class LowerLayer:
         self._root = root
 
     def status(self, path: str) -> os.stat_result | None:
-        """Of what is there, a link as such; None where there is nothing, or only behind a link."""
-        with contextlib.suppress(OSError, PathEscape), self._held(path, os.O_PATH | os.O_NOFOLLOW) as descriptor:
+        """The status of a file, folder or link itself; None if there is nothing, or a parent is a link."""
+        with contextlib.suppress(OSError, PathEscape), self._opened(path, os.O_PATH | os.O_NOFOLLOW) as descriptor:
             return os.stat(descriptor)
         return None
 
@@ -40,38 +40,38 @@ class LowerLayer:
         return found is not None and stat.S_ISDIR(found.st_mode)
 
     def link(self, path: str) -> str | None:
-        """What a link says; None for anything else."""
-        with contextlib.suppress(OSError, PathEscape), self._held(path, os.O_PATH | os.O_NOFOLLOW) as descriptor:
+        """The target of a link; None for anything else."""
+        with contextlib.suppress(OSError, PathEscape), self._opened(path, os.O_PATH | os.O_NOFOLLOW) as descriptor:
             return os.readlink("", dir_fd=descriptor)
         return None
 
     def open_file(self, path: str) -> BinaryIO:
-        """An ordinary file, for reading.
+        """Open a regular file for reading.
 
         Raises:
-            PathEscape: it is a link, or behind one.
+            PathEscape: it or a parent is a link.
             OSError: as `trees.open_regular_file`.
         """
         return trees.as_regular_file(open_beneath(self._root / path, self._root, trees.FILE), path)
 
-    def read(self, path: str, most: int) -> bytes | None:
-        """The beginning of a file; None where there is none that can be read."""
+    def read(self, path: str, max_bytes: int) -> bytes | None:
+        """The beginning of a file; None if it cannot be read."""
         with contextlib.suppress(OSError, PathEscape), self.open_file(path) as file:
-            return file.read(most)
+            return file.read(max_bytes)
         return None
 
     def files(self, path: str, into: Callable[[str], bool]) -> Iterator[str]:
-        """What is no folder below a folder; of the folders in it only those that `into` says are looked into.
+        """Everything below a folder that is not a folder itself. `into` decides which folders are entered.
 
         Raises:
             OSError, PathEscape: a folder cannot be read.
         """
-        with self._held(path, trees.FOLDER) as top:
+        with self._opened(path, trees.FOLDER) as top:
             for name in trees.walk_files(top, lambda inner: into(f"{path}/{inner}")):
                 yield f"{path}/{name}"
 
     @contextlib.contextmanager
-    def _held(self, path: str, flags: int) -> Iterator[int]:
+    def _opened(self, path: str, flags: int) -> Iterator[int]:
         descriptor = open_beneath(self._root / path, self._root, flags)
         try:
             yield descriptor

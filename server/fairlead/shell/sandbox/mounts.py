@@ -1,7 +1,7 @@
-"""What a box shows of the machine: all of it read-only, without the places in which secrets and doors to others are.
+"""Decides what a box shows of the machine: everything read-only, without secrets and other programs' sockets.
 
-The home is an empty folder in memory, on which the tools that live there are put back by a list; so are `/tmp`, `/run`
-and their like. Never here: a mount; this says which there shall be.
+The home, `/tmp`, `/run` and similar folders are empty and private to the box. Tools in the home are mounted there
+again, by a list. Nothing is mounted here.
 """
 
 import os
@@ -15,11 +15,11 @@ from pathlib import Path
 from fairlead.shell.sandbox import installed
 from fairlead.workspace.repositories import text_of
 
-# a source, where it is seen, and whether it can be written
+# (source, target, writable)
 Bind = tuple[str, str, bool]
 
 _ENVIRONMENTS = (".venv", "venv", "env", ".env")
-_PASSED = (
+_PASSED_VARIABLES = (
     *("PATH", "LANG", "LANGUAGE", "TZ", "SHELL", "USER", "LOGNAME", "COLUMNS", "EDITOR"),
     *("VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "PYENV_ROOT", "PYENV_VERSION", "PYTHONPATH", "PYTHONUTF8"),
     *("NODE_PATH", "NODE_ENV", "NODE_OPTIONS", "NVM_DIR", "NVM_BIN", "VOLTA_HOME", "FNM_DIR", "PNPM_HOME"),
@@ -29,17 +29,17 @@ _PASSED = (
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "PKG_CONFIG_PATH"),
     *("LD_LIBRARY_PATH", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "CMAKE_PREFIX_PATH"),
 )
-_OWN = ("/proc", "/sys", "/dev")  # each box has its own, or sees the kernel's
-_SET = {
+_SYSTEM = ("/proc", "/sys", "/dev")  # the box's own, or the kernel's
+_SET_VARIABLES = {
     "TERM": "dumb",
     "TMPDIR": "/tmp",
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",  # else `git status` copies the index into the layer
+    "GIT_OPTIONAL_LOCKS": "0",  # otherwise `git status` copies the index into the layer
 }
-# where nobody answers: else these programs ask again for a minute, and some hold their end back for it
-_ONCE = {
+# without a network: otherwise these programs retry for a minute, and some exit only then
+_NO_RETRIES = {
     "npm_config_fetch_retries": "0",
     "npm_config_update_notifier": "false",
     "PIP_RETRIES": "0",
@@ -50,17 +50,18 @@ _ONCE = {
 
 @dataclass(frozen=True, slots=True)
 class PrivateFolder:
-    """A folder that the box has for itself, empty: where, under which name in the scratch file system, its mode."""
+    """A folder that is private to the box, and empty at first."""
 
     path: Path
     name: str
+    """Its name in the scratch file system."""
     mode: int
 
 
 def command_environment(environment: Mapping[str, str], *, network: bool) -> dict[str, str]:
-    """What a command in a box gets of an environment; by a list, so that no key is ever in it (docs/faults.md 40)."""
-    kept = {name: text for name, text in environment.items() if name in _PASSED or name.startswith("LC_")}
-    return {**kept, **_SET, **({} if network else _ONCE), "HOME": str(home())}
+    """The environment of a command in a box. Variables are passed by a list, so none is a key (docs/faults.md 40)."""
+    passed = {name: text for name, text in environment.items() if name in _PASSED_VARIABLES or name.startswith("LC_")}
+    return {**passed, **_SET_VARIABLES, **({} if network else _NO_RETRIES), "HOME": str(home())}
 
 
 def home() -> Path:
@@ -68,9 +69,9 @@ def home() -> Path:
 
 
 def private_folders(inside: Iterable[Path] = ()) -> list[PrivateFolder]:
-    """The folders that a box has for itself, outer ones before what is in them.
+    """The private folders of a box, outer ones first.
 
-    Among them those that are closed to others and have one of `inside` in them, which could not be reached else.
+    They include closed folders above one of `inside`, which could not be reached otherwise.
     """
     wanted = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/run": 0o755, "/dev/shm": 0o1777, "/home": 0o755, "/root": 0o700}
     found = {Path(path).resolve(): mode for path, mode in wanted.items() if os.path.isdir(path)}
@@ -83,7 +84,7 @@ def private_folders(inside: Iterable[Path] = ()) -> list[PrivateFolder]:
 
 
 def tool_paths(root: Path, environment: Mapping[str, str]) -> list[Path]:
-    """What is put back, read-only, into the folders that a box has for itself: the outermost of what is shown."""
+    """What to mount again, read-only, in the private folders: the outermost paths."""
     found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
     found += [
         (Path(environment[name]), parts) for name, parts in installed.BY_VARIABLE.items() if environment.get(name)
@@ -92,33 +93,32 @@ def tool_paths(root: Path, environment: Mapping[str, str]) -> list[Path]:
         (path, installed.parts_of_path_folder(path))
         for path in map(Path, environment.get("PATH", "").split(os.pathsep))
     ]
-    places = [blank.path for blank in private_folders()]
-    hidden = [(folder, parts) for folder, parts in found if _is_hidden(folder, places)]
-    put_back = {path for folder, parts in hidden for path in installed.shown_paths(folder, parts)} | set(
-        _interpreters(root)
-    )
-    put_back = {path for path in put_back if _can_be_put_back(path, root, places)}
-    return sorted(path for path in put_back if put_back.isdisjoint(path.parents))
+    private = [folder.path for folder in private_folders()]
+    hidden = [(folder, parts) for folder, parts in found if _is_hidden(folder, private)]
+    paths = {path for folder, parts in hidden for path in installed.shown_paths(folder, parts)}
+    paths |= set(_interpreters(root))
+    paths = {path for path in paths if _may_be_shown(path, root, private)}
+    return sorted(path for path in paths if paths.isdisjoint(path.parents))
 
 
-def _is_hidden(folder: Path, places: list[Path]) -> bool:
-    return any(folder != place and folder.is_relative_to(place) for place in places)
+def _is_hidden(folder: Path, private: list[Path]) -> bool:
+    return any(folder != hiding and folder.is_relative_to(hiding) for hiding in private)
 
 
-def _can_be_put_back(path: Path, root: Path, places: list[Path]) -> bool:
-    """A folder or file that a blank one would hide, and not what the blank one is there to hide."""
-    if not os.path.exists(path):  # unlike `Path.exists`, also where a folder on the way is closed
+def _may_be_shown(path: Path, root: Path, private: list[Path]) -> bool:
+    """Whether a path is in a private folder, but contains neither such a folder nor the workspace, or a part of it."""
+    if not os.path.exists(path):  # unlike `Path.exists`, does not raise if a parent is closed
         return False
     real = Path(os.path.abspath(path))
-    if real.is_relative_to(root) or root.is_relative_to(real) or any(place.is_relative_to(real) for place in places):
+    if real.is_relative_to(root) or root.is_relative_to(real) or any(hiding.is_relative_to(real) for hiding in private):
         return False
-    return any(real.is_relative_to(place) for place in places)
+    return any(real.is_relative_to(hiding) for hiding in private)
 
 
 def _interpreters(root: Path) -> Iterator[Path]:
-    """The Pythons that the workspace's virtual environments stand on: their programs and libraries, and nothing beside.
+    """The programs and libraries of the Pythons that the workspace's virtual environments use.
 
-    The workspace names the place, so it must look like a Python's and be what it is called, with no link on the way.
+    The path comes from the workspace, so it must look like a Python's, and no part of it may be a link.
     """
     for name in _ENVIRONMENTS:
         named = re.search(r"^home\s*=\s*(.+?)\s*$", text_of(root / name / "pyvenv.cfg"), re.M)
@@ -131,7 +131,7 @@ def _interpreters(root: Path) -> Iterator[Path]:
 
 
 def root_only_paths() -> list[Path]:
-    """What on this machine only root may read, and root's command shall not: password files, private keys."""
+    """Paths that only root may read, and that root's commands must not: password files, private keys."""
     found: list[Path] = []
     for top, depth in (("/etc", 4), ("/var", 2), ("/opt", 1), ("/srv", 1), ("/boot", 1)):
         found += _closed_below(top, depth)
@@ -158,7 +158,7 @@ def _closed_below(folder: str, depth: int) -> Iterator[Path]:
 
 
 def socket_paths() -> list[Path]:
-    """The doors of other programs: sockets that have a name in the file system, as they are at this moment."""
+    """The sockets of other programs that have a name in the file system at this moment."""
     try:
         lines = Path("/proc/net/unix").read_bytes().splitlines()[1:]
     except OSError:
@@ -168,7 +168,7 @@ def socket_paths() -> list[Path]:
 
 
 def resolver_files() -> list[Path]:
-    """Where names of the network are looked up, if that is below a folder that the box has for itself."""
+    """The configuration of name lookup, which may be in a private folder."""
     real = Path("/etc/resolv.conf").resolve()
     return [real] if real.is_file() else []
 
@@ -178,7 +178,7 @@ def find_bash() -> str | None:
 
 
 def anyone_may_enter(folder: Path) -> bool:
-    """Whether everybody may pass through a folder."""
+    """Whether every user may enter a folder."""
     try:
         return bool(folder.stat().st_mode & 0o001)
     except OSError:
@@ -186,7 +186,7 @@ def anyone_may_enter(folder: Path) -> bool:
 
 
 def is_reachable(path: Path, shown: Collection[Path]) -> bool:
-    """Whether everybody may pass through the folders above, up to one that is shown of itself."""
+    """Whether every user may enter the parents of a path, up to the nearest one in `shown`."""
     for folder in path.parents:
         if folder in shown:
             return True
@@ -195,9 +195,9 @@ def is_reachable(path: Path, shown: Collection[Path]) -> bool:
     return True
 
 
-def shown_mount_points(blank: Collection[Path]) -> list[str]:
-    """Where something is mounted that a box shows, outer ones before what is in them."""
-    own = {*blank, *map(Path, _OWN)}
+def shown_mount_points(private: Collection[Path]) -> list[str]:
+    """The mount points that a box shows, outer ones first."""
+    own = {*private, *map(Path, _SYSTEM)}
     points = {*mount_points(), Path("/")}
     return [str(point) for point in sorted(points) if own.isdisjoint((point, *point.parents))]
 
@@ -208,11 +208,11 @@ def mount_points() -> Iterator[Path]:
         yield Path(os.fsdecode(re.sub(rb"\\(\d{3})", lambda found: bytes([int(found[1], 8)]), escaped)))
 
 
-def is_shown(path: Path, blank: Collection[Path], back: Collection[Path]) -> bool:
-    """Whether a box shows a path at all: the nearest folder that says something about it decides."""
+def is_shown(path: Path, private: Collection[Path], shown: Collection[Path]) -> bool:
+    """Whether a box shows a path. The nearest parent in one of the two collections decides."""
     for folder in (path, *path.parents):
-        if folder in back:
+        if folder in shown:
             break
-        if folder in blank:
+        if folder in private:
             return False
     return os.path.exists(path)

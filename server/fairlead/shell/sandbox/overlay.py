@@ -1,7 +1,7 @@
-"""The layer of Linux: commands on the proposed files, in a box that can write nothing else (docs/sandbox.md).
+"""The sandboxed layer: commands run on the proposed files, in boxes that can write nothing else (docs/sandbox.md).
 
-Of the session it keeps one folder outside of the workspace: the upper layer, in which what git ignores stays warm
-between commands. Each command has its own mounts, made by a launcher (`launcher.py`) and gone with it.
+Between commands a session has one folder outside of the workspace: the upper layer, with files that git ignores. Each
+command has its own mounts, which its launcher (`launcher.py`) makes and which end with it.
 """
 
 import asyncio
@@ -27,57 +27,52 @@ from fairlead.shell.sandbox.loopback import loopback
 from fairlead.shell.sandbox.lower_layer import Fingerprint, LowerLayer
 from fairlead.shell.sandbox.reasons import is_full
 from fairlead.shell.sandbox.seccomp import seccomp_filter
-from fairlead.shell.sandbox.spec import BoxSpec, OverlaySpec, launcher
+from fairlead.shell.sandbox.spec import BoxSpec, OverlaySpec, launcher_argv
 from fairlead.shell.sandbox.upper_layer import Owner, UpperLayer
 from fairlead.workspace.repositories import enclosing, git_folder, text_of
 
-# per process: what an honest build does not come near, and a mistake does not take the machine with it
+# the limit for a file, in bytes: more than a build needs, and less than a disk
 FILE_SIZE = 8 << 30
-# how long the last process of a box may take to go once its launcher is gone, in seconds
-_LAST, _AGAIN = 10.0, 0.1
+# seconds for the processes of a box to end after its launcher died, and between two attempts to kill them
+_END_TIMEOUT, _KILL_INTERVAL = 10.0, 0.1
 
 
 class SandboxLayer:
-    """A session's layer over `root`.
-
-    `place` is a folder for the layers of all sessions, on a file system that can hold one; `bubblewrap` the program's
-    path, or "" (both as `probe` found them). `hidden` are folders and files of ours that no command shall read. For
-    root `enforce_permissions` says that the kernel leaves out what only root may read.
-    """
+    """A session's layer over `root`. The other parameters come from `Capability`."""
 
     where: Where = "sandboxed"
 
     def __init__(
         self,
         root: Path,
-        place: Path,
+        layers_folder: Path,
         bubblewrap: str = "",
         hidden: Sequence[Path] = (),
         *,
         enforce_permissions: bool = False,
     ) -> None:
-        """Raises OSError where the folder cannot be made."""
+        """Raises OSError if the layer's folder cannot be created."""
         self._root, self._bubblewrap = root.resolve(), bubblewrap
-        self._named = Path(os.path.abspath(root))
+        self._editor_root = Path(os.path.abspath(root))
         self._owner = owner_of(self._root)
-        self._hidden = [path.resolve() for path in (place, *hidden)]
-        sweep(place)
-        self._own = LayerFolder(place)
-        self._folder = self._own.path
+        self._hidden = [path.resolve() for path in (layers_folder, *hidden)]
+        sweep(layers_folder)
+        self._layer_folder = LayerFolder(layers_folder)
+        self._folder = self._layer_folder.path
         try:
             os.chown(self._folder, self._owner.uid, self._owner.gid)
-            self._upper = UpperLayer(self._root, self._make("upper"), self._owner)
+            self._upper = UpperLayer(self._root, self._make_folder("upper"), self._owner)
         except OSError:
-            self._own.remove()
+            self._layer_folder.remove()
             raise
         self._boxes = itertools.count(1)
-        self._in_front = False
-        self._making = asyncio.Lock()
-        self._network: list[int] = []
-        self._back: list[Path] | None = None
+        self._has_foreground = False
+        self._open_lock = asyncio.Lock()
+        self._namespaces: list[int] = []
+        self._tools: list[Path] | None = None
         self._index: tuple[Fingerprint, bytes | None] = None, None
-        self._closed: list[Path] = []
-        self._by_permission = enforce_permissions
+        self._root_only: list[Path] = []
+        self._enforce_permissions = enforce_permissions
 
     async def open(
         self,
@@ -88,80 +83,80 @@ class SandboxLayer:
         network: bool = False,
         background: bool = False,
     ) -> "SandboxBox":
-        """As the port says; a command in the background sees what is kept as it changes, and its own is not kept."""
-        if self._in_front and not background:
-            raise ToolError("Another command is still running in the workspace's layer; wait until it has ended.")
-        self._in_front |= not background
-        making = asyncio.ensure_future(self._open(command, view, limits, network, background))
+        """See the port. A background command sees the ignored files as they change; its own are discarded."""
+        if self._has_foreground and not background:
+            raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
+        self._has_foreground |= not background
+        opening = asyncio.ensure_future(self._open(command, view, limits, network, background))
         try:
-            return await asyncio.shield(making)
+            return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            await (await making).close()
+            await (await opening).close()
             raise
 
     async def aclose(self) -> None:
-        for descriptor in self._network:
+        for descriptor in self._namespaces:
             os.close(descriptor)
-        with contextlib.suppress(OSError):  # the next sweep removes what stays
-            await asyncio.to_thread(self._own.remove)
+        with contextlib.suppress(OSError):  # the next sweep removes the rest
+            await asyncio.to_thread(self._layer_folder.remove)
 
     async def _open(self, command: str, view: View, limits: Limits, network: bool, background: bool) -> "SandboxBox":
         try:
-            async with self._making:
-                return await asyncio.to_thread(self._made, command, view, limits, network, background)
+            async with self._open_lock:
+                return await asyncio.to_thread(self._make_box, command, view, limits, network, background)
         except (OSError, ToolError) as error:
             if not background:
-                await asyncio.to_thread(self._upper.clear)  # what was written of the view must not be seen later
-            self.closed(in_front=not background)
+                await asyncio.to_thread(self._upper.clear)  # later commands must not see a part of this view
+            self.on_closed(foreground=not background)
             if isinstance(error, ToolError) and not is_full(str(error)):
                 raise
-            raise self.not_made(str(error)) from error
+            raise self.box_failed(str(error)) from error
 
-    def _made(self, command: str, view: View, limits: Limits, network: bool, background: bool) -> "SandboxBox":
+    def _make_box(self, command: str, view: View, limits: Limits, network: bool, background: bool) -> "SandboxBox":
         shell = mounts.find_bash()
         if shell is None:
-            raise ToolError("There is no bash on this system; install it to run commands.")
-        upper, folder = self._upper, self._make(f"box-{next(self._boxes)}")
+            raise ToolError("bash was not found. Install it to run commands.")
+        upper, folder = self._upper, self._make_folder(f"box-{next(self._boxes)}")
         if background:
-            upper = UpperLayer(self._root, self._make(f"{folder.name}/upper"), self._owner)
-            if not self._in_front:
+            upper = UpperLayer(self._root, self._make_folder(f"{folder.name}/upper"), self._owner)
+            if not self._has_foreground:
                 self._upper.forget_stale()
         upper.fill(view)
         spec = self._box_spec(folder, upper, view, limits, network)
         spec["argv"] = [shell, "-c", "--", command]
-        return SandboxBox(self, folder, upper, view, spec, in_front=not background)
+        return SandboxBox(self, folder, upper, view, spec, foreground=not background)
 
     def _box_spec(self, folder: Path, upper: UpperLayer, view: View, limits: Limits, network: bool) -> BoxSpec:
         lower = [str(self._root)]
         if upper is not self._upper:
             lower.insert(0, str(self._upper.folder))
-        layers = [_layered(str(self._root), lower, upper.folder, self._make(f"{folder.name}/work"))]
+        layers = [_overlay(str(self._root), lower, upper.folder, self._make_folder(f"{folder.name}/work"))]
         outside = repository.find_outside(self._root)
         if outside is not None:
-            made = self._make(f"{folder.name}/repository"), self._make(f"{folder.name}/repository-work")
-            layers.append(_layered(str(outside), [str(outside)], *made))
-        inside = [Path(layer["target"]) for layer in layers] if self._by_permission else []
-        blanks = mounts.private_folders(inside)
+            names = f"{folder.name}/repository", f"{folder.name}/repository-work"
+            layers.append(_overlay(str(outside), [str(outside)], *map(self._make_folder, names)))
+        inside = [Path(layer["target"]) for layer in layers] if self._enforce_permissions else []
+        private = mounts.private_folders(inside)
         if outside is not None:
-            self._hide_others(Path(layers[1]["upper"]), outside, blanks)
-        machine = str(self._make(f"{folder.name}/machine")) if self._by_permission else ""
-        scratch = self._make(f"{folder.name}/scratch")
+            self._replace_index(Path(layers[1]["upper"]), outside, private)
+        machine = str(self._make_folder(f"{folder.name}/machine")) if self._enforce_permissions else ""
+        scratch = self._make_folder(f"{folder.name}/scratch")
         return BoxSpec(
             server=os.getpid(),
             status=-1,
             uid=self._owner.uid,
             gid=self._owner.gid,
-            join=[] if network else self._joined(),
+            join=[] if network else self._shared_network(),
             layers=layers,
             machine=machine,
-            mounts=mounts.shown_mount_points({blank.path for blank in blanks}) if machine else [],
+            mounts=mounts.shown_mount_points(_paths(private)) if machine else [],
             scratch=str(scratch),
             scratch_size=limits.memory // 2,
-            scratch_folders=[*((blank.name, blank.mode) for blank in blanks), ("dev", 0o755)],
-            binds=self._binds(view, layers, blanks, str(scratch), network),
-            links=self._links(blanks),
+            scratch_folders=[*((folder.name, folder.mode) for folder in private), ("dev", 0o755)],
+            binds=self._binds(view, layers, private, str(scratch), network),
+            links=self._links(private),
             bubblewrap=self._bubblewrap,
-            calls=seccomp_filter(),
+            seccomp=seccomp_filter(),
             file_size=FILE_SIZE,
             processes=limits.processes,
             memory=limits.memory,
@@ -170,17 +165,17 @@ class SandboxLayer:
             env=mounts.command_environment(os.environ, network=network) | repository.git_environment(self._root),
         )
 
-    def _hide_others(self, upper: Path, outside: Path, blanks: list[mounts.PrivateFolder]) -> None:
-        """Into the layer of a repository: an index in which nothing misses the files that a box does not show."""
+    def _replace_index(self, upper: Path, outside: Path, private: list[mounts.PrivateFolder]) -> None:
+        """Write an index to the layer of a repository with which git does not miss files that the box does not show."""
         above = enclosing(self._root)
-        if above is None or mounts.is_shown(above, {blank.path for blank in blanks}, ()):
+        if above is None or mounts.is_shown(above, _paths(private), ()):
             return
         index = git_folder(above / ".git") / "index"
         if not index.is_relative_to(outside):
             return
-        mark = LowerLayer(index.parent).fingerprint("index")
-        if mark != self._index[0]:
-            self._index = mark, assume_rest_unchanged(os.fsencode(self._root.relative_to(above)), index)
+        fingerprint = LowerLayer(index.parent).fingerprint("index")
+        if fingerprint != self._index[0]:
+            self._index = fingerprint, assume_rest_unchanged(os.fsencode(self._root.relative_to(above)), index)
         if self._index[1] is not None:
             folder = upper
             for name in index.parent.relative_to(outside).parts:
@@ -191,71 +186,71 @@ class SandboxLayer:
                 os.fchmod(file.fileno(), 0o644)
                 os.fchown(file.fileno(), self._owner.uid, self._owner.gid)
 
-    def _joined(self) -> list[int]:
-        """What the boxes without the network have in common, so that one reaches the server that another runs."""
-        if not self._network:
-            self._network = loopback(self._owner)
-        return self._network
+    def _shared_network(self) -> list[int]:
+        """The namespaces of all boxes without the machine's network, so that commands reach each other's servers."""
+        if not self._namespaces:
+            self._namespaces = loopback(self._owner)
+        return self._namespaces
 
     def _binds(
-        self, view: View, layers: list[OverlaySpec], blanks: list[mounts.PrivateFolder], scratch: str, network: bool
+        self, view: View, layers: list[OverlaySpec], private: list[mounts.PrivateFolder], scratch: str, network: bool
     ) -> list[mounts.Bind]:
-        """In this spec: the box's own folders, the tools in them, the layers, what is closed, what is hidden."""
-        if self._back is None:
-            self._back = mounts.tool_paths(self._root, os.environ)
-            closed = mounts.root_only_paths() if self._owner.uid == 0 and not self._by_permission else []
-            self._closed = [path for path in closed if not self._root.is_relative_to(path)]
-        back = [*self._back, *(mounts.resolver_files() if network else [])]
-        own, box = [Path(layer["target"]) for layer in layers], Path(scratch).parent
-        binds: list[mounts.Bind] = [(f"{scratch}/{blank.name}", str(blank.path), True) for blank in blanks]
-        binds += [(str(path), str(path), False) for path in back]
-        binds += self._rewritten(box, gitconfig.user_settings(mounts.home()))
-        binds += [(str(path), str(path), True) for path in own]
-        binds += [(str(path), str(path), False) for path in repository.files_above(self._root)]
+        """The binds in this order: private folders, tools in them, layers, read-only parts, placeholders."""
+        if self._tools is None:
+            self._tools = mounts.tool_paths(self._root, os.environ)
+            root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
+            self._root_only = [path for path in root_only if not self._root.is_relative_to(path)]
+        tools = [*self._tools, *(mounts.resolver_files() if network else [])]
+        targets, box = [Path(layer["target"]) for layer in layers], Path(scratch).parent
+        binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
+        binds += _binds_in_place(tools)
+        binds += self._replacements(box, gitconfig.user_settings(mounts.home()))
+        binds += _binds_in_place(targets, writable=True)
+        binds += _binds_in_place(repository.files_above(self._root))
         git = [Path(layer["target"]) for layer in layers[1:]] or [self._root / ".git"]
-        kept = [
-            *(path for folder in git for path in repository.read_only_parts(folder)),
-            *self._inside(view.read_only, view),
-        ]
-        binds += [(str(path), str(path), False) for path in kept]
-        folders, shown = {blank.path for blank in blanks}, {*back, *own}
+        binds += _binds_in_place(path for folder in git for path in repository.read_only_parts(folder))
+        binds += _binds_in_place(self._existing(view.read_only, view))
+        folders, shown = _paths(private), {*tools, *targets}
         repositories = [*git, *(self._root / name for name in view.repositories)]
         settings = gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view))
-        binds += self._rewritten(box, (each for each in settings if self._is_seen(each[0], folders, shown)))
-        masked = [*self._hidden, *self._closed, *mounts.socket_paths()]
-        masked = [path for path in masked if self._is_seen(path, folders, shown)]
-        masked += self._inside(view.hidden, view)
-        shut = set(masked)
-        outermost = [path for path in masked if shut.isdisjoint(path.parents)]  # in these there is nothing else
-        return [*binds, *((self._nothing(path), str(path), False) for path in outermost)]
+        binds += self._replacements(box, (each for each in settings if self._is_readable(each[0], folders, shown)))
+        masked = [*self._hidden, *self._root_only, *mounts.socket_paths()]
+        masked = [path for path in masked if self._is_readable(path, folders, shown)]
+        masked += self._existing(view.hidden, view)
+        every = set(masked)
+        outermost = [path for path in masked if every.isdisjoint(path.parents)]
+        return [*binds, *((self._placeholder(path), str(path), False) for path in outermost)]
 
-    def _is_seen(self, path: Path, blank: set[Path], back: set[Path]) -> bool:
-        seen = mounts.is_shown(path, blank, back)
-        return seen and (not self._by_permission or mounts.is_reachable(path, back))
+    def _is_readable(self, path: Path, private: set[Path], shown: set[Path]) -> bool:
+        is_shown = mounts.is_shown(path, private, shown)
+        return is_shown and (not self._enforce_permissions or mounts.is_reachable(path, shown))
 
     def _text(self, path: Path, view: View) -> str:
-        """What a file says for a command, be it proposed or on the disk."""
+        """The text of a file in a view."""
         name = str(path.relative_to(self._root)) if path.is_relative_to(self._root) else ""
         if name not in view.proposed:
             return text_of(path)
         entry = view.proposed[name]
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
-    def _links(self, blanks: list[mounts.PrivateFolder]) -> list[tuple[str, str]]:
-        """The editor's name for the workspace, where that is a link in a folder that is not shown."""
-        if mounts.is_shown(self._named, {blank.path for blank in blanks}, {self._root}):
+    def _links(self, private: list[mounts.PrivateFolder]) -> list[tuple[str, str]]:
+        """A link with the editor's path of the workspace, if that path is a link that the box does not show."""
+        if mounts.is_shown(self._editor_root, _paths(private), {self._root}):
             return []
-        return [(str(self._root), str(self._named))]
+        return [(str(self._root), str(self._editor_root))]
 
-    def _inside(self, names: Iterable[str], view: View) -> list[Path]:
-        """Those that a command would find; a link is answered for by the file of the workspace that it leads to."""
+    def _existing(self, names: Iterable[str], view: View) -> list[Path]:
+        """The paths that exist in a view. A link is replaced by the file of the workspace that it names."""
         paths = [self._root / name if name in view.proposed else (self._root / name).resolve() for name in names]
         within = {str(path.relative_to(self._root)): path for path in paths if path.is_relative_to(self._root)}
-        there = (view.proposed[name] is not None if name in view.proposed else within[name].exists() for name in within)
-        return [path for path, is_there in zip(within.values(), there, strict=True) if is_there]
+        return [
+            path
+            for name, path in within.items()
+            if (view.proposed[name] is not None if name in view.proposed else path.exists())
+        ]
 
-    def _rewritten(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[mounts.Bind]:
-        """What is seen in place of files: other texts, held in a folder of the box."""
+    def _replacements(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[mounts.Bind]:
+        """Binds that show other texts instead of files. The texts are written to a folder of the box."""
         for path, text in texts:
             descriptor, made = tempfile.mkstemp(prefix="text-", dir=folder)
             with open(descriptor, "wb") as file:
@@ -263,8 +258,8 @@ class SandboxLayer:
                 os.fchmod(descriptor, 0o444)
             yield made, str(path), False
 
-    def _nothing(self, path: Path) -> str:
-        """What is seen instead of a hidden place: an empty file or folder that nobody may read."""
+    def _placeholder(self, path: Path) -> str:
+        """An empty file or folder without permissions, to show instead of a hidden one."""
         name = "no-folder" if path.is_dir() else "no-file"
         made = self._folder / name
         if not made.exists():
@@ -275,111 +270,123 @@ class SandboxLayer:
             os.chown(made, self._owner.uid, self._owner.gid, follow_symlinks=False)
         return str(made)
 
-    def _make(self, name: str) -> Path:
+    def _make_folder(self, name: str) -> Path:
         trees.make_folder(self._folder, name, self._owner.uid, self._owner.gid)
         return self._folder / name
 
-    def not_made(self, reason: str) -> NotRun:
-        """What the model hears of a box that could not be made. Makes room where there is none."""
+    def box_failed(self, reason: str) -> NotRun:
+        """The error for a box that could not be made. Clears the upper layer if the disk is full."""
         if not is_full(reason):
             return NotRun(f"The command was not run: its sandbox could not be made ({reason}).", reason)
         self._upper.clear()
         return NotRun(
-            f"The command was not run: no space, or no inode, is left for its sandbox in {self._folder.parent}. What "
-            "earlier commands built in the sandbox is removed. If this happens again, ask the user to free some space.",
+            f"The command was not run: no space, or no inode, is left for its sandbox in {self._folder.parent}. The "
+            "builds of earlier commands in the sandbox were removed. Try again; if this error comes again, ask the "
+            "user to free some space.",
             reason,
         )
 
-    def closed(self, *, in_front: bool) -> None:
-        """A box says so, in whatever way it ended."""
-        self._in_front &= not in_front
+    def on_closed(self, *, foreground: bool) -> None:
+        """Called once when a box has closed, whatever the outcome."""
+        self._has_foreground &= not foreground
 
 
 class SandboxBox:
-    """One command's box; see the port."""
+    """The box of one command."""
 
     def __init__(
-        self, layer: SandboxLayer, folder: Path, upper: UpperLayer, view: View, spec: BoxSpec, *, in_front: bool
-    ):
+        self, layer: SandboxLayer, folder: Path, upper: UpperLayer, view: View, spec: BoxSpec, *, foreground: bool
+    ) -> None:
         self._layer, self._folder, self._upper, self._view = layer, folder, upper, view
-        self._in_front = in_front
+        self._foreground = foreground
         self._since = folder.stat().st_ctime_ns
         self._repositories = [Path(layer["upper"]) for layer in spec["layers"][1:]]
-        self._status, told = os.pipe()
+        self._status, status = os.pipe()
         sent = os.memfd_create("spec")
-        spec["status"] = told
+        spec["status"] = status
         os.write(sent, marshal.dumps(dict[Any, Any](spec)))
         os.lseek(sent, 0, os.SEEK_SET)
-        self._given = (sent, told)
-        descriptors = [*self._given, *spec["join"]]
-        self.launch = Launch(launcher("main", sent), Path(spec["cwd"]), spec["env"], descriptors)
+        self._launcher_descriptors = (sent, status)
+        descriptors = [*self._launcher_descriptors, *spec["join"]]
+        self.launch = Launch(launcher_argv("main", sent), Path(spec["cwd"]), spec["env"], descriptors)
 
     async def close(self) -> Changes:
         return await asyncio.to_thread(self._close)
 
     def _close(self) -> Changes:
-        for descriptor in self._given:
+        for descriptor in self._launcher_descriptors:
             os.close(descriptor)
-        with open(self._status, "rb") as status:
-            told = _Told.read(status.read().decode("utf-8", "replace"))
+        with open(self._status, "rb") as pipe:
+            status = _LauncherStatus.parse(pipe.read().decode("utf-8", "replace"))
         try:
-            if not _is_gone(told):
-                raise OSError(f"a process of it did not end within {_LAST:.0f} s")
+            if not _end_box(status):
+                raise OSError(f"one of its processes did not end within {_END_TIMEOUT:.0f} s")
             changes = collect_changes.collect(self._upper, self._view, self._since, self._repositories)
         except OSError as error:
             self._upper.clear()
-            raise ToolError(f"What the command changed cannot be read back and is lost: {error}.") from error
+            raise ToolError(f"The command's changes are lost, because they could not be read: {error}.") from error
         finally:
             with contextlib.suppress(OSError):
                 trees.remove_all(self._folder)
-            self._layer.closed(in_front=self._in_front)
-        if told.error:
-            raise self._layer.not_made(told.error)
-        return changes if self._in_front else replace(changes, ignored=())
+            self._layer.on_closed(foreground=self._foreground)
+        if status.error:
+            raise self._layer.box_failed(status.error)
+        return changes if self._foreground else replace(changes, ignored=())
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a launcher said: the pid of its box's init, whether that was seen to end, and what went wrong."""
+class _LauncherStatus:
+    """What a launcher reported."""
 
     init: int | None
+    """The pid of the box's init, if it was started."""
     ended: bool
+    """Whether the launcher saw the init end."""
     error: str
 
     @classmethod
-    def read(cls, text: str) -> "_Told":
+    def parse(cls, text: str) -> "_LauncherStatus":
         lines = {word: rest for word, _, rest in (line.partition(" ") for line in text.splitlines())}
         return cls(int(lines["init"]) if "init" in lines else None, "done" in lines, lines.get("error", ""))
 
 
 def owner_of(root: Path) -> Owner:
-    """Whose rights a command gets: ours, but for root those of the workspace's owner."""
+    """The account that commands run as: our own, or the workspace's owner if the server runs as root."""
     found = root.stat()
     return Owner(found.st_uid, found.st_gid) if os.geteuid() == 0 else Owner(os.geteuid(), os.getegid())
 
 
-def _is_gone(told: _Told) -> bool:
-    """Whether no process of the box is left; its init ends last. One that its launcher left is ended here."""
-    if told.ended or told.init is None:
+def _end_box(status: _LauncherStatus) -> bool:
+    """Kill the processes that a dead launcher left. Returns whether none is left; the init is always the last."""
+    if status.ended or status.init is None:
         return True
     try:
-        init = os.pidfd_open(told.init)
+        init = os.pidfd_open(status.init)
     except ProcessLookupError:
         return True
     proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     ended = select.poll()
     ended.register(init, select.POLLIN)
     try:
-        until = time.monotonic() + _LAST
-        while not ended.poll(_AGAIN * 1000):
-            if time.monotonic() > until:
+        deadline = time.monotonic() + _END_TIMEOUT
+        while not ended.poll(_KILL_INTERVAL * 1000):
+            if time.monotonic() > deadline:
                 return False
-            kill_tree(told.init, proc)
+            kill_tree(status.init, proc)
         return True
     finally:
         os.close(proc)
         os.close(init)
 
 
-def _layered(target: str, lower: list[str], upper: Path, work: Path) -> OverlaySpec:
+def _overlay(target: str, lower: list[str], upper: Path, work: Path) -> OverlaySpec:
     return OverlaySpec(target=target, lower=lower, upper=str(upper), work=str(work))
+
+
+def _paths(folders: Iterable[mounts.PrivateFolder]) -> set[Path]:
+    return {folder.path for folder in folders}
+
+
+def _binds_in_place(paths: Iterable[Path], *, writable: bool = False) -> Iterator[mounts.Bind]:
+    """Binds that show paths where they are."""
+    return ((str(path), str(path), writable) for path in paths)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 # the launcher's names for the steps that the system may forbid (`kernel.py`, `launcher.py`)
-_STEPS = re.compile(r"namespaces: |/proc/self/\w+: |\bmount |open_tree |move_mount |mount_setattr|bubblewrap gave up")
+_STEPS = re.compile(r"namespaces: |/proc/self/\w+: |\bmount |open_tree |move_mount |mount_setattr|bubblewrap failed")
 _SETTINGS = {
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": ("1", "AppArmor restricts them"),
     "/proc/sys/kernel/unprivileged_userns_clone": ("0", "they are disabled for ordinary users"),

@@ -1,7 +1,7 @@
-"""The workspace's repository: where it is when it is not in the workspace, and what a command did to it.
+"""The workspace's Git repository: where it is if it is not in the workspace, and what a command did to it.
 
-In git worktrees and submodules a `.git` names that place, a file that anyone may have written. So it is believed only
-where the place names the folder of that file too. A workspace may be a folder within any of these.
+In worktrees and submodules, `.git` is a file with the path of the repository. Anyone may have written it, so it is
+trusted only if the repository names the file's folder too. The workspace may be a subfolder of any of these.
 """
 
 import contextlib
@@ -15,21 +15,23 @@ from fairlead.shell.sandbox.upper_layer import is_whiteout
 from fairlead.workspace.repositories import closed_parts, enclosing, git_folder, text_of
 
 DISCARDED = (
-    "Changes of the repository itself (.git) are not kept. A command that shall commit, stage or stash for good must "
-    "run with `unsandboxed`."
+    "Changes of the repository itself (.git) were discarded. To commit, stage or stash, run the command with "
+    "`unsandboxed`."
 )
 MOVED = (
-    "Nothing of this command was taken over: it moved HEAD or the stash (git stash, switch, checkout, rebase), which "
-    "the sandbox does not keep, so what git did to the files cannot be told from other changes. The proposals are as "
-    "they were before. Work without stash and branches, or run the command with `unsandboxed`."
+    "All changes of this command were discarded, because it moved HEAD or the stash (git stash, switch, checkout, "
+    "rebase): the sandbox does not save these, and cannot tell git's changes of files from others. The proposals are "
+    "unchanged. Work without stash and branches, or run the command with `unsandboxed`."
 )
-_DEEPEST = 20
-_MOST = 1 << 20
+_MAX_DEPTH = 20
+_MAX_BYTES = 1 << 20
 
 
 def find_outside(root: Path) -> Path | None:
-    """The folder with the repository of a workspace at `root`, be this a worktree, a submodule, or a folder within a
-    repository's work tree; None where it is in the workspace."""
+    """The repository's folder if the workspace is a worktree, a submodule, or a subfolder of a work tree.
+
+    None if the repository is in the workspace, or there is none.
+    """
     above = enclosing(root)
     top = above or root
     link = top / ".git"
@@ -53,7 +55,7 @@ def find_outside(root: Path) -> Path | None:
 
 
 def files_above(root: Path) -> list[Path]:
-    """What git reads on the way from the top of its work tree to a workspace, and the home may have to show."""
+    """The files that git reads between the top of its work tree and the workspace."""
     above = enclosing(root)
     if above is None:
         return []
@@ -63,52 +65,56 @@ def files_above(root: Path) -> list[Path]:
 
 
 def git_environment(root: Path) -> dict[str, str]:
-    """What makes git look for the repository above the workspace, which is a mount of its own in a box."""
+    """Variables with which git finds a repository above the workspace, which is a separate mount in a box."""
     return {} if enclosing(root) is None else {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}
 
 
 def read_only_parts(folder: Path) -> list[Path]:
-    """What of a repository must not be written, not even in a layer; one that a `.git` leads to counts if it is beside
-    or below that."""
+    """The parts of a repository that commands must not write, not even in a layer.
+
+    None for a repository that a `.git` file names, unless it is next to that file or below.
+    """
     found = git_folder(folder)
     return list(closed_parts(found)) if found.is_relative_to(folder.parent) else []
 
 
 def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
-    """What the upper layer over a repository says: whether more was changed than what git remembers of the files'
-    times, and whether HEAD or the stash is another than `before`."""
+    """Read the upper layer over a repository. `before` reads a file of the lower layer.
+
+    Returns whether anything but the index's file times changed, and whether HEAD or the stash moved.
+    """
     changed = moved = False
-    for path in trees.walk_files(folder, lambda path: path.count("/") < _DEEPEST):
+    for path in trees.walk_files(folder, lambda path: path.count("/") < _MAX_DEPTH):
         changed |= not (path == "index" or path.endswith(("/index", ".lock")))
         moved |= _is_moved(path, folder, before)
     return changed, moved
 
 
 def _is_moved(path: str, folder: int, before: Callable[[str], bytes | None]) -> bool:
-    """By one changed file; a repository that was not there before was not moved."""
+    """Whether this changed file means that HEAD or the stash moved. A new repository has not moved."""
     above, _, name = path.rpartition("/")
     if path.startswith(("logs/", "refs/remotes/")) or "/logs/" in path:
         return False
     if name == "HEAD" and not above.startswith("refs/"):
-        old, new = before(path), _now(path, folder)
+        old, new = before(path), _read(path, folder)
         return old is not None and new is not None and old.strip() != new.strip()
     if path.startswith("reftable/") or name == "packed-refs" or f"/{path}".endswith("/refs/stash"):
-        old, new = before(path), _now(path, folder)
+        old, new = before(path), _read(path, folder)
         return before("HEAD") is not None and _stash(name, old) != _stash(name, new)
     return False
 
 
 def _stash(name: str, data: bytes | None) -> bytes:
-    """What a file says of the stash."""
+    """The part of a file that describes the stash."""
     if name != "packed-refs":
         return (data or b"").strip()
     return b"".join(line for line in (data or b"").splitlines() if line.endswith(b" refs/stash"))
 
 
-def _now(path: str, folder: int) -> bytes | None:
+def _read(path: str, folder: int) -> bytes | None:
     above, _, name = path.rpartition("/")
     with contextlib.suppress(OSError), trees.opened_below(folder, above) as at:
         if not is_whiteout(name, at, os.stat(name, dir_fd=at, follow_symlinks=False)):
             with trees.open_regular_file(name, at) as file:
-                return file.read(_MOST)
+                return file.read(_MAX_BYTES)
     return None

@@ -1,8 +1,8 @@
-"""Which of the kernel's calls no command needs and a wall might break at, as a filter for seccomp.
+"""A seccomp filter against system calls that no command needs and that could be used to break out of the box.
 
-Closed are the kernel's own keyrings and programs, its rings for input and output, its log, and every kind of socket but
-the usual ones: a network namespace does not hold all of the others (a virtual machine's host is reached by AF_VSOCK).
-What takes a capability is not here, since a command has none.
+It denies the kernel's keyrings, BPF, io_uring, the kernel's log, and all but the usual kinds of sockets, because a
+network namespace does not contain all of them (AF_VSOCK reaches the host of a virtual machine). Calls that need a
+capability are not listed, since a command has none.
 """
 
 import platform
@@ -13,21 +13,21 @@ from functools import cache
 
 # of struct sock_filter: BPF_LD|W|ABS, BPF_JEQ, BPF_JGE, BPF_RET
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-# of struct seccomp_data; of the call's arguments the lower halves, which is what the kernel reads of these
+# offsets in struct seccomp_data; for the arguments, of their lower halves, which is what the kernel uses here
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32
 _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 _ENOSYS, _EPERM, _EAFNOSUPPORT = 38, 1, 97
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK, _NETLINK_ROUTE = 1, 2, 10, 16, 0
-# of x86-64, where a second set of numbers begins; nothing uses it
+# x86-64: the start of a second set of numbers, which nothing uses
 _X32 = 0x40000000
 
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """An architecture, as the kernel names it, and its calls: those that are closed, and those that depend."""
+    """The call numbers of an architecture. `sockets` and `ptrace` are decided by their arguments."""
 
     architecture: int
-    closed: tuple[int, ...]
+    denied: tuple[int, ...]
     sockets: tuple[int, int]
     ptrace: int
 
@@ -42,10 +42,10 @@ _MACHINES = {
 
 @cache
 def seccomp_filter() -> bytes:
-    """The filter as an array of `struct sock_filter`; nothing on a machine whose numbers are not known here.
+    """The filter as an array of `struct sock_filter`. Empty on a machine whose call numbers are not known here.
 
-    A closed call fails as if the kernel did not have it, so that programs do without. Programs of another architecture
-    (32 bits, say) are ended: their calls have other numbers.
+    A denied call fails as if the kernel did not have it, so programs use something else. Programs of another
+    architecture (such as 32 bits) are killed, because their calls have other numbers.
     """
     numbers = _MACHINES.get(platform.machine())
     programs_of_32_bits = sys.maxsize < 1 << 32  # on a kernel of 64
@@ -53,43 +53,43 @@ def seccomp_filter() -> bytes:
 
 
 def _program(numbers: _Numbers) -> list[bytes]:
-    ours = _inside(numbers.architecture, [*_decided(numbers), _answer(_ALLOW)])
-    return [_load(_ARCHITECTURE), *ours, _answer(_KILL)]
+    own = _if_equal(numbers.architecture, [*_restricted_calls(numbers), _return(_ALLOW)])
+    return [_load(_ARCHITECTURE), *own, _return(_KILL)]
 
 
-def _decided(numbers: _Numbers) -> list[bytes]:
-    """What ends in an answer for the calls that are not simply allowed."""
-    steps = [_load(_NUMBER), _step(_AT_LEAST, _X32, otherwise=1), _answer(_FAIL | _ENOSYS)]
-    for call in numbers.closed:
-        steps += _inside(call, [_answer(_FAIL | _ENOSYS)])
-    # nobody traces a box's first process: it would no longer take in what ends
-    steps += _inside(numbers.ptrace, [_load(_SECOND), *_inside(1, [_answer(_FAIL | _EPERM)]), _answer(_ALLOW)])
+def _restricted_calls(numbers: _Numbers) -> list[bytes]:
+    """Instructions that return for every call that is not always allowed."""
+    steps = [_load(_NUMBER), _instruction(_AT_LEAST, _X32, skip=1), _return(_FAIL | _ENOSYS)]
+    for call in numbers.denied:
+        steps += _if_equal(call, [_return(_FAIL | _ENOSYS)])
+    # the box's init must not be traced, because it would stop reaping processes
+    steps += _if_equal(numbers.ptrace, [_load(_SECOND), *_if_equal(1, [_return(_FAIL | _EPERM)]), _return(_ALLOW)])
     for call in numbers.sockets:
-        steps += _inside(call, [_load(_FIRST), *_usual_sockets(), _answer(_FAIL | _EAFNOSUPPORT)])
+        steps += _if_equal(call, [_load(_FIRST), *_usual_sockets(), _return(_FAIL | _EAFNOSUPPORT)])
     return steps
 
 
 def _usual_sockets() -> list[bytes]:
-    route = [_load(_THIRD), *_inside(_NETLINK_ROUTE, [_answer(_ALLOW)]), _answer(_FAIL | _EAFNOSUPPORT)]
-    steps = _inside(_AF_NETLINK, route)
+    route = [_load(_THIRD), *_if_equal(_NETLINK_ROUTE, [_return(_ALLOW)]), _return(_FAIL | _EAFNOSUPPORT)]
+    steps = _if_equal(_AF_NETLINK, route)
     for family in (_AF_UNIX, _AF_INET, _AF_INET6):
-        steps += _inside(family, [_answer(_ALLOW)])
+        steps += _if_equal(family, [_return(_ALLOW)])
     return steps
 
 
-def _inside(value: int, steps: list[bytes]) -> list[bytes]:
-    """The steps where the loaded word is the value; they must end in an answer."""
-    return [_step(_EQUAL, value, otherwise=len(steps)), *steps]
+def _if_equal(value: int, steps: list[bytes]) -> list[bytes]:
+    """Run the steps if the loaded word equals the value. The steps must end with a return."""
+    return [_instruction(_EQUAL, value, skip=len(steps)), *steps]
 
 
-def _load(place: int) -> bytes:
-    return _step(_LOAD, place)
+def _load(offset: int) -> bytes:
+    return _instruction(_LOAD, offset)
 
 
-def _answer(value: int) -> bytes:
-    return _step(_RETURN, value)
+def _return(value: int) -> bytes:
+    return _instruction(_RETURN, value)
 
 
-def _step(code: int, value: int, *, otherwise: int = 0) -> bytes:
-    """An instruction; a test that does not hold leaves out `otherwise` of those that follow."""
-    return struct.pack("=HBBI", code, 0, otherwise, value)
+def _instruction(code: int, value: int, *, skip: int = 0) -> bytes:
+    """One BPF instruction. A comparison that is false skips that many of the following ones."""
+    return struct.pack("=HBBI", code, 0, skip, value)

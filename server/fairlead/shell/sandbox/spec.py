@@ -1,4 +1,4 @@
-"""What the server tells the launcher (`launcher.py`): the box of one command, as plain values."""
+"""The description of a command's box as plain values, which the server sends to the launcher (`launcher.py`)."""
 
 import sys
 from pathlib import Path
@@ -9,14 +9,14 @@ import fairlead
 _START = "import sys; sys.path.append(sys.argv[1]); from fairlead.shell.sandbox import launcher; launcher."
 
 
-def launcher(function: str, *arguments: int) -> list[str]:
-    """A bare Python that runs a function of `launcher.py`."""
+def launcher_argv(function: str, *arguments: int) -> list[str]:
+    """The command line of an isolated Python that runs a function of `launcher.py`."""
     folder = str(Path(fairlead.__file__).parents[1])
     return [sys.executable, "-I", "-S", "-c", f"{_START}{function}()", folder, *map(str, arguments)]
 
 
 class OverlaySpec(TypedDict):
-    """An overlay: `lower`, the topmost first, and `upper` with its `work` folder, seen at `target`."""
+    """An overlay mount at `target`. `lower` lists the topmost folder first; `work` is overlayfs's own folder."""
 
     target: str
     lower: list[str]
@@ -25,36 +25,40 @@ class OverlaySpec(TypedDict):
 
 
 class BoxSpec(TypedDict):
-    """What the box shall be; marshalled, since that is read without an import.
-
-    `binds` are (source, target, writable), in the order in which they are put in place; sources are looked up before
-    any of them is. `scratch` is an empty folder, on which a file system in memory is put with the folders of
-    `scratch_folders` (name, mode); binds take the box's own /tmp and the like from there. `links` are symbolic links
-    (where to, path) in these. `join` are descriptors of the namespaces that the box is made in: a user namespace and
-    its network (`loopback.py`); none where the command has the machine's network. `calls` is the filter of the
-    kernel's calls (`seccomp.py`), or nothing. `processes` (threads too) and `memory` are limits of the box, `file_size`
-    of each file; sizes are in bytes. `machine` is an empty folder for a view of the machine without what only root may
-    read, `mounts` what is mounted there, the outermost first; for an ordinary user, both are empty.
-    """
+    """The box of one command. Sent as marshal data, which Python reads without an import. Sizes are in bytes."""
 
     server: int
+    """The pid of the server. The box ends with it."""
     status: int
+    """The descriptor of the pipe to which the launcher reports."""
     uid: int
     gid: int
     join: list[int]
+    """Descriptors of a user namespace and its network (`loopback.py`). Empty: the machine's network."""
     layers: list[OverlaySpec]
     machine: str
+    """For root only: an empty folder for a view of the machine without the files that only root may read."""
     mounts: list[str]
+    """The mount points of that view, the outermost first."""
     scratch: str
+    """An empty folder, on which the box's file system in memory is mounted."""
     scratch_size: int
     scratch_folders: list[tuple[str, int]]
+    """The folders in it, as (name, mode). The box's own /tmp and the like are bound from there."""
     binds: list[tuple[str, str, bool]]
+    """(source, target, writable), in the order of mounting. All sources are opened before the first is mounted."""
     links: list[tuple[str, str]]
+    """Symbolic links in the box's own folders, as (target, path)."""
     bubblewrap: str
-    calls: bytes
+    """The path of the program. Empty: the launcher makes the box itself."""
+    seccomp: bytes
+    """The filter of system calls (`seccomp.py`). May be empty."""
     file_size: int
+    """The limit of each file."""
     processes: int
+    """The limit of processes and threads."""
     memory: int
+    """The limit of memory, including files in memory."""
     cwd: str
     argv: list[str]
     env: dict[str, str]

@@ -1,6 +1,6 @@
-"""Folders that a command left: walked and removed without following a link, whatever their depth and modes.
+"""Walks and removes folders that a command left, without following links, whatever their depth and permissions.
 
-No command is writing there meanwhile: the box is over.
+No command writes there at the same time: its box has ended.
 """
 
 import contextlib
@@ -16,12 +16,12 @@ _ALL = 0o700
 
 
 class NotRegularFile(OSError):
-    """What is there is no ordinary file."""
+    """The path is not a regular file."""
 
 
 @contextlib.contextmanager
 def opened(folder: str | os.PathLike[str], at: int | None = None) -> Iterator[int]:
-    """A descriptor of a folder, which may be closed to its owner."""
+    """A descriptor of a folder, even if its permissions exclude its owner."""
     descriptor = open_folder(folder, at)
     try:
         yield descriptor
@@ -31,7 +31,7 @@ def opened(folder: str | os.PathLike[str], at: int | None = None) -> Iterator[in
 
 @contextlib.contextmanager
 def opened_below(top: int, path: str) -> Iterator[int]:
-    """A descriptor of a folder below another; raises OSError where it or a parent is not there, or is none."""
+    """A descriptor of a folder below another. Raises OSError if it or a parent does not exist or is not a folder."""
     at = os.dup(top)
     try:
         for part in filter(None, path.split("/")):
@@ -48,7 +48,7 @@ def open_folder(folder: str | os.PathLike[str], at: int | None = None) -> int:
     try:
         return os.open(folder, FOLDER, dir_fd=at)
     except PermissionError:
-        _open_up(folder, at)
+        _allow_owner(folder, at)
         return os.open(folder, FOLDER, dir_fd=at)
 
 
@@ -64,32 +64,32 @@ def open_regular_file(name: str | os.PathLike[str], at: int | None = None) -> Bi
 
 
 def as_regular_file(descriptor: int, name: str | os.PathLike[str]) -> BinaryIO:
-    """What was opened as `FILE`, which is closed if it is none; raises NotRegularFile."""
+    """The file of a descriptor that was opened as `FILE`. Closes it and raises NotRegularFile for anything else."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise NotRegularFile(errno.EINVAL, "not an ordinary file", os.fspath(name))
+        raise NotRegularFile(errno.EINVAL, "not a regular file", os.fspath(name))
     return open(descriptor, "rb")
 
 
 def walk_files(top: int, into: Callable[[str], bool]) -> Iterator[str]:
-    """What is no folder below a folder, by its path from there; only folders that `into` says are looked into.
+    """The relative paths below a folder of everything that is not a folder. `into` decides which folders are entered.
 
-    Raises OSError where a folder cannot be read.
+    Raises OSError if a folder cannot be read.
     """
-    left = [""]
-    while left:
-        folder = left.pop()
+    pending = [""]
+    while pending:
+        folder = pending.pop()
         with opened_below(top, folder) as at, os.scandir(at) as entries:
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if not entry.is_dir(follow_symlinks=False):
                     yield path
                 elif into(path):
-                    left.append(path)
+                    pending.append(path)
 
 
 def make_folder(top: str | os.PathLike[str], path: str, uid: int, gid: int) -> None:
-    """A new folder below one that another user may write to, for that user; raises OSError."""
+    """Create a folder for a user below one that the user may write to. Raises OSError."""
     parent, _, name = path.rpartition("/")
     with opened(top) as first, opened_below(first, parent) as at:
         os.mkdir(name, dir_fd=at)
@@ -99,7 +99,7 @@ def make_folder(top: str | os.PathLike[str], path: str, uid: int, gid: int) -> N
 
 
 def remove(name: str, at: int) -> None:
-    """Removes a file, or a folder with all that is in it; what is not there is passed over."""
+    """Remove a file, or a folder with its content, if it exists."""
     try:
         if not stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=at)
@@ -111,43 +111,43 @@ def remove(name: str, at: int) -> None:
 
 
 def remove_all(folder: str | os.PathLike[str]) -> None:
-    """Removes a folder of ours; one that is not there is passed over."""
+    """Remove one of our folders, if it exists."""
     path = os.path.abspath(folder)
     with contextlib.suppress(FileNotFoundError), opened(os.path.dirname(path)) as parent:
         remove(os.path.basename(path), parent)
 
 
 def _empty(descriptor: int) -> None:
-    """Empties a folder and closes its descriptor; one open at a time, and no path that could be too long.
+    """Empty a folder and close its descriptor. Holds one descriptor at a time, and builds no path that gets too long.
 
-    Raises OSError where it does not come back to the folder it came from: the owner of a layer, who may be another
-    user than the server, may have moved one out of it.
+    Raises OSError if `..` is not the folder it came from: the owner of the layer, who may be another user than the
+    server's, has moved a folder out of it.
     """
-    left = [_clear_files(descriptor)]  # the folders still to empty, in the first and in each below it
-    way = [os.fstat(descriptor)]
+    pending = [_clear_files(descriptor)]  # for each folder on the current path, its folders that are not removed yet
+    parents = [os.fstat(descriptor)]
     try:
-        while left[-1] or len(left) > 1:
-            if left[-1]:
-                inner = open_folder(left[-1][-1], descriptor)
+        while pending[-1] or len(pending) > 1:
+            if pending[-1]:
+                inner = open_folder(pending[-1][-1], descriptor)
                 os.close(descriptor)
                 descriptor = inner
-                left.append(_clear_files(descriptor))
-                way.append(os.fstat(descriptor))
+                pending.append(_clear_files(descriptor))
+                parents.append(os.fstat(descriptor))
             else:
-                left.pop()
-                way.pop()
+                pending.pop()
+                parents.pop()
                 above = os.open("..", FOLDER, dir_fd=descriptor)
                 os.close(descriptor)
                 descriptor = above
-                if not os.path.samestat(os.fstat(descriptor), way[-1]):
+                if not os.path.samestat(os.fstat(descriptor), parents[-1]):
                     raise OSError(errno.ESTALE, "a folder was moved away while it was removed")
-                os.rmdir(left[-1].pop(), dir_fd=descriptor)
+                os.rmdir(pending[-1].pop(), dir_fd=descriptor)
     finally:
         os.close(descriptor)
 
 
 def _clear_files(descriptor: int) -> list[str]:
-    """Unlinks what is no folder; returns the folders."""
+    """Remove everything that is not a folder; returns the names of the folders."""
     os.fchmod(descriptor, _ALL)
     folders: list[str] = []
     with os.scandir(descriptor) as entries:
@@ -159,7 +159,7 @@ def _clear_files(descriptor: int) -> list[str]:
     return folders
 
 
-def _open_up(folder: str | os.PathLike[str], at: int | None) -> None:
-    """Gives its owner every right; a link is left alone."""
+def _allow_owner(folder: str | os.PathLike[str], at: int | None) -> None:
+    """Give the owner of a folder all permissions. Leaves links alone."""
     if stat.S_ISDIR(os.stat(folder, dir_fd=at, follow_symlinks=False).st_mode):
         os.chmod(folder, _ALL, dir_fd=at)

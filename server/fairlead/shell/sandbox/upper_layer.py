@@ -1,8 +1,8 @@
-"""The upper layer of the workspace: what a view puts into it before a command, and what the command left there.
+"""The upper layer of an overlay: the proposed files before a command, and the command's changes after it.
 
-Between commands it holds nothing but what git's rules ignore (builds, dependencies), so that these stay warm; proposals
-are written anew each time, and the changeset stays the only truth. What is read here is hostile: no link is followed,
-and size, number and depth are bounded. Never here: a mount.
+Between commands it contains only files that git ignores (builds, dependencies), so that builds stay warm. Proposals are
+written again for each command, because the changeset is their only source. The content is hostile: no link is followed.
+Nothing is mounted here.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from fairlead.shell.sandbox.lower_layer import Fingerprint, LowerLayer
 WHITEOUT = "user.overlay.whiteout"
 OPAQUE = "user.overlay.opaque"
 PERMISSIONS = 0o777
-USUAL_MODE = 0o644
+DEFAULT_MODE = 0o644
 _SECOND = 1_000_000_000
 
 
@@ -32,45 +32,46 @@ class Owner:
 
 
 class UpperLayer:
-    """The upper layer at `folder`, over the workspace at `root`; what is made in it belongs to `owner`."""
+    """The upper layer at `folder`, over the workspace at `root`. New files in it belong to `owner`."""
 
     def __init__(self, root: Path, folder: Path, owner: Owner) -> None:
         self.root, self.lower, self.folder, self._owner = root, LowerLayer(root), folder, owner
-        # what stays in the layer, and what the person had there when it did
-        self.kept: dict[str, Fingerprint] = {}
+        # the files that stay between commands, with the fingerprints of the user's files at that time
+        self.retained: dict[str, Fingerprint] = {}
         self._times: dict[str, tuple[bytes, int]] = {}
 
     def fill(self, view: View) -> None:
-        """Writes a view's files.
+        """Write the proposed files of a view.
 
         Raises:
             ToolError: they cannot be written.
         """
         self.forget_stale()
         with trees.opened(self.folder) as top:
-            self._own(top)  # a command may have closed the folder to those after it
+            self._own(top)  # an earlier command may have changed the permissions
             os.fchmod(top, stat.S_IMODE(os.stat(self.root).st_mode) | stat.S_IRWXU)
             for path, entry in view.proposed.items():
                 try:
                     self._put(top, path, entry)
                 except OSError as error:
                     raise ToolError(
-                        f"The proposed {path} cannot be shown to a command: {error.strerror}. Nothing was run."
+                        f"The command was not run: the proposed {path} could not be written to its sandbox "
+                        f"({error.strerror})."
                     ) from error
 
     def clear(self) -> None:
-        """Forgets everything, the builds too: where it is not known what is in it."""
-        self.kept = {}
+        """Remove everything, including builds. For a layer whose content is not known."""
+        self.retained = {}
         with contextlib.suppress(OSError), trees.opened(self.folder) as top:
             for name in os.listdir(top):
                 trees.remove(name, top)
 
     def forget_stale(self) -> None:
-        """What the person changed since is theirs again: an old copy must not hide it."""
-        stale = [path for path, then in self.kept.items() if self.lower.fingerprint(path) != then]
+        """Remove retained files that the user has changed since, so that commands see the user's version."""
+        stale = [path for path, then in self.retained.items() if self.lower.fingerprint(path) != then]
         with trees.opened(self.folder) as top:
             for path in stale:
-                del self.kept[path]
+                del self.retained[path]
                 folder, _, name = path.rpartition("/")
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError), trees.opened_below(top, folder) as at:
                     trees.remove(name, at)
@@ -93,8 +94,11 @@ class UpperLayer:
             os.close(at)
 
     def _time(self, path: str, data: bytes, lower: os.stat_result | None) -> int:
-        """When a file was changed, in ns: the same as last time for the same content, so that builds stay warm; for
-        another one a later second, for compilers' caches (Python's, make's) tell edits by that and the size."""
+        """The modification time for a proposed file, in ns.
+
+        The same content keeps its time, so that builds stay warm. Other content gets a later second, because caches
+        (Python's, make's) detect edits by the second and the size.
+        """
         digest = blake2b(data).digest()
         then, earlier = self._times.get(path) or (b"", 0 if lower is None else lower.st_mtime_ns)
         if then == digest:
@@ -116,7 +120,7 @@ class UpperLayer:
             os.utime(descriptor, ns=(time_ns, time_ns))
 
     def _make_folders(self, top: int, folder: str) -> int:
-        """A descriptor of a folder of the layer, made with its parents where they are not there yet."""
+        """A descriptor of a folder of the layer. Creates it with its parents if necessary."""
         at, path = os.dup(top), ""
         for part in filter(None, folder.split("/")):
             path = f"{path}/{part}" if path else part
@@ -130,16 +134,16 @@ class UpperLayer:
 
     def _make_folder(self, at: int, name: str, lower: os.stat_result | None) -> int:
         try:
-            in_the_way = os.stat(name, dir_fd=at, follow_symlinks=False)
+            replaced = os.stat(name, dir_fd=at, follow_symlinks=False)
         except FileNotFoundError:
-            in_the_way = None
+            replaced = None
         trees.remove(name, at)
         os.mkdir(name, dir_fd=at)
         below = trees.open_folder(name, at)
         self._own(below)
         if lower is not None and stat.S_ISDIR(lower.st_mode):
             os.fchmod(below, stat.S_IMODE(lower.st_mode))
-            if in_the_way is not None:  # the command had deleted the folder, or made something else of it
+            if replaced is not None:  # a command deleted or replaced the folder, so its old content stays hidden
                 os.setxattr(below, OPAQUE, b"y")
         return below
 
@@ -149,12 +153,12 @@ class UpperLayer:
 
 
 def mode_of(found: os.stat_result | None) -> int:
-    """The permission bits of a file; the usual ones where there is none."""
-    return found.st_mode & PERMISSIONS if found is not None and stat.S_ISREG(found.st_mode) else USUAL_MODE
+    """The permission bits of a file; the default ones if there is no file."""
+    return found.st_mode & PERMISSIONS if found is not None and stat.S_ISREG(found.st_mode) else DEFAULT_MODE
 
 
 def is_whiteout(name: str, at: int, found: os.stat_result) -> bool:
-    """Whether an entry of an upper layer says that the one below it is deleted."""
+    """Whether an entry of an upper layer marks the lower one as deleted."""
     if stat.S_ISCHR(found.st_mode):
         return found.st_rdev == 0
     if not stat.S_ISREG(found.st_mode) or found.st_size:
@@ -168,7 +172,7 @@ def is_whiteout(name: str, at: int, found: os.stat_result) -> bool:
 
 
 def is_opaque(descriptor: int) -> bool:
-    """Whether a folder of an upper layer hides all that the one below it holds."""
+    """Whether a folder of an upper layer hides the content of the lower one."""
     try:
         return os.getxattr(descriptor, OPAQUE) == b"y"
     except OSError:
