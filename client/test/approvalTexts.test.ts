@@ -12,7 +12,7 @@ test("a command is shown whole, or its question says how long it is", () => {
   const command = params<ApproveParams>("approve.params");
   assert.match(
     describeApproval(command, relative).message ?? "",
-    /^Run “python3 greet\.py” in your workspace itself\? Runs on the files on disk/,
+    /^Run “python3 greet\.py” outside the sandbox\? Runs on the files on disk/,
   );
   const long = { ...command, command: "echo a\necho b\u202e" };
   assert.equal(describeApproval(long, relative).message, undefined);

@@ -78,7 +78,7 @@ test("each state of a step has its icon, its colour and its words for a screen r
   assert.deepEqual(look({ verification: "claimed" }), [
     "pass",
     "descriptionForeground",
-    "Step, done, nothing on record",
+    "Step, done, unverified: no changes or commands",
   ]);
   assert.deepEqual(look({ verification: "contradicted" }), [
     "warning",
@@ -106,7 +106,7 @@ test("what happened beside the plan stands around its steps, and below each what
   const plan = session(params<Plan>("plan"));
   const nodes = topNodes(plan);
   assert.deepEqual(rowsOf(nodes), [
-    "Before the plan | 1 look",
+    "Before the plan | 1 read",
     "Read 問候.py | ",
     "翻譯問候語 👋 | 正在翻譯問候語",
     "Run the tests | ",
@@ -177,11 +177,11 @@ test("cost and tokens are short, and how full the window is stands in a sentence
   assert.equal(usageSummary({ ...usage, costUsd: null }), "10k");
   assert.equal(
     contextUsage({ ...usage, contextTokens: 34_000, contextLimit: 200_000 }),
-    "The conversation takes 34,000 tokens, 17 % of the model's window.",
+    "The conversation uses 34,000 tokens, 17 % of the model's window.",
   );
   assert.equal(
     contextUsage({ ...usage, contextTokens: 34_000, contextLimit: null }),
-    "The conversation takes 34,000 tokens; the model's window is not known.",
+    "The conversation uses 34,000 tokens; the size of the model's window is unknown.",
   );
 });
 

@@ -35,7 +35,7 @@ test("a session that waits for the person says so before all else, and one with 
   const store = listed();
   store.startRun(first, "One");
   store.addQuestion({ sessionId: first, toolCallId: "1", question: "Which?", options: [] });
-  assert.deepEqual(sessionNodes(store.listed, undefined, now)[0]?.description.split(" · ")[0], "waits for you");
+  assert.deepEqual(sessionNodes(store.listed, undefined, now)[0]?.description.split(" · ")[0], "waiting for you");
   store.setRows(list.map((row) => ({ ...row, state: "idle", completed: row.total })));
   assert.deepEqual(
     sessionNodes(store.listed, undefined, now).map(({ icon }) => icon),

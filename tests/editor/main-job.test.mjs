@@ -77,7 +77,7 @@ editorTest(
     assert.deepEqual([open.label, open.description, open.icon], ["Write a note", "", "circle-large-outline"]);
     await page.until("the count", async () => (await page.viewDescription("Plan")) === "1/3");
     assert.match(await page.viewMessage("Plan"), /Replay: a recorded conversation/);
-    await page.statusItem("fairlead.status", ({ text }) => /waits for you \(replay\)/.test(text));
+    await page.statusItem("fairlead.status", ({ text }) => /waiting for you \(replay\)/.test(text));
     assert.equal(disk(workspace), before);
   },
 );
@@ -101,7 +101,7 @@ editorTest("a command is asked for, allowed, and the run goes on to the end", as
     rows.map(({ expanded }) => expanded),
     [undefined, false, undefined],
   );
-  assert.equal(rows[2].name, "Write a note, done, nothing on record");
+  assert.equal(rows[2].name, "Write a note, done, unverified: no changes or commands");
 });
 
 editorTest("the proposed changes are listed by file and hunk, with a badge", async ({ page }) => {

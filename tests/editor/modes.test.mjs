@@ -46,7 +46,7 @@ editorTest(
     await page.viewTitleAction(PLAN, "Go");
     await page.rows(PLAN, asks(TONE));
     assert.ok(!(await page.page.locator(".quick-input-widget").isVisible()));
-    await page.statusItem("fairlead.status", ({ text }) => text.includes("waits for you"));
+    await page.statusItem("fairlead.status", ({ text }) => text.includes("waiting for you"));
     await page.rowAction(PLAN, `Answer: ${TONE}`, "Answer");
     await page.fillInput("Neither", { title: "Agent: Answer", accept: false });
     await page.press("Escape");

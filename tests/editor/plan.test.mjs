@@ -63,7 +63,7 @@ editorTest("a step shows what stands behind it, and a tick without anything says
   const claimed = find(rows, "Think about it");
   assert.deepEqual(
     [claimed.icon, claimed.description, claimed.name],
-    ["pass", "nothing on record", "Think about it, done, nothing on record"],
+    ["pass", "unverified: no changes or commands", "Think about it, done, unverified: no changes or commands"],
   );
   const current = find(rows, "Change a.txt");
   assert.equal(current.expanded, true);

@@ -24,7 +24,7 @@ const editorTest = useAgent([], {
 editorTest("the status bar counts down", async ({ page }) => {
   await runTask(page, "Say something");
   const seconds = async () =>
-    Number(/asks again in (\d+) s/.exec((await page.statusItem("fairlead.status")).text)?.[1] ?? NaN);
+    Number(/retrying in (\d+) s/.exec((await page.statusItem("fairlead.status")).text)?.[1] ?? NaN);
   await page.until("a countdown", async () => (await seconds()) <= 50);
   const first = await seconds();
   await picture(page, "retry");

@@ -36,9 +36,9 @@ editorTest("the view is there, closed, and lists a task once there is one", asyn
   await runTask(page, "The first task");
   await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
   await page.runCommand("Fairlead: Focus on Sessions View");
-  const rows = await page.rows(SESSIONS, described("The first task", "waits for you", "0/2", "1 file", "just now"));
+  const rows = await page.rows(SESSIONS, described("The first task", "waiting for you", "0/2", "1 file", "just now"));
   assert.equal(rows.length, 1);
-  assert.match(rows[0].name, /^The first task, shown, waits for you/);
+  assert.match(rows[0].name, /^The first task, shown, waiting for you/);
 });
 
 editorTest(
@@ -72,7 +72,7 @@ editorTest("a word to the agent is told to the run that is shown", async ({ page
   await page.runCommand("Agent: Tell the Agent...");
   await page.fillInput("Be polite", { title: "Agent: Tell the Agent (“The second task”)" });
   await page.until("that it will be heard", async () =>
-    (await page.page.locator(".statusbar").innerText()).includes("will hear you after this step"),
+    (await page.page.locator(".statusbar").innerText()).includes("Message queued."),
   );
   await page.runCommand("Agent: Show Conversation");
   await page.webview().locator("p", { hasText: "Be polite" }).waitFor({ timeout: 30_000 });
@@ -83,7 +83,7 @@ editorTest("the run that is shown comes to its end, and the other one is as it w
   await page.fillInput("Yes", { title: "Agent: Answer" });
   const rows = await page.rows(SESSIONS, described("The second task", "2/2", "2 files"));
   assert.equal(find(rows, "The second task").icon, "pass");
-  assert.match(find(rows, "The first task").description, /^waits for you · 0\/2 · 1 file/);
+  assert.match(find(rows, "The first task").description, /^waiting for you · 0\/2 · 1 file/);
   await page.until("the count", async () => (await page.viewDescription(PLAN)) === "2/2");
   await page.webview().locator("p", { hasText: "Both are done." }).waitFor({ timeout: 30_000 });
   await page.webview().locator("body", { hasText: "Message delivered." }).waitFor({ timeout: 30_000 });

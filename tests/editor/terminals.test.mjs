@@ -50,7 +50,7 @@ editorTest("a command that runs can be watched, with its colours, until it is st
   await page.until("a later time", async () => Number(await time()) > Number(before));
   assert.equal(await page.page.locator(".xterm").count(), 0, "no terminal opens by itself");
   await page.clickRow(PLAN, (other) => other === row([other], "sleep 300"));
-  assert.match(await shows(page, /red one/), /in the workspace itself|in the sandbox/);
+  assert.match(await shows(page, /red one/), /outside the sandbox|in the sandbox/);
   const red = screen(page).locator("span", { hasText: /^red$/ });
   const color = (element) => getComputedStyle(element).color;
   await page.until(

@@ -1,11 +1,11 @@
-// What stands behind a step, as rows below it: the files that it changed and the commands that it ran. Pure.
+// The evidence of a step as rows below it: the files that it changed and the commands that it ran. Pure.
 
 import { duration } from "../ui/format";
 import type { PlanRow } from "./planRows";
 import type { CommandStarted, EvidenceCommand } from "../protocol";
 import { escapeInvisible } from "../ui/text";
 
-/** `toReview` says whether changes of this step in the file wait for a decision, `again` what later changed them, in words. */
+/** `toReview`: whether the step's changes of the file are undecided. `laterChanges`: texts that say what changed them again. */
 export function fileRow(
   parent: string,
   uri: string,
@@ -30,7 +30,7 @@ export function fileRow(
   };
 }
 
-/** A command that ended. */
+/** The row of a command that has ended. */
 export function commandRow(
   parent: string,
   { command, exitCode, seconds, stopped }: EvidenceCommand,
@@ -50,7 +50,7 @@ export function commandRow(
   };
 }
 
-/** A command that runs now. */
+/** The row of a running command. */
 export function runningRow({ command, handle, toolCallId }: CommandStarted): PlanRow {
   const shown = escapeInvisible(command);
   const label = shown.replace(/\s+/g, " ");

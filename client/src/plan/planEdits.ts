@@ -1,4 +1,4 @@
-// The person's hand in the plan: steps are added, reworded, dropped, held, marked and moved, also while the agent works.
+// The user's changes to the plan: add, reword, drop, hold, mark and move steps, also while the agent works.
 
 import * as vscode from "vscode";
 import type { PlanNode, StepNode } from "./planNodes";
@@ -18,24 +18,20 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     private readonly server: AgentServer,
   ) {}
 
-  /** Asks for a new step, behind the given one or at the end. */
+  /** Asks for a new step, and adds it after the given one or at the end. */
   async add(given?: Partial<PlanNode>): Promise<void> {
-    // a button in the view's title may come with whatever row is selected, or with what is no row
+    // for a button in the view's title, VS Code passes the selected row or something that is not a row
     const behind = given?.kind === "item" ? (given as StepNode) : undefined;
     const sessionId = behind?.sessionId ?? this.store.active?.id;
     if (sessionId === undefined) return;
-    const content = await askForText("Agent: Add Step", "What else is to be done?", "");
+    const content = await askForText("Agent: Add Step", "Describe the new step.", "");
     if (content === undefined) return;
     const after = behind && this.unchangedItem(behind) ? { after: behind.item.id } : {};
     await this.send(sessionId, this.store.get(sessionId)?.plan?.revision ?? 0, { op: "add", content, ...after });
   }
 
   async reword(step: StepNode): Promise<void> {
-    const content = await askForText(
-      "Agent: Reword Step",
-      "The step in your words. The agent keeps them.",
-      step.item.content,
-    );
+    const content = await askForText("Agent: Reword Step", "The agent will keep your wording.", step.item.content);
     if (content !== undefined && content !== step.item.content)
       await this.editStep(step, { op: "update", id: step.item.id, content });
   }
@@ -57,7 +53,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     if (node?.kind === "item") data.set(MIME, new vscode.DataTransferItem(node));
   }
 
-  /** A step takes the place of the one that it is dropped on; below them all it is the last. */
+  /** Moves a step to the position of the step that it is dropped on, or to the end. */
   async handleDrop(target: PlanNode | undefined, data: vscode.DataTransfer): Promise<void> {
     const step = data.get(MIME)?.value as StepNode | undefined;
     const items = step && this.store.get(step.sessionId)?.plan?.items;
@@ -66,13 +62,13 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     if (after !== undefined) await this.editStep(step, { op: "move", id: step.item.id, after });
   }
 
-  /** The step as it is now, if it still is as it was seen. */
+  /** The current item, if it is still as the user saw it. */
   private unchangedItem({ sessionId, item }: StepNode): PlanItem | undefined {
     const now = this.store.get(sessionId)?.plan?.items.find(({ id }) => id === item.id);
     return now?.content === item.content && now.status === item.status && now.held === item.held ? now : undefined;
   }
 
-  /** What happened to other steps while the person made up their mind does not matter; what happened to this one does. */
+  /** Sends a change of a step. The server refuses it if this step changed since the user saw it; changes of other steps do not matter. */
   private async editStep(step: StepNode, op: PlanOp): Promise<void> {
     const now = this.store.get(step.sessionId)?.plan?.revision;
     await this.send(step.sessionId, this.unchangedItem(step) && now !== undefined ? now : step.revision, op);
@@ -85,13 +81,13 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   }
 }
 
-/** Behind which step a moved one comes: null is the first place; undefined where it stays. */
+/** The step after which `moved` belongs: null for the first position, undefined if it does not move. */
 function moveTarget(items: readonly PlanItem[], moved: string, target: string | undefined): string | null | undefined {
   const ids = items.map(({ id }) => id);
   const from = ids.indexOf(moved);
   const to = target === undefined ? ids.length - 1 : ids.indexOf(target);
   if (from < 0 || to < 0 || from === to) return undefined;
-  // downwards the others move up, so the one that stood there is in front of it then
+  // when a step moves down, the target moves up and precedes it
   return to > from ? ids[to] : (ids[to - 1] ?? null);
 }
 

@@ -1,5 +1,4 @@
-// The rows of the Plan view with what belongs to each: what waits for the person, the steps, and what stands behind them.
-// Pure.
+// The nodes of the Plan view: what waits for the user, the steps, and their evidence. Pure.
 
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
 import { inferredRow, outsideRow, pauseRow, stepRow, type PlanRow } from "./planRows";
@@ -13,15 +12,15 @@ export interface StepNode {
   readonly sessionId: string;
   readonly item: PlanItem;
   readonly row: PlanRow;
-  /** Whether something of it is left to review. */
+  /** Whether some of its changes are undecided. */
   readonly reviewable: boolean;
-  /** The plan's that is shown. */
+  /** The revision of the plan that is shown. */
   readonly revision: number;
-  /** Its commands that run now. */
+  /** Its running commands. */
   readonly running: readonly CommandStarted[];
 }
 
-/** A file that a step changed; without a step, one that was changed beside the plan. */
+/** A file that a step changed, or that was changed outside of the plan. */
 export interface FileNode {
   readonly kind: "file";
   readonly sessionId: string;
@@ -30,7 +29,7 @@ export interface FileNode {
   readonly row: PlanRow;
 }
 
-/** A command, by the call that ran it. */
+/** A command that has ended, identified by its tool call. */
 export interface CommandNode {
   readonly kind: "command";
   readonly sessionId: string;
@@ -38,7 +37,7 @@ export interface CommandNode {
   readonly row: PlanRow;
 }
 
-/** A command that runs now; one in the background has a handle, by which it can be stopped. */
+/** A running command. A background command has a handle, with which it can be stopped. */
 export interface RunningNode {
   readonly kind: "running";
   readonly sessionId: string;
@@ -47,7 +46,7 @@ export interface RunningNode {
   readonly row: PlanRow;
 }
 
-/** What happened while no step was in progress. */
+/** Work that was done while no step was in progress. */
 interface OutsideNode {
   readonly kind: "outside";
   readonly sessionId: string;
@@ -55,7 +54,7 @@ interface OutsideNode {
   readonly row: PlanRow;
 }
 
-/** A run that paused. */
+/** A paused run. */
 export interface PauseNode {
   readonly kind: "pause";
   readonly sessionId: string;
@@ -134,7 +133,7 @@ export function childNodes(session: Session, node: PlanNode, relative: (uri: str
   ];
 }
 
-/** Whether rows stand below. */
+/** Whether a node has rows below it. */
 export function hasChildren(node: StepNode | OutsideNode): boolean {
   const { files, commands } = evidenceOf(node);
   return files.length > 0 || commands.length > 0 || (node.kind === "item" && node.running.length > 0);
@@ -151,12 +150,12 @@ const runningNode = (command: CommandStarted): RunningNode => ({
 const evidenceOf = (node: StepNode | OutsideNode): Evidence =>
   (node.kind === "item" ? node.item : node.outside).evidence;
 
-/** What changed a step's part of a file again, in words: nothing, or one thing. */
+/** Texts that say what changed the step's part of a file again. */
 function laterChanges({ plan }: Session, file: FileEdits, item: string): string[] {
   return file.overtaken
     .filter(({ itemId }) => itemId === item)
     .map(({ byItemId }) => {
       const later = plan?.items.find(({ id }) => id === byItemId);
-      return later ? `changed again by “${later.content}”` : "changed again beside the plan";
+      return later ? `changed again by “${later.content}”` : "changed again outside of the plan";
     });
 }

@@ -1,18 +1,18 @@
-// The plan as rows: what a tree view shows of its steps, and of what happened beside them. Pure.
+// How the Plan view shows steps and the work outside of the plan. Pure.
 
 import { plural, costSummary } from "../ui/format";
 import type { Evidence, Outside, Plan, PlanItem } from "../protocol";
 import { escapeInvisible } from "../ui/text";
 
 export interface PlanRow {
-  /** Tells the row from all others of its session. */
+  /** Unique within the session. */
   readonly id: string;
   readonly label: string;
   readonly description: string;
   readonly tooltip: string;
   readonly icon: string;
   readonly color: string | undefined;
-  /** What a screen reader says. */
+  /** The text for screen readers. */
   readonly screenReaderLabel: string;
 }
 
@@ -20,7 +20,7 @@ interface Appearance {
   readonly icon: string;
   readonly color?: string;
   readonly word: string;
-  /** What stands beside the step, where its icon alone says too little. */
+  /** The text next to the step, if the icon is not enough. */
   readonly note?: string;
 }
 
@@ -30,8 +30,8 @@ const DONE: Record<PlanItem["verification"], Appearance> = {
   claimed: {
     icon: "pass",
     color: "descriptionForeground",
-    word: "done, nothing on record",
-    note: "nothing on record",
+    word: "done, unverified: no changes or commands",
+    note: "unverified: no changes or commands",
   },
   contradicted: {
     icon: "warning",
@@ -46,17 +46,17 @@ const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> =
   unplanned: { label: "Unplanned", tooltip: "What the agent did while no step of the plan was in progress." },
 };
 
-/** What the agent does: a step in progress turns only while it works. */
+/** What the agent does. The icon of the step in progress spins only while the agent works. */
 export type Activity = "works" | "waits" | "rests";
 
-/** `again` is what later changed the step's edits, in words. */
+/** `laterChanges`: texts that say what changed the step's edits again. */
 export function stepRow(item: PlanItem, activity: Activity, laterChanges: readonly string[] = []): PlanRow {
   const look = appearanceOf(item, activity);
   const doing = item.status === "in_progress" && !look.note ? item.activeForm || "in progress" : "";
   const lines = [
     item.content,
     sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
-    item.byUser ? "In your words." : "",
+    item.byUser ? "Your wording." : "",
     ...laterChanges.map((words) => `${sentence(words)}.`),
     ...evidenceLines(item.evidence),
   ];
@@ -71,7 +71,7 @@ export function stepRow(item: PlanItem, activity: Activity, laterChanges: readon
   };
 }
 
-/** A run that paused, and goes on when the user says so. */
+/** The row of a paused run, which continues it. */
 export function pauseRow(reason: string): PlanRow {
   const shown = escapeInvisible(reason);
   return {
@@ -81,11 +81,11 @@ export function pauseRow(reason: string): PlanRow {
     tooltip: shown,
     icon: "debug-continue",
     color: "charts.yellow",
-    screenReaderLabel: `Go on. The agent paused. ${shown}`,
+    screenReaderLabel: `Go On. The agent paused. ${shown}`,
   };
 }
 
-/** What happened while no step was in progress. */
+/** The row of work that was done while no step was in progress. */
 export function outsideRow({ id, evidence }: Outside): PlanRow {
   const { label, tooltip } = OUTSIDE_TEXTS[id];
   const happened = evidenceLines(evidence);
@@ -100,20 +100,20 @@ export function outsideRow({ id, evidence }: Outside): PlanRow {
   };
 }
 
-/** What an agent without a plan was seen doing. */
+/** The row of something that an agent without a plan did. */
 export function inferredRow(text: string, index: number): PlanRow {
   return {
     id: `inferred-${index}`,
     label: text,
     description: "inferred",
-    tooltip: `${text}\nThe agent made no plan; this is what it was seen doing.`,
+    tooltip: `${text}\nThe agent made no plan. This row was inferred from its tool calls.`,
     icon: "eye",
     color: "descriptionForeground",
     screenReaderLabel: `${text}, inferred`,
   };
 }
 
-/** `2/5`, empty without a plan. */
+/** The progress such as `2/5`; empty without a plan. */
 export function planCount(plan: Plan | undefined): string {
   return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
 }
@@ -127,13 +127,13 @@ function appearanceOf(item: PlanItem, activity: Activity): Appearance {
   return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
 }
 
-/** What is on record, then what it took. */
+/** Two lines: the amount of evidence, and its cost. */
 function evidenceLines(evidence: Evidence): string[] {
   const { files, commands, looks } = evidence;
   const counts = [
     files.length > 0 ? plural(files.length, "file") : "",
     commands.length > 0 ? plural(commands.length, "command") : "",
-    looks > 0 ? plural(looks, "look") : "",
+    looks > 0 ? plural(looks, "read") : "",
   ];
   return [counts.filter(Boolean).join(", "), costSummary(evidence)].filter(Boolean);
 }

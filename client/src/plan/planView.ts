@@ -1,4 +1,4 @@
-// The Plan view: the active session's steps and what stands behind them, above them what waits for the person.
+// The Plan view: the active session's steps with their evidence, and above them whatever waits for the user.
 
 import * as vscode from "vscode";
 import { describeApproval } from "../questions/approvalTexts";
@@ -48,7 +48,7 @@ export class PlanView extends StoreTree<PlanNode> {
         return rowItem(node.row, hasChildren(node) ? Collapsed : None);
       case "file": {
         const item = rowItem(node.row);
-        // for the icon alone: what VS Code marks on a file says nothing new here
+        // only for the icon: a scheme of its own prevents the decorations that VS Code shows on files
         item.resourceUri = vscode.Uri.parse(node.uri).with({ scheme: "fairlead-row" });
         item.iconPath = vscode.ThemeIcon.File;
         item.command = { command: "fairlead.openStepFile", title: "Open", arguments: [node] };
@@ -58,7 +58,7 @@ export class PlanView extends StoreTree<PlanNode> {
       case "running": {
         const item = rowItem(node.row);
         item.contextValue = node.kind === "running" && node.handle !== null ? "background" : "command";
-        item.command = { command: "fairlead.showCommand", title: "Open the output", arguments: [node] };
+        item.command = { command: "fairlead.showCommand", title: "Open Output", arguments: [node] };
         return item;
       }
       case "inferred":
@@ -92,7 +92,7 @@ export class PlanView extends StoreTree<PlanNode> {
     this.view.description = planCount(plan);
     const open = plan ? plan.total - plan.completed : 0;
     const waits = openRequests(session);
-    const badge = waits > 0 ? { value: waits, tooltip: "The agent waits for you" } : undefined;
+    const badge = waits > 0 ? { value: waits, tooltip: "The agent is waiting for you" } : undefined;
     this.view.badge =
       badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
     const text = message(session);
@@ -100,7 +100,7 @@ export class PlanView extends StoreTree<PlanNode> {
     this.showProgressBar(isWorking(session));
   }
 
-  /** The bar above the rows, as long as the agent works. */
+  /** Shows or hides the progress bar above the rows. */
   private showProgressBar(running: boolean): void {
     if (running && !this.endProgress) {
       const ended = new Promise<void>((resolve) => {
@@ -113,7 +113,7 @@ export class PlanView extends StoreTree<PlanNode> {
     }
   }
 
-  /** While a step is at work its time goes on, once a second. */
+  /** Updates the time of the step in progress each second. */
   private scheduleTick(): void {
     clearTimeout(this.tick);
     if (!this.current) return;
@@ -131,14 +131,14 @@ export class PlanView extends StoreTree<PlanNode> {
       const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
       if (elapsed > 0) item.description = `${node.row.description} · ${duration(elapsed)}`;
     }
-    // VS Code neither closes a row that it knows nor opens one that had nothing below: such a step is another row to it
+    // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs another id
     if (current) item.id = `${node.row.id} now${below ? "" : " bare"}`;
     item.contextValue = contextValue(node);
     return item;
   }
 }
 
-/** By this the menus in package.json tell steps apart. */
+/** What the menus in package.json match. */
 function contextValue({ item, reviewable }: StepNode): string {
   const words = [
     "item",
@@ -153,7 +153,7 @@ function message(session: Store["active"]): string {
   if (!session) return "";
   const replay = session.model.startsWith("replay") ? "Replay: a recorded conversation plays the model." : "";
   const idle =
-    session.plan && session.plan.total > 0 ? "" : session.running ? "Working. No plan yet." : "No plan was made.";
+    session.plan && session.plan.total > 0 ? "" : session.running ? "Working. No plan yet." : "This task has no plan.";
   return [replay, idle].filter(Boolean).join(" ");
 }
 
@@ -174,11 +174,11 @@ function approvalItem(approval: ApproveParams): vscode.TreeItem {
   const { rowLabel: row, details, screenReaderLabel: spoken } = describeApproval(approval, relative);
   const item = new vscode.TreeItem(row);
   item.id = `approval-${approval.toolCallId ?? approval.uri ?? row}`;
-  item.description = "waits for you";
+  item.description = "waiting for you";
   item.tooltip = details;
   item.iconPath = new vscode.ThemeIcon("question", new vscode.ThemeColor("charts.yellow"));
   item.contextValue = "approval";
-  item.command = { command: "fairlead.showApproval", title: "Show the whole of it", arguments: [{ approval }] };
+  item.command = { command: "fairlead.showApproval", title: "Show Whole Question", arguments: [{ approval }] };
   item.accessibilityInformation = { label: spoken };
   return item;
 }
@@ -187,7 +187,7 @@ function questionItem(question: AskParams): vscode.TreeItem {
   const shown = escapeInvisible(question.question);
   const item = new vscode.TreeItem(`Answer: ${shown.replace(/\s+/g, " ")}`);
   item.id = `question-${question.toolCallId}`;
-  item.description = "waits for you";
+  item.description = "waiting for you";
   item.tooltip = [shown, ...question.options.map((option) => `• ${escapeInvisible(option)}`)].join("\n");
   item.iconPath = new vscode.ThemeIcon("comment-unresolved", new vscode.ThemeColor("charts.yellow"));
   item.contextValue = "question";

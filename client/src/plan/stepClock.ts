@@ -1,14 +1,14 @@
-// How long the step in progress has been at work by now: what the server counted last, and the time since then. Pure.
+// The duration of the step in progress: the seconds that the server reported last, and the time since then. Pure.
 
 import type { PlanItem } from "../protocol";
 
 export class StepClock {
   private lastCount: { id: string; seconds: number; at: number } | undefined;
 
-  /** `now` tells milliseconds, from any start. */
+  /** `now` returns milliseconds, from any starting point. */
   constructor(private readonly now: () => number) {}
 
-  /** Seconds of this step. The server's figure counts from when it came first, not from each time it is told again. */
+  /** The seconds of this step. A figure that the server repeats counts from its first arrival. */
   elapsed(sessionId: string, item: PlanItem): number {
     const id = `${sessionId} ${item.id}`;
     const { seconds } = item.evidence;
@@ -17,7 +17,7 @@ export class StepClock {
     return seconds + (this.now() - this.lastCount.at) / 1000;
   }
 
-  /** Nothing is at work: the next step begins anew. */
+  /** No step is in progress. */
   reset(): void {
     this.lastCount = undefined;
   }

@@ -1,4 +1,4 @@
-// What the person is asked when the agent wants to run a command, or a file is not to be touched without asking. Pure.
+// The texts of an approval: for a command that the agent wants to run, or a file that needs the user's consent. Pure.
 
 import type { ApproveParams, ApproveResult } from "../protocol";
 import { plural } from "../ui/format";
@@ -10,15 +10,15 @@ export interface Choice {
 }
 
 export interface ApprovalTexts {
-  /** The command, or the file's path; nothing hides in it. */
+  /** The command or the file's path, with invisible characters escaped. */
   readonly subject: string;
-  /** Its row in the Plan view. */
+  /** The label of the row in the Plan view. */
   readonly rowLabel: string;
-  /** What a screen reader says of the row. */
+  /** The text of the row for screen readers. */
   readonly screenReaderLabel: string;
-  /** The question, where the whole of it fits into a message; else undefined. */
+  /** The whole question, if it fits into a notification. */
   readonly message: string | undefined;
-  /** The question above the details. */
+  /** The question in the dialog, above the details. */
   readonly dialogTitle: string;
   readonly details: string;
   readonly choices: readonly Choice[];
@@ -33,10 +33,10 @@ const CONFIRM_CHOICES: readonly Choice[] = [
   { title: "Accept This File", option: "allow_once" },
   { title: "Leave Pending", option: "reject" },
 ];
-/** A message that is longer, or has several lines, is cut by VS Code. */
+/** VS Code truncates longer notifications, and those with several lines. */
 const MAX_MESSAGE_LENGTH = 300;
 
-/** `relative` names a file for people. */
+/** `relative` converts a URI to a path for display. */
 export function describeApproval(approval: ApproveParams, relative: (uri: string) => string): ApprovalTexts {
   return approval.kind === "file"
     ? describeFile(approval, escapeInvisible(relative(approval.uri ?? "")))
@@ -45,10 +45,10 @@ export function describeApproval(approval: ApproveParams, relative: (uri: string
 
 function describeCommand({ command, cwd, mode, reasons }: ApproveParams): ApprovalTexts {
   const what = escapeInvisible(command ?? "");
-  const place = mode === "sandboxed" ? "in the sandbox" : "in your workspace itself";
+  const place = mode === "sandboxed" ? "in the sandbox" : "outside the sandbox";
   const [first = "", second = ""] = reasons;
   const message = `Run “${what}” ${place}? ${first}`.trim();
-  // a message shows a link without its address
+  // a notification shows a link without its address
   const whole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && withoutLinks(what) === what;
   const longer = `${message} ${second}`.trim();
   return {
@@ -64,7 +64,7 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
   };
 }
 
-/** Without a tool call it is the person's own accept that a protected file waits for. */
+/** An approval without a tool call confirms the user's own accept of a protected file. */
 function describeFile({ toolCallId, reasons }: ApproveParams, what: string): ApprovalTexts {
   const confirm = toolCallId === null;
   const question = confirm ? `Accept “${what}”?` : `Allow “${what}”?`;

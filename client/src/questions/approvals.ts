@@ -1,4 +1,4 @@
-// Answers to the agent's approvals: the store shows what is open, as a row, a notice and in the status bar.
+// The pending approvals. The store makes them appear as rows, notices and in the status bar.
 
 import * as vscode from "vscode";
 import { describeApproval } from "./approvalTexts";
@@ -11,7 +11,7 @@ export class Approvals {
 
   constructor(private readonly store: Store) {}
 
-  /** Resolves with the user's answer; a withdrawn question resolves as a rejection. */
+  /** Waits for the user's answer. A withdrawn approval counts as rejected. */
   async ask(approval: ApproveParams, withdrawn: vscode.CancellationToken): Promise<ApproveResult> {
     const answered = new Promise<ApproveResult>((resolve) => {
       this.pending.set(approval, resolve);
@@ -28,7 +28,7 @@ export class Approvals {
     }
   }
 
-  /** Shows the whole of it in a dialog. Enter takes the safe choice, and to close the dialog is no answer. */
+  /** Shows the whole approval in a dialog. Enter chooses the safe answer; closing the dialog is not an answer. */
   async showDialog(approval: ApproveParams): Promise<void> {
     const { dialogTitle: question, details, choices } = describeApproval(approval, relative);
     const safeFirst = [...choices].sort((a, b) => Number(b.option === "reject") - Number(a.option === "reject"));

@@ -1,4 +1,4 @@
-// What the user does about a notice, or about whatever waits first.
+// The actions behind the links of a notice and the status bar item.
 
 import * as vscode from "vscode";
 import type { Approvals } from "./approvals";
@@ -30,10 +30,10 @@ export class NoticeActions {
     }
   }
 
-  /** Opens what waits for the user, that of the session which is shown first. */
+  /** Opens the first question or approval that waits for the user, in the active session if it has one. */
   openFirst(): unknown {
     const [session] = this.store.awaitingAnswer;
-    if (!session) return vscode.window.showInformationMessage("Nothing waits for your answer.");
+    if (!session) return vscode.window.showInformationMessage("Nothing is waiting for your answer.");
     this.store.show(session.id);
     const [question] = session.questions;
     const [approval] = session.approvals;

@@ -1,14 +1,14 @@
-// What the notices say. Pure.
+// The texts and links of notices. Pure.
 
 import { describeApproval } from "./approvalTexts";
 import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
 import type { Session } from "../session";
 import { withoutLinks, escapeInvisible } from "../ui/text";
 
-/** VS Code cuts a message at 1,000 characters, and the links come last. */
+/** VS Code truncates a message after 1,000 characters, and the links are at its end. */
 const MAX_LENGTH = 600;
 
-/** What a link of a notice does. */
+/** The action of a link. */
 export type NoticeAction =
   | { readonly kind: "decide"; readonly approval: ApproveParams; readonly option: ApproveResult["option"] }
   | { readonly kind: "show"; readonly approval: ApproveParams }
@@ -16,15 +16,15 @@ export type NoticeAction =
   | { readonly kind: "goOn"; readonly sessionId: string };
 
 export interface Notice {
-  /** What it is about: there is one notice as long as the same object is there. */
+  /** The approval, question or pause. The notice exists as long as this object does. */
   readonly about: object;
-  /** Whether the agent's work waits for it. */
+  /** Whether the agent waits for it. */
   readonly blocks: boolean;
   readonly text: string;
   readonly links: readonly { readonly title: string; readonly act: NoticeAction }[];
 }
 
-/** A notice for each thing in a session that waits for the user; one of a session that is not shown names it. */
+/** A notice for each thing in a session that waits for the user. If the session is not the active one, the notice names it. */
 export function noticesOf(session: Session, isShown: boolean, relative: (uri: string) => string): Notice[] {
   const of = isShown ? "" : `“${session.title}”: `;
   const notices = [
@@ -61,7 +61,7 @@ function approvalNotice(approval: ApproveParams, relative: (uri: string) => stri
   const { message: short, dialogTitle: question, choices } = describeApproval(approval, relative);
   const decisions = choices.map(({ title, option }) => ({ title, act: { kind: "decide", approval, option } as const }));
   const whole = { title: "Show Whole Command", act: { kind: "show", approval } as const };
-  // what is not shown is not allowed from here
+  // the user must not allow a command that the notice does not show completely
   return {
     text: short ?? question,
     links: short === undefined ? [whole, ...decisions.filter(({ act }) => act.option === "reject")] : decisions,

@@ -1,6 +1,6 @@
-// Notices of what waits for the user. They stay until it is settled and go then, wherever it was settled. A message with
-// buttons hides after some seconds and cannot be closed by an extension, so a notice is a progress message with links: that of
-// the run which waits, else one of its own.
+// Notices of what waits for the user. They stay until it is answered, in whichever place. A notification with buttons hides after some
+// seconds, and an extension cannot close it. So a notice is a progress notification with links: that of the waiting run, or a
+// separate one.
 
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
@@ -12,7 +12,7 @@ import type { Store } from "../state";
 const COMMAND = "fairlead.followNotice";
 
 interface OpenNotice {
-  /** The links name it. */
+  /** Identifies the notice in its links. */
   readonly number: number;
   readonly notice: Notice;
   close?: () => void;
@@ -40,7 +40,7 @@ export class Notices implements vscode.Disposable {
     this.disposables = [vscode.commands.registerCommand(COMMAND, follow), { dispose: unsubscribe }, this.redraw];
   }
 
-  /** What a run waits for, with links; undefined where it works. */
+  /** The text and links of what a run waits for; undefined if it works. */
   waitingText(session: Session): string | undefined {
     const notice = this.noticesFor(session).find(({ blocks }) => blocks);
     return notice && this.textOf(notice);
@@ -66,7 +66,7 @@ export class Notices implements vscode.Disposable {
   }
 
   private show(notice: Notice): void {
-    // only a message that can be cancelled is shown in all its lines
+    // VS Code shows all lines of a notification only if it can be cancelled
     const options = { location: vscode.ProgressLocation.Notification, title: this.textOf(notice), cancellable: true };
     const settled = new Promise<void>((resolve) => {
       this.getOrOpen(notice).close = resolve;

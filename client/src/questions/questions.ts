@@ -1,5 +1,5 @@
-// Answers to the agent's questions. A question stays open until it is answered or withdrawn: the store shows it, as a row, a
-// notice and in the status bar.
+// The agent's pending questions. A question stays until it is answered or withdrawn. The store makes it appear as a row, a notice and
+// in the status bar.
 
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "../protocol";
@@ -10,9 +10,9 @@ const TITLE = "Agent: Answer";
 
 interface PendingQuestion {
   readonly answer: (answer: string | null) => void;
-  /** Closed when the question is withdrawn. */
+  /** The open input box, which closes when the question is withdrawn. */
   box: vscode.QuickInput | undefined;
-  /** What was typed when the box was closed. */
+  /** The text of the box when it was closed. */
   draft: string;
 }
 
@@ -26,7 +26,7 @@ export class Questions {
     });
   }
 
-  /** Resolves with the user's answer; a withdrawn question has none. */
+  /** Waits for the user's answer: null if the question is withdrawn. */
   async ask(question: AskParams, withdrawn: vscode.CancellationToken): Promise<AskResult> {
     this.store.addQuestion(question);
     const answered = new Promise<string | null>((resolve) => {
@@ -43,7 +43,7 @@ export class Questions {
     }
   }
 
-  /** Lets the user answer. To close the box is no answer: what was typed is there when it is opened again. */
+  /** Opens the input box. Closing it is not an answer, and it keeps the typed text. */
   open(question: AskParams): void {
     const open = this.pending.get(question);
     if (!open || open.box) return;
@@ -60,7 +60,7 @@ export class Questions {
 
 type Box = vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox;
 
-/** The options, and whatever else is typed. */
+/** A box with the options, which also accepts any other text. */
 function optionsBox({ question, options }: AskParams, { answer, draft }: PendingQuestion): Box {
   const box = vscode.window.createQuickPick();
   const show = (): void => {
@@ -73,9 +73,9 @@ function optionsBox({ question, options }: AskParams, { answer, draft }: Pending
     box.items = [...given, ...own];
   };
   box.title = TITLE;
-  // whole, in several lines, where VS Code has this (from 1.108 on); the placeholder is cut
+  // from VS Code 1.108 on the prompt shows all lines; the placeholder is truncated
   Object.assign(box, { prompt: escapeInvisible(question) });
-  box.placeholder = "Choose, or type another answer.";
+  box.placeholder = "Choose or type an answer.";
   box.ignoreFocusOut = true;
   box.value = draft;
   box.onDidChangeValue(show);

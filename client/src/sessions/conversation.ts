@@ -1,4 +1,4 @@
-// The conversation as a page that grows while the agent works.
+// The page with the active session's conversation, updated while the agent works.
 
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
@@ -9,7 +9,7 @@ import { scheme } from "../protocol";
 import type { Sessions } from "./sessions";
 import type { Store } from "../state";
 
-/** One page for all sessions, so that an open one becomes that of the session which is shown, without being brought to the front. */
+/** One page for all sessions, so that an open page can change to another session without coming to the front. */
 const PAGE = vscode.Uri.from({ scheme: scheme.conversation, authority: "shown", path: "/Conversation.md" });
 
 export class Conversation implements vscode.Disposable {
@@ -19,31 +19,31 @@ export class Conversation implements vscode.Disposable {
   }, 200);
   private readonly disposables: { dispose(): unknown }[];
 
-  /** `restored`: when the sessions of an earlier window are there, if there are any. */
+  /** `restored` resolves when the sessions of an earlier window are loaded. */
   constructor(
     private readonly store: Store,
     private readonly sessions: Sessions,
     private readonly restored: Promise<void>,
   ) {
     const unsubscribe = store.onChange((change, session) => {
-      // with "sessions" another one may be shown
+      // "sessions": another session may have become the active one
       if (session === store.active || change === "sessions") this.redraw.schedule();
     });
     this.disposables = [{ dispose: unsubscribe }, this.redraw, this.pages];
   }
 
-  /** Shows the active session's conversation beside what is open. */
+  /** Opens the active session's conversation. */
   async show(): Promise<void> {
     await this.restored;
     if (this.store.active) await this.pages.show(PAGE);
-    else void vscode.window.showInformationMessage("There is no conversation yet. Give the agent a task first.");
+    else void vscode.window.showInformationMessage("There is no conversation yet. Run a task first.");
   }
 
   dispose(): void {
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  /** Complete from the start: a page that VS Code has just begun to load can miss a change. */
+  /** The whole page. It waits for the transcript, because a page that VS Code is loading can miss a change. */
   private async text(): Promise<string> {
     await this.restored;
     await this.sessions.transcriptLoaded(this.store.active);

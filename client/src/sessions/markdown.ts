@@ -1,7 +1,6 @@
-// A session as a Markdown document: prompt, text, thinking folded, tool calls with their outcome. Pure.
+// A session as a Markdown document: prompts, text, collapsed thinking, tool calls with their outcomes. Pure.
 //
-// What the model and its tools say is untrusted: no HTML of theirs is rendered and no image of theirs is fetched
-// (docs/faults.md 41).
+// Text from the model and its tools is untrusted: its HTML is not rendered and its images are not fetched (docs/faults.md 41).
 
 import type { Entry, Session } from "../session";
 import { plainOutput } from "../ui/text";
@@ -10,15 +9,15 @@ const END_TEXTS: Record<string, string> = {
   cancelled: "Stopped by you.",
   max_tokens: "Cut off by the output limit.",
   max_turn_requests: "Paused before the end.",
-  budget: "Paused at the end of its budget.",
-  loop: "Paused: the model went round in circles.",
+  budget: "Paused: the budget is used up.",
+  loop: "Paused: the model repeated itself.",
   refusal: "The model refused.",
   error: "Ended with an error.",
-  lost: "The agent's server stopped; the run was interrupted. Your files are untouched.",
+  lost: "The agent's server stopped; the run was interrupted. Your files are unchanged.",
 };
 const RESULT_LINES = 12;
 
-/** The whole document. */
+/** The whole document. `relative` converts a URI to a path for display. */
 export function conversationMarkdown(session: Session, relative: (uri: string) => string): string {
   const replay = session.model.startsWith("replay")
     ? [
@@ -81,7 +80,7 @@ function planLines(text: string): string {
     .join("\n");
 }
 
-/** VS Code's preview opens no `file:` links; a path from the root is taken from the workspace's first folder. */
+/** VS Code's preview does not open `file:` links, and resolves absolute paths in the workspace's first folder. */
 function linkTarget(path: string, line: number | null): string {
   const encoded = path.split("/").map(encodeURIComponent).join("/");
   return `</${encoded}${line === null ? "" : `#L${line}`}>`;
@@ -97,7 +96,7 @@ function truncated(text: string, limit = RESULT_LINES): string {
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
 const quote = (text: string): string => text.replace(/^/gm, "> ");
 
-/** Text in one line in which nothing is Markdown or HTML. */
+/** The text in one line, with Markdown and HTML escaped. */
 export function escapeInline(text: string): string {
   return text.replace(/\s+/g, " ").replace(/[\\`*_[\]<>#|~!&$]/g, "\\$&");
 }
@@ -107,7 +106,7 @@ function codeSpan(text: string): string {
   return `${ticks} ${text} ${ticks}`;
 }
 
-/** A code block that nothing in the text can end. */
+/** A code block whose fence is longer than any in the text. */
 export function fenced(text: string, language = ""): string {
   const ticks = "`".repeat(Math.max(3, longestBacktickRun(text) + 1));
   return `${ticks}${language}\n${text}\n${ticks}`;
@@ -117,10 +116,9 @@ const longestBacktickRun = (text: string): number =>
   Math.max(0, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
 
 /**
- * Markdown of the model's with its code blocks kept, and without HTML and images outside them.
+ * The model's Markdown without HTML and images, except in code blocks.
  *
- * Blocks are taken out line by line and fenced anew, so that what this function holds for code is code for the
- * renderer too, whatever the text tries.
+ * Code blocks are extracted line by line and get a new fence, so that the renderer agrees with this function about what is code.
  */
 export function safeMarkdown(text: string): string {
   const parts: string[] = [];
@@ -148,7 +146,7 @@ export function safeMarkdown(text: string): string {
 }
 
 function withoutHtml(text: string): string {
-  // an ampersand written as an entity could spell a bracket; a zero-width space keeps an image from being one
+  // an entity could encode a bracket, so ampersands are escaped too; a zero-width space breaks the image syntax
   return text
     .replace(/&/g, "&amp;")
     .replace(/</g, "&lt;")

@@ -1,4 +1,4 @@
-// What the server writes as a page of Markdown: the plan's history, shown, and the record of the work, copied.
+// Markdown that the server writes: the plan's history and the command rules as pages, and the record for the clipboard.
 
 import * as vscode from "vscode";
 import { safeMarkdown } from "./markdown";
@@ -14,21 +14,21 @@ export class Pages implements vscode.Disposable {
   private readonly pages = new MarkdownPages(scheme.page, (uri) => this.text(uri));
   private readonly texts = new Map<string, string>();
 
-  /** `restored`: when the sessions of an earlier window are there, if there are any. */
+  /** `restored` resolves when the sessions of an earlier window are loaded. */
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
     private readonly restored: Promise<void>,
   ) {}
 
-  /** Shows every version of the active session's plan. */
+  /** Shows all versions of the active session's plan. */
   async showHistory(): Promise<void> {
     const sessionId = this.activeId();
     if (sessionId !== undefined)
       await this.show(vscode.Uri.from({ scheme: scheme.page, authority: sessionId, path: "/Plan History.md" }));
   }
 
-  /** Shows where commands run here, when they ask, and what the person's rules match. */
+  /** Shows where commands run in this workspace, when they ask, and what the user's rules match. */
   showCommandRules(): Promise<void> {
     return this.show(RULES);
   }
@@ -40,7 +40,7 @@ export class Pages implements vscode.Disposable {
     const markdown = await orShowWarning(() => this.request(method.record, { sessionId }));
     if (markdown === undefined) return;
     await vscode.env.clipboard.writeText(markdown);
-    vscode.window.setStatusBarMessage("The record of the work is copied.", 5000);
+    vscode.window.setStatusBarMessage("Record copied.", 5000);
   }
 
   dispose(): void {
@@ -49,22 +49,21 @@ export class Pages implements vscode.Disposable {
 
   private activeId(): string | undefined {
     const sessionId = this.store.active?.id;
-    if (sessionId === undefined)
-      void vscode.window.showInformationMessage("There is nothing on record yet. Give the agent a task first.");
+    if (sessionId === undefined) void vscode.window.showInformationMessage("There is no record yet. Run a task first.");
     return sessionId;
   }
 
-  /** Shows a page as it is now; it stays so until it is shown again. */
+  /** Shows the current text of a page. It does not change until it is shown again. */
   private async show(uri: vscode.Uri): Promise<void> {
     if ((await orShowWarning(() => this.fetch(uri))) === undefined) return;
     this.pages.redraw(uri);
     await this.pages.show(uri);
   }
 
-  /** The text of a page; one that VS Code restored after a reload is asked for again. */
+  /** The text of a page. Requests it if VS Code restored the page after a reload. */
   private async text(uri: vscode.Uri): Promise<string> {
     await this.restored;
-    return this.texts.get(uri.toString()) ?? this.fetch(uri).catch(() => "*This page is no longer there.*\n");
+    return this.texts.get(uri.toString()) ?? this.fetch(uri).catch(() => "*This page is no longer available.*\n");
   }
 
   private async fetch(uri: vscode.Uri): Promise<string> {

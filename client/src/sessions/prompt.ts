@@ -1,4 +1,4 @@
-// Asks the user for a task: one line, with earlier tasks below it, or an editor for several lines.
+// The input of a task: a box for one line with earlier tasks below it, or an editor for several lines.
 
 import * as vscode from "vscode";
 import { acceptedPrompt, promptChoices, type PromptChoice } from "./promptChoices";
@@ -7,15 +7,15 @@ const HISTORY_KEY = "fairlead.prompts";
 const HISTORY_LIMIT = 50;
 
 export class Prompts {
-  /** A task that was typed and did not run: the next box begins with it. */
+  /** A task that was typed but did not run. The next box starts with it. */
   private draft = "";
 
   constructor(private readonly memory: vscode.Memento) {}
 
-  /** Asks for a task. Undefined where the user closed the box, or went to write it in an editor. */
+  /** Asks for a task. Returns undefined if the user closes the box or switches to the editor. */
   async ask(title: string): Promise<string | undefined> {
     const pick = vscode.window.createQuickPick<vscode.QuickPickItem & PromptChoice>();
-    const inEditor = { iconPath: new vscode.ThemeIcon("edit"), tooltip: "Write it in an editor (several lines)" };
+    const inEditor = { iconPath: new vscode.ThemeIcon("edit"), tooltip: "Write the Task in an Editor (Several Lines)" };
     pick.title = title;
     pick.placeholder = "What should be done?";
     pick.ignoreFocusOut = true;
@@ -27,7 +27,7 @@ export class Prompts {
         alwaysShow: true,
         kind: choice.prompt === "" ? vscode.QuickPickItemKind.Separator : vscode.QuickPickItemKind.Default,
       }));
-      // VS Code marks the first row, and Enter in an empty box must run none
+      // VS Code selects the first row, but Enter in an empty box must not run a task
       if (pick.value.trim() === "") pick.activeItems = [];
     };
     pick.onDidChangeValue(show);
@@ -51,18 +51,18 @@ export class Prompts {
     return prompt === "" ? undefined : prompt;
   }
 
-  /** Puts a task at the top of the history. */
+  /** Adds a task to the top of the history. */
   async remember(prompt: string): Promise<void> {
     const others = this.history.filter((other) => other !== prompt);
     await this.memory.update(HISTORY_KEY, [prompt, ...others].slice(0, HISTORY_LIMIT));
   }
 
-  /** The task could not be started: the next box begins with it. */
+  /** Saves a task that could not start. The next box starts with it. */
   setDraft(prompt: string): void {
     this.draft = prompt;
   }
 
-  /** An untitled document for a task of several lines; its title bar has the button that runs it. */
+  /** Opens an untitled document for a task of several lines. A button in its title bar runs the task. */
   async openEditor(content: string): Promise<void> {
     const document = await vscode.workspace.openTextDocument({ language: "fairlead-task", content });
     await vscode.window.showTextDocument(document);

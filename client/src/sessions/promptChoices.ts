@@ -1,17 +1,17 @@
-// The rows of the box that asks for a task, and which prompt Enter runs. Pure.
+// The rows of the box that asks for a task, and the prompt that Enter runs. Pure.
 
 export interface PromptChoice {
   readonly label: string;
   readonly prompt: string;
-  /** The text in the box that the row was listed for. */
+  /** The text of the box for which the row was listed. */
   readonly typed: string;
 }
 
 /**
- * For an empty box a heading (the row without a prompt) and the earlier tasks, else only what was typed.
+ * The rows: for an empty box a heading (the row without a prompt) and the earlier tasks, else only the typed text.
  *
- * VS Code marks a row on its own while the user types, and reports the row of Enter by its position, in a list that may
- * be a new one by then. So no earlier task may have a position that a row has while something is typed.
+ * VS Code selects a row while the user types, and reports the row of Enter by its position in a list that may have changed since.
+ * So no earlier task may have the position of the row with the typed text.
  */
 export function promptChoices(typed: string, earlier: readonly string[]): PromptChoice[] {
   if (typed.trim() !== "") return [{ label: `$(play) ${typed}`, prompt: typed, typed }];
@@ -19,7 +19,7 @@ export function promptChoices(typed: string, earlier: readonly string[]): Prompt
   return rows.length > 0 ? [{ label: "Earlier tasks", prompt: "", typed }, ...rows] : [];
 }
 
-/** The prompt that Enter stands for; undefined runs nothing. A row that was listed for another text does not count. */
+/** The prompt that Enter runs, or undefined. Ignores a row that was listed for another text. */
 export function acceptedPrompt(typed: string, chosen: PromptChoice | undefined): string | undefined {
   const prompt = (chosen?.typed === typed ? chosen.prompt : typed).trim();
   return prompt === "" ? undefined : prompt;

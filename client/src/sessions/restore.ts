@@ -1,12 +1,12 @@
-// Sessions that an earlier window left: where there are some, the server is started for them.
+// Restores the sessions of an earlier window.
 
 import * as vscode from "vscode";
 import type { AgentServer } from "../server/server";
 
-/** Brings back the sessions; the server reads them from the folder that it is given at its start. */
+/** Starts the server if there are saved sessions. It reads them from `folder`, which it gets at its start. */
 export async function restoreSessions(folder: vscode.Uri | undefined, server: AgentServer): Promise<void> {
   if (folder === undefined || !(await hasSavedSessions(vscode.Uri.joinPath(folder, "sessions")))) return;
-  await server.started().catch(() => undefined); // the person has been told why not
+  await server.started().catch(() => undefined); // the user has seen the reason
 }
 
 async function hasSavedSessions(folder: vscode.Uri): Promise<boolean> {

@@ -1,4 +1,4 @@
-// Running tasks: a new session or the same one, with progress and a way to stop, and what a person should hear at the end.
+// Runs: starting them in a new or an existing session, showing their progress, stopping them, and reporting their end.
 
 import * as vscode from "vscode";
 import { ProgressType } from "vscode-languageclient/node";
@@ -21,9 +21,9 @@ interface WorkDone {
   readonly message?: string;
 }
 
-/** What the agent reads when the person approves its plan. */
+/** What the agent reads when the user approves its plan. */
 const GO_PROMPT = "The plan is approved. Do it.";
-/** What the agent reads when a run that paused goes on. */
+/** What the agent reads when the user continues a paused run. */
 const CONTINUE_PROMPT = "Go on where you stopped.";
 const PROGRESS = new ProgressType<WorkDone>();
 
@@ -38,35 +38,35 @@ export class Runs {
     private readonly notices: Notices,
   ) {}
 
-  /** A new task in a new session; asks for it where none is given. */
+  /** Runs a task in a new session. Asks for the task if none is given. */
   async runTask(given?: string): Promise<void> {
     if (!canRunHere()) return;
     const prompt = given ?? (await this.prompts.ask("Agent: Run Task"));
     if (prompt !== undefined) await this.run(undefined, prompt);
   }
 
-  /** A plan for a new task, and nothing else yet. */
+  /** Asks for a task and makes the agent only plan it. */
   async planFirst(): Promise<void> {
     if (!canRunHere()) return;
     const prompt = await this.prompts.ask("Agent: Plan First");
     if (prompt !== undefined) await this.run(undefined, prompt, "plan");
   }
 
-  /** The plan is good: the agent does it. */
+  /** Approves the plan, so that the agent carries it out. */
   async go(): Promise<void> {
     const session = this.store.active;
     if (session && isReadyToGo(session)) await this.run(session.id, GO_PROMPT);
-    else void vscode.window.showInformationMessage("There is no plan that waits for your word.");
+    else void vscode.window.showInformationMessage("No plan is waiting for approval.");
   }
 
-  /** A run that paused goes on: that of a session, or of the one that is shown. */
+  /** Continues the paused run of a session, by default the active one. */
   async continueRun(sessionId = this.store.active?.id): Promise<void> {
     const session = sessionId === undefined ? undefined : this.store.get(sessionId);
     if (session && pauseReason(session) !== undefined) await this.run(session.id, CONTINUE_PROMPT);
     else void vscode.window.showInformationMessage("No run is paused.");
   }
 
-  /** A question, in the active session where there is one: the agent looks around and answers, and changes nothing. */
+  /** Asks for a question, and sends it in the active session or a new one. The agent reads and answers, and changes nothing. */
   async sendQuestion(): Promise<void> {
     if (!canRunHere()) return;
     const session = this.store.active;
@@ -75,7 +75,7 @@ export class Runs {
     if (prompt !== undefined) await this.run(session?.id, prompt, "ask");
   }
 
-  /** A further task in the active session. */
+  /** Asks for another task and runs it in the active session. */
   async followUp(title = "Agent: Follow Up on"): Promise<void> {
     const session = this.store.active;
     if (!session) {
@@ -87,7 +87,7 @@ export class Runs {
     if (prompt !== undefined) await this.run(session.id, prompt);
   }
 
-  /** Stops every run, or that of one session. */
+  /** Stops all runs, or the run of one session. */
   async stop(sessionId?: string): Promise<void> {
     const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
     if (running.length === 0) void vscode.window.showInformationMessage("The agent is not running.");
@@ -95,7 +95,7 @@ export class Runs {
     await Promise.all(running.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
   }
 
-  /** The document in front is the task. */
+  /** Runs the active document as a task. */
   async runDocument(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const prompt = editor?.document.getText().trim();
@@ -109,30 +109,32 @@ export class Runs {
   private async run(sessionId: string | undefined, prompt: string, mode: Mode = "agent"): Promise<void> {
     if (!canRunHere()) return;
     const isTyped = prompt !== GO_PROMPT && prompt !== CONTINUE_PROMPT;
+    let id = sessionId;
     if (isTyped) await this.prompts.remember(prompt);
     try {
       if (!(await this.isReady())) {
         if (isTyped) this.prompts.setDraft(prompt);
         return;
       }
-      const id = sessionId ?? (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
+      id ??= (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
       const run = this.store.startRun(id, prompt, mode).runsStarted;
       if (sessionId === undefined) await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
-      // the answer comes there
+      // the conversation shows the answer
       if (mode === "ask") await vscode.commands.executeCommand("fairlead.showConversation");
       const result = await this.requestRun(id, run, prompt, mode).catch((error: unknown) => {
-        if (!(error instanceof ServerGone))
+        if (id !== undefined && !(error instanceof ServerGone))
           this.store.endRun(id, run, { stopReason: "error", message: String(error), record: "" });
         throw error;
       });
       this.store.endRun(id, run, result);
       await this.showResult(result, mode);
     } catch (error) {
-      await this.showFailure(error);
+      const failed = id;
+      await this.showFailure(error, failed === undefined ? undefined : () => this.run(failed, CONTINUE_PROMPT, mode));
     }
   }
 
-  /** Whether a run can begin: how the model is reached is asked before the server is set up, which may take a while. */
+  /** Whether a run can start. Asks for access to a model before setting up the server, which can take a while. */
   private async isReady(): Promise<boolean> {
     const isKnown = await this.access.isKnown();
     if (!isKnown && !(await this.access.ask())) return false;
@@ -145,7 +147,7 @@ export class Runs {
     }
   }
 
-  /** The run's answer. Its progress is shown until then, or until the person stops it. */
+  /** Requests a run and returns its result. Shows its progress until the result arrives or the user stops the run. */
   private async requestRun(id: string, run: number, prompt: string, mode: Mode): Promise<RunResult> {
     const [client, stop, workDoneToken] = [
       await this.server.started(),
@@ -186,7 +188,7 @@ export class Runs {
     });
   }
 
-  /** Comes when the person has stopped a run, which may be before the server has come to its end. */
+  /** Resolves when the run is shown as ended. If the user stops it, that is before the server has ended it. */
   private whenStopped(id: string, run: number): Promise<void> {
     return new Promise((resolve) => {
       const forget = this.store.onChange((_, session) => {
@@ -197,17 +199,19 @@ export class Runs {
     });
   }
 
-  private async showFailure(error: unknown): Promise<void> {
+  private async showFailure(error: unknown, resume: (() => Promise<void>) | undefined): Promise<void> {
     if (error instanceof NotStarted) return;
     if (!(error instanceof ServerGone)) {
       void vscode.window.showErrorMessage(messageOf(error));
       return;
     }
     const chosen = await vscode.window.showErrorMessage(
-      "The agent's server stopped in the middle of the run. Your files are untouched, and nothing is lost: “Agent: Continue Session” goes on with it.",
+      "The server crashed. Your files are unchanged. Continue?",
+      ...(resume ? ["Continue"] : []),
       "Show Log",
     );
-    if (chosen) await vscode.commands.executeCommand("fairlead.showLog");
+    if (chosen === "Continue") await resume?.();
+    if (chosen === "Show Log") await vscode.commands.executeCommand("fairlead.showLog");
   }
 
   private async showResult(result: RunResult, mode: Mode): Promise<void> {
@@ -227,7 +231,7 @@ export class Runs {
       return;
     }
     if (mode === "ask" && result.stopReason === "end_turn") return;
-    // its notice and its row stay until the user says Go On
+    // the notice and the row of the pause stay until the user continues
     if (session?.pause) return;
     if (isReadyToGo(session)) {
       await this.showPlanReady(result.sessionId);
@@ -249,7 +253,7 @@ export class Runs {
     const plan = this.store.get(sessionId)?.plan;
     const steps = plural((plan?.total ?? 0) - (plan?.completed ?? 0), "step");
     const chosen = await vscode.window.showInformationMessage(
-      `Agent: the plan has ${steps}. Change it as you like; nothing is done before you say so.`,
+      `Agent: the plan has ${steps}. Edit it if you like, then choose Go.`,
       "Go",
       "Show Plan",
     );
@@ -261,11 +265,13 @@ export class Runs {
 
 function warnIfRunning(session: Session): boolean {
   if (session.running)
-    void vscode.window.showInformationMessage("The agent is still working. Stop it first, or wait for the end.");
+    void vscode.window.showInformationMessage(
+      "The agent is still working on this task. Stop it first, or wait until it ends.",
+    );
   return session.running;
 }
 
-/** What the person has selected goes with the task. */
+/** The editor's selection, which is sent with the task. */
 function selectionContext(): object[] {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return [];
@@ -277,7 +283,7 @@ function selectionContext(): object[] {
   return [{ uri: editor.document.uri.toString(), range }];
 }
 
-/** Whether a task can run here. If not, says what is missing, with a button that leads there. */
+/** Whether a task can run in this window. If not, shows what is missing, with a button. */
 function canRunHere(): boolean {
   if (!vscode.workspace.workspaceFolders?.length) {
     void showErrorWithButton(

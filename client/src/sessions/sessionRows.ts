@@ -1,4 +1,4 @@
-// The sessions as rows: what the Sessions view shows of each. Pure.
+// The rows of the Sessions view. Pure.
 
 import { plural } from "../ui/format";
 import type { SessionRow } from "../protocol";
@@ -8,14 +8,14 @@ import { openRequests } from "../questions/waiting";
 export interface SessionNode {
   readonly sessionId: string;
   readonly state: SessionRow["state"];
-  /** Whether it is the one that the other views show. */
+  /** Whether the other views show this session. */
   readonly isShown: boolean;
   readonly label: string;
   readonly description: string;
   readonly tooltip: string;
   readonly icon: string;
   readonly color: string | undefined;
-  /** What a screen reader says. */
+  /** The text for screen readers. */
   readonly screenReaderLabel: string;
 }
 
@@ -25,7 +25,7 @@ interface Appearance {
   readonly word: string;
 }
 
-const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: "waits for you" };
+const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: "waiting for you" };
 const APPEARANCES: Record<SessionRow["state"], Appearance> = {
   running: { icon: "sync~spin", color: "charts.blue", word: "running" },
   paused: { icon: "debug-pause", color: "charts.yellow", word: "paused" },
@@ -33,7 +33,7 @@ const APPEARANCES: Record<SessionRow["state"], Appearance> = {
 };
 const DONE: Appearance = { icon: "pass", color: "charts.green", word: "done" };
 
-/** A row for each session, in their order; `now` in milliseconds since the epoch. */
+/** A row for each listed session, in the same order. `now` is in milliseconds since the epoch. */
 export function sessionNodes(sessions: readonly Session[], shown: Session | undefined, now: number): SessionNode[] {
   return sessions.flatMap((session) => (session.row ? [node(session, session.row, session === shown, now)] : []));
 }

@@ -1,4 +1,4 @@
-// What a person does with sessions: show another one, go on with one, say something to one that runs, delete one.
+// The user's actions on sessions: show, continue, steer and delete.
 
 import * as vscode from "vscode";
 import { plural } from "../ui/format";
@@ -13,7 +13,7 @@ import type { Store } from "../state";
 const STATUS_MESSAGE_MS = 5000;
 
 export class Sessions implements vscode.Disposable {
-  /** The sessions whose conversation was asked for, and when it is here. */
+  /** The sessions whose transcript was requested. Each promise resolves when it has arrived. */
   private readonly transcripts = new Map<string, Promise<void>>();
   private readonly unsubscribe: () => void;
 
@@ -31,12 +31,12 @@ export class Sessions implements vscode.Disposable {
     this.unsubscribe();
   }
 
-  /** The plan, the proposals and the conversation are those of this session from now on; runs of others go on. */
+  /** Makes all views show this session. Runs in other sessions continue. */
   show(sessionId: string): void {
     this.store.show(sessionId);
   }
 
-  /** A further task in a session, the one of the row or one that the person picks. */
+  /** Asks for another task in the session of the row, or in one that the user picks. */
   async continueSession(node?: Partial<SessionNode>): Promise<void> {
     const session = node?.sessionId === undefined ? await this.pickIdleSession() : this.store.get(node.sessionId);
     if (!session) return;
@@ -44,33 +44,31 @@ export class Sessions implements vscode.Disposable {
     await this.runs.followUp("Agent: Continue");
   }
 
-  /** A word to the run under way: the one that is shown, or else the only one. */
+  /** Asks for a message, and sends it to the active session if it is running, else to the only running one. */
   async steer(): Promise<void> {
     const session = this.steerable();
     if (!session) {
-      void vscode.window.showInformationMessage(
-        "The agent of this task is not working, so it would not hear you. “Agent: Follow Up” goes on with it.",
-      );
+      void vscode.window.showInformationMessage("This task isn't running. Use “Agent: Follow Up” to continue.");
       return;
     }
     const text = await vscode.window.showInputBox({
       title: `Agent: Tell the Agent (“${session.title}”)`,
-      prompt: "It hears you after the step that it is at, and goes on with that in mind.",
+      prompt: "The agent reads this after its current action.",
       placeHolder: "What should it know?",
       ignoreFocusOut: true,
     });
     if (text === undefined || text.trim() === "") return;
     const params = { sessionId: session.id, text };
     const queued = await orShowWarning(() => this.server.request<{ queued: number }>(method.steer, params));
-    if (queued) vscode.window.setStatusBarMessage("The agent will hear you after this step.", STATUS_MESSAGE_MS);
+    if (queued) vscode.window.setStatusBarMessage("Message queued.", STATUS_MESSAGE_MS);
   }
 
-  /** Forgets a session. What would be lost with it is said before. */
+  /** Deletes a session. Asks first if undecided changes would be lost. */
   async delete({ sessionId }: SessionNode): Promise<void> {
     const session = this.store.get(sessionId);
     const files = session?.row?.pendingFiles ?? 0;
     if (session && files > 0) {
-      const detail = `${plural(files, "file")} with proposed changes that you have not decided on ${files === 1 ? "goes" : "go"} with it. Your files stay as they are.`;
+      const detail = `It has undecided changes to ${plural(files, "file")}, which will be lost. Your files stay unchanged.`;
       const sure = await vscode.window.showWarningMessage(
         `Delete “${session.title}”?`,
         { modal: true, detail },
@@ -85,7 +83,7 @@ export class Sessions implements vscode.Disposable {
     if (shown) this.show(shown.id);
   }
 
-  /** Waits for the conversation of a session that an earlier window left, if it is on its way. */
+  /** Waits for the transcript of a session of an earlier window, if it was requested. */
   async transcriptLoaded(session: Session | undefined): Promise<void> {
     if (session) await this.transcripts.get(session.id);
   }
@@ -98,7 +96,7 @@ export class Sessions implements vscode.Disposable {
   private async pickIdleSession(): Promise<Session | undefined> {
     const idle = this.store.listed.filter(({ running }) => !running);
     if (idle.length === 0) {
-      void vscode.window.showInformationMessage("There is no task to go on with.");
+      void vscode.window.showInformationMessage("There is no task to continue.");
       return undefined;
     }
     const choices = sessionNodes(idle, this.store.active, Date.now()).map(
@@ -106,17 +104,17 @@ export class Sessions implements vscode.Disposable {
     );
     const chosen = await vscode.window.showQuickPick(choices, {
       title: "Agent: Continue Session",
-      placeHolder: "Which task should go on?",
+      placeHolder: "Choose the task to continue.",
     });
     return chosen && this.store.get(chosen.sessionId);
   }
 
   /**
-   * Asks for the conversation of a session that an earlier window left. A refused request is made again with the next change of
-   * the session: the server that held it may be ending, or this one was. The reason is shown if the user chose the session.
+   * Requests the transcript of a session of an earlier window. A refused request is repeated with the next change of the session,
+   * because an old server may still hold the session. The reason is shown if the user chose the session.
    */
   private loadTranscript({ id, row, entries }: Session, chosen: boolean): void {
-    // one without a title has not run yet
+    // a session without a title has not run yet
     if (!row?.title || entries.length > 0 || this.transcripts.has(id)) return;
     this.transcripts.set(id, this.requestTranscript(id, chosen));
   }

@@ -1,4 +1,4 @@
-// The Sessions view: all tasks of this workspace, how each stands, and which one the other views show.
+// The Sessions view: all tasks of this workspace with their state.
 
 import * as vscode from "vscode";
 import { sessionNodes, type SessionNode } from "./sessionRows";
@@ -9,7 +9,7 @@ import { StoreTree } from "../ui/tree";
 const MINUTE = 60_000;
 
 export class SessionsView extends StoreTree<SessionNode> {
-  /** What is said of the time gets old. */
+  /** Updates the "5 min ago" of the rows. */
   private readonly clock = setInterval(() => {
     if (this.view.visible) this.scheduleUpdate();
   }, MINUTE);
@@ -44,6 +44,7 @@ export class SessionsView extends StoreTree<SessionNode> {
 
   protected updateHeader(): void {
     const others = this.store.listed.filter((session) => session !== this.store.active && openRequests(session) > 0);
-    this.view.badge = others.length > 0 ? { value: others.length, tooltip: "Another task waits for you" } : undefined;
+    this.view.badge =
+      others.length > 0 ? { value: others.length, tooltip: "Another task is waiting for you" } : undefined;
   }
 }

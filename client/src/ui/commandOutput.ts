@@ -1,12 +1,12 @@
-// What one command wrote, as a terminal shows it: bounded, with a line above and one below. Pure.
+// A command's output as a terminal shows it: limited in size, with a header and a closing line. Pure.
 
 import { duration } from "./format";
 import type { CommandEnded, CommandStarted } from "../protocol";
 import { escapeInvisible } from "./text";
 
-/** In characters. What is older goes, once twice as much is there. */
+/** Once the output is twice as long, only this many of its last characters are kept. */
 const KEPT_CHARACTERS = 500_000;
-const PLACES = { sandboxed: "in the sandbox", workspace: "in the workspace itself" } as const;
+const PLACES = { sandboxed: "in the sandbox", workspace: "outside the sandbox" } as const;
 
 export class CommandOutput {
   private readonly header: string;
@@ -20,20 +20,20 @@ export class CommandOutput {
     this.header = `${bold(`$ ${withCrLf(escapeInvisible(started.command))}`)}\r\n${dim(place)}\r\n`;
   }
 
-  /** The name of its tab. */
+  /** The title of the terminal. */
   get name(): string {
     const { command, handle } = this.started;
     const short = escapeInvisible(command).replace(/\s+/g, " ").slice(0, 40);
     return handle === null ? short : `${handle}: ${short}`;
   }
 
-  /** All of it, for a terminal that is opened now. */
+  /** Everything so far, for a terminal that opens late. */
   get text(): string {
-    const mark = this.isTruncated ? `${dim("[... what was here is left out ...]")}\r\n` : "";
+    const mark = this.isTruncated ? `${dim("[... earlier output omitted ...]")}\r\n` : "";
     return this.header + mark + this.body;
   }
 
-  /** Takes what was written; returns it as a terminal wants it. */
+  /** Appends output, and returns it as the terminal expects it. */
   add(text: string): string {
     const shown = withCrLf(text);
     this.body += shown;
@@ -44,7 +44,7 @@ export class CommandOutput {
     return shown;
   }
 
-  /** Takes how it ended; returns the line that says so. */
+  /** Appends the closing line, and returns it. */
   end({ ended, exitCode, seconds }: CommandEnded): string {
     const words = {
       exited: `exit ${exitCode ?? ""}`,
@@ -57,7 +57,7 @@ export class CommandOutput {
   }
 }
 
-/** What went wrong with a command, in a few words; nothing where it succeeded or was stopped on purpose. */
+/** Why a command failed, in a few words; empty if it succeeded or was stopped on purpose. */
 export function failureText({ ended, exitCode }: CommandEnded): string {
   if (ended === "timeout") return "timed out";
   if (ended === "failed") return "failed";

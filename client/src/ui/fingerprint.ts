@@ -1,6 +1,6 @@
-// Whether data is the same as before, when it may be large and hang together. Pure.
+// Comparison of large data that shares objects. Pure.
 
-/** A text that is the same for the same data. An object that occurs again stands there as a number: many rows know of one file. */
+/** A string that is equal for equal data. A repeated object is written as a number, because many rows refer to the same file. */
 export function fingerprint(data: unknown): string {
   const seen = new Map<unknown, number>();
   return JSON.stringify(data, (_, value: unknown) => {

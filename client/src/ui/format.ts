@@ -1,4 +1,4 @@
-// Figures for people: durations, tokens, cost. Pure.
+// Durations, token counts and costs as text. Pure.
 
 import type { Evidence, Usage, UsageEvent } from "../protocol";
 
@@ -11,7 +11,7 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-/** What a step took, without what is nothing. */
+/** What a step cost, such as `12 s · 3,400 tokens · $0.02`. Omits zero values. */
 export function costSummary({ seconds, tokens, costUsd }: Evidence): string {
   const parts = [
     seconds > 0 ? duration(seconds) : "",
@@ -28,16 +28,16 @@ export function shortCount(count: number): string {
   return `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** What a run took so far, as `$0.12 · 34k`; without a price the tokens alone. */
+/** What a run has cost so far, such as `$0.12 · 34k`. Only the tokens if the model's price is unknown. */
 export function usageSummary(usage: Usage): string {
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
   return [usage.costUsd === null ? "" : `$${usage.costUsd.toFixed(2)}`, shortCount(tokens)].filter(Boolean).join(" · ");
 }
 
-/** How full the model's window is, in a sentence. */
+/** A sentence that says how full the model's context window is. */
 export function contextUsage({ contextTokens, contextLimit }: UsageEvent): string {
-  const taken = `The conversation takes ${contextTokens.toLocaleString("en")} tokens`;
-  if (contextLimit === null) return `${taken}; the model's window is not known.`;
+  const taken = `The conversation uses ${contextTokens.toLocaleString("en")} tokens`;
+  if (contextLimit === null) return `${taken}; the size of the model's window is unknown.`;
   return `${taken}, ${Math.round((contextTokens / contextLimit) * 100)} % of the model's window.`;
 }
 

@@ -1,14 +1,14 @@
-// Texts of ours that VS Code's Markdown preview shows, as read-only files. Files, because after a reload of the window VS Code starts
-// the extension for a file system and waits for the text of a file. It does neither for a document that an extension provides.
+// Read-only files that VS Code's Markdown preview shows. They are files of a file system, not documents of a content provider, because
+// after a window reload VS Code starts an extension for its file system and waits for the file.
 
 import * as vscode from "vscode";
 
 export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changed.event;
-  /** Grows with each change, also over a restart of the extension, by which VS Code keeps documents. */
+  /** Increases with each change, and also when the extension restarts, because VS Code keeps the documents. */
   private time = Date.now();
-  /** Open pages that VS Code has told of a change, by address, and whether each was hidden since. */
+  /** Open pages whose change VS Code has reported to their preview, by URI, and whether each was hidden since. */
   private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
   private readonly disposables: { dispose(): unknown }[];
 
@@ -25,12 +25,12 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     ];
   }
 
-  /** Shows a page. */
+  /** Opens a page or brings it to the front. */
   async show(uri: vscode.Uri): Promise<void> {
     try {
       await vscode.commands.executeCommand("markdown.showPreview", uri);
     } catch {
-      // the Markdown preview is an extension of its own, which can be disabled
+      // the Markdown preview is an extension, which can be disabled
       await vscode.window.showTextDocument(uri, { preview: false });
     }
   }
@@ -40,7 +40,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     this.time = Math.max(Date.now(), this.time + 1);
     this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     if (tabsOf(uri).length === 0) return;
-    // VS Code closes the document of a page after three minutes, and then the page hears of no change
+    // VS Code closes the document of a page after three minutes, and then does not update the page
     if (isDocumentOpen(uri)) this.announced.set(uri.toString(), { uri, hidden: false });
     else refreshPreviews();
   }
@@ -82,7 +82,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  /** VS Code shows a page that was hidden as it was first drawn, without the changes since. */
+  /** Refreshes pages that become visible, because VS Code shows them without the changes that happened while they were hidden. */
   private refreshShownPages(): void {
     for (const [address, page] of this.announced) {
       const tabs = tabsOf(page.uri);
@@ -102,7 +102,7 @@ function isDocumentOpen(uri: vscode.Uri): boolean {
   return vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString());
 }
 
-/** A preview does not say which document it shows, but its title has the name of the file. */
+/** The tabs of a page. The API does not say which document a preview shows, but its title contains the file name. */
 function tabsOf(uri: vscode.Uri): vscode.Tab[] {
   const name = uri.path.slice(1);
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);

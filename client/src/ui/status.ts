@@ -1,4 +1,4 @@
-// The status bar: what the agent does, in a few words.
+// The status bar item: what the agent does.
 
 import * as vscode from "vscode";
 import { planCount } from "../plan/planRows";
@@ -54,7 +54,7 @@ export class Status implements vscode.Disposable {
     this.item.show();
   }
 
-  /** When a request that failed is sent again, drawn anew each second. */
+  /** The countdown until a failed request is sent again; updates itself each second. */
   private retries({ retry }: Session): string | undefined {
     clearTimeout(this.countdown);
     const seconds = retry ? Math.ceil((retry.at - Date.now()) / 1000) : 0;
@@ -62,12 +62,12 @@ export class Status implements vscode.Disposable {
     this.countdown = setTimeout(() => {
       this.draw();
     }, 1000);
-    return `Agent asks again in ${seconds} s`;
+    return `Agent: retrying in ${seconds} s`;
   }
 }
 
 function askingText(asking: Session, shown: Session): string {
-  return asking === shown ? "Agent waits for you" : "Agent: another task waits for you";
+  return asking === shown ? "Agent: waiting for you" : "Agent: another task is waiting for you";
 }
 
 function restText(session: Session, paused: boolean): string {

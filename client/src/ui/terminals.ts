@@ -1,4 +1,4 @@
-// The output of each command as a terminal: opened at the person's wish only, live while the command runs.
+// The output of commands in terminals. A terminal opens only when the user asks for it, and follows the command while it runs.
 
 import * as vscode from "vscode";
 import { CommandOutput } from "./commandOutput";
@@ -8,13 +8,13 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
-/** Commands of which the output is kept; of the oldest it goes. */
+/** The number of commands whose output is kept. The oldest is removed first. */
 const MAX_COMMANDS = 100;
 
 interface CommandTerminal {
   readonly output: CommandOutput;
   terminal?: vscode.Terminal;
-  /** Set while its terminal is open. */
+  /** Set while the terminal is open. */
   write?: (text: string) => void;
 }
 
@@ -31,12 +31,12 @@ export class Terminals implements vscode.Disposable {
     });
   }
 
-  /** Opens a command's output, or shows it again. */
+  /** Opens the terminal of a command or brings it to the front. */
   show({ sessionId, callId }: CommandNode | RunningNode): void {
     const found = this.commands.get(commandKey(sessionId, callId));
     if (!found) {
       void vscode.window.showInformationMessage(
-        "The output of this command is no longer there. The conversation has what the agent read of it.",
+        "The output of this command is no longer available. The conversation shows what the agent read.",
       );
       return;
     }
@@ -44,7 +44,7 @@ export class Terminals implements vscode.Disposable {
     found.terminal.show();
   }
 
-  /** Ends a background command. */
+  /** Stops a background command. */
   async stop({ sessionId, handle }: RunningNode): Promise<void> {
     await orShowWarning(() => this.server.request(method.stopCommand, { sessionId, handle }));
   }
@@ -68,24 +68,24 @@ export class Terminals implements vscode.Disposable {
     }
   }
 
-  private open(kept: CommandTerminal): vscode.Terminal {
+  private open(command: CommandTerminal): vscode.Terminal {
     const written = new vscode.EventEmitter<string>();
     const pty: vscode.Pseudoterminal = {
       onDidWrite: written.event,
-      // what is written before that is lost
+      // text written before the terminal is open is lost
       open: () => {
-        written.fire(kept.output.text);
-        kept.write = (text) => {
+        written.fire(command.output.text);
+        command.write = (text) => {
           written.fire(text);
         };
       },
       close: () => {
-        delete kept.write;
-        delete kept.terminal;
+        delete command.write;
+        delete command.terminal;
         written.dispose();
       },
     };
-    return vscode.window.createTerminal({ name: kept.output.name, pty, isTransient: true });
+    return vscode.window.createTerminal({ name: command.output.name, pty, isTransient: true });
   }
 }
 

@@ -2,34 +2,34 @@
 
 import { lexer, type Token, type Tokens } from "marked";
 
-/** The text with control and direction characters written as escapes, so that what is shown is what runs. */
+/** Writes control and direction characters as escapes, so that the user sees exactly what runs. */
 export function escapeInvisible(text: string): string {
   return text.replace(/[^\P{C}\n\t]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** The text without links: VS Code makes a link of `[words](address)` in a message, and shows the words alone. */
+/** Prevents links: in a message, VS Code turns `[words](address)` into a link and hides the address. */
 export function withoutLinks(text: string): string {
   return text.replaceAll("](", "] (");
 }
 
-/** A command's output as plain text: no colours, and of a line that starts anew its last state. */
+/** A command's output as plain text: without colours, and with only the last state of a line that was overwritten with `\r`. */
 export function plainOutput(text: string): string {
   // eslint-disable-next-line no-control-regex -- the server lets no other sequence through
   return text.replace(/\x1b\[[0-9;:]*m/g, "").replace(/^.*\r(?!\n|$)/gm, "");
 }
 
-/** The text without what VS Code keeps apart from it: byte order mark and kind of line ends. */
+/** The text without byte order mark and with `\n` line endings. VS Code stores both apart from the text. */
 export function normalizedText(text: string): string {
   return text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
 }
 
-/** Whether all lines end alike, in a way that VS Code keeps. */
+/** Whether all lines have the same ending, and VS Code can preserve it. */
 export function hasUniformLineEndings(text: string): boolean {
   const kinds = new Set(text.match(/\r\n|\r|\n/g));
   return kinds.size <= 1 && !kinds.has("\r");
 }
 
-/** What went wrong with which files, each reason once. */
+/** Failed files grouped by reason: `a.py and b.py: Not found.` */
 export function failureSummary(failed: readonly { readonly name: string; readonly message: string }[]): string {
   const byMessage = new Map<string, Set<string>>();
   for (const { name, message } of failed) byMessage.set(message, (byMessage.get(message) ?? new Set()).add(name));
