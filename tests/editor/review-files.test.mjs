@@ -64,11 +64,11 @@ editorTest("risky files come first and are marked, and each kind of change says 
   assert.equal(found["gone.txt"].icon, "trash");
   assert.equal(found["gone.txt"].color, await page.themeColor("charts.red"));
   assert.match(found["ci.yml"].description, /CI/);
-  assert.match(found["ci.yml"].name, /This file says what your builds run/);
+  assert.match(found["ci.yml"].name, /CI configuration\./);
   assert.match(found["old.txt"].description, /renamed → new\.txt/);
   assert.match(found["turned.txt"].description, /renamed → sub\/turned\.txt/);
   assert.match(found["fresh.txt"].description, /sub · new/);
-  assert.match(await page.tooltip(VIEW, "gone.txt"), /Accepting deletes something of yours/);
+  assert.match(await page.tooltip(VIEW, "gone.txt"), /Accepting deletes this file/);
 });
 
 editorTest("files with proposed changes are marked in the Explorer and on tabs", async ({ page }) => {

@@ -1,5 +1,4 @@
-// Where the proposed changes are, in the order of the tree: for going from one to the next, and from a line to its change.
-// Pure.
+// The locations of the proposed changes, in the order of the tree: finding the next change, and the change at a line. Pure.
 
 import type { FileEdits, Hunk, Target } from "../protocol";
 import type { Session } from "../session";
@@ -7,24 +6,24 @@ import type { Session } from "../session";
 export interface ChangeLocation {
   readonly sessionId: string;
   readonly file: FileEdits;
-  /** Undefined where a file is decided on as a whole. */
+  /** Undefined if the file is decided as a whole. */
   readonly hunk: Hunk | undefined;
   /** In the proposed text, from 1. */
   readonly line: number;
 }
 
-/** Where the person is. */
+/** The user's position in a diff. */
 export interface CursorPosition {
   readonly sessionId: string;
   readonly uri: string;
   readonly line: number;
 }
 
-/** Whether a file is created, deleted or renamed, and so decided on as a whole. */
+/** Whether a file has no hunks to decide separately, because it is created, deleted, renamed or binary. */
 export const isDecidedAsWhole = (file: FileEdits): boolean =>
   file.kind !== "modify" || file.binary || file.mode !== null;
 
-/** Whether nothing of a file can be accepted without choosing a side. */
+/** Whether all changes of a file are in conflict. */
 export const isAllInConflict = (file: FileEdits): boolean =>
   file.state === "conflict" && (isDecidedAsWhole(file) || file.hunks.every(({ state }) => state === "conflict"));
 
@@ -39,7 +38,7 @@ export function changeLocations(sessions: readonly Session[]): ChangeLocation[] 
   );
 }
 
-/** The place after the cursor or before it; from the last on to the first, and the other way round. */
+/** The change after or before the cursor. Wraps around at the ends. */
 export function adjacentChange(
   all: readonly ChangeLocation[],
   cursor: CursorPosition | undefined,
@@ -54,8 +53,8 @@ export function adjacentChange(
 }
 
 /**
- * Where to go on after a decision: the first place after the decided ones that is still there, through all files and around.
- * Undefined where one of the decided places is still there, or nothing is.
+ * The change to show after a decision: the first that is left after the decided ones, through all files and around.
+ * Undefined if one of the decided changes is left, or none is.
  */
 export function nextAfterDecision(
   before: readonly ChangeLocation[],
@@ -72,7 +71,7 @@ export function nextAfterDecision(
   return now[0];
 }
 
-/** Whether a target takes in a place. */
+/** Whether a target includes a change. */
 export function isInTarget(sessionId: string, target: Target, place: ChangeLocation): boolean {
   if (place.sessionId !== sessionId) return false;
   if ("item" in target)
@@ -81,26 +80,26 @@ export function isInTarget(sessionId: string, target: Target, place: ChangeLocat
   return target.uri === place.file.uri && (!("hunk" in target) || !place.hunk || target.hunk === place.hunk.id);
 }
 
-/** Whether two places are of the same change, wherever it is now. */
+/** Whether two locations belong to the same change, even if it has moved. */
 export const isSameChange = (one: ChangeLocation, other: ChangeLocation): boolean =>
   one.sessionId === other.sessionId && one.file.uri === other.file.uri && one.hunk?.id === other.hunk?.id;
 
-/** The change that a line of one side belongs to. */
+/** The hunk at a line of one side. */
 export function hunkAt(file: FileEdits, side: "base" | "proposed", line: number): Hunk | undefined {
   return file.hunks.find((hunk) => {
     const [start, lines] = side === "base" ? [hunk.oldStart, hunk.oldLines] : [hunk.newStart, hunk.newLines];
-    // where a side has no line of the change, the lines around the gap stand for it
+    // if this side has no line of the hunk, the lines around the gap count
     return lines === 0 ? line === start || line === start + 1 : line >= start && line < start + lines;
   });
 }
 
-/** A file's changes of one plan item, as they stand in the text that only they make of it (`?item=ID`, docs/protocol.md). */
+/** A file's hunks of one plan item, at their positions in the text that contains only them (`?item=ID`, docs/protocol.md). */
 export function editsOfStep(file: FileEdits, item: string): FileEdits {
   let shift = 0;
   const hunks = file.hunks
     .filter(({ itemId }) => itemId === item)
     .map((hunk) => {
-      // a unified diff names the line before where a side is empty
+      // for an empty side, a unified diff gives the line before
       const newStart = hunk.oldStart + shift - (hunk.oldLines > 0 ? 1 : 0) + (hunk.newLines > 0 ? 1 : 0);
       shift += hunk.newLines - hunk.oldLines;
       return { ...hunk, newStart };
@@ -108,12 +107,12 @@ export function editsOfStep(file: FileEdits, item: string): FileEdits {
   return { ...file, hunks };
 }
 
-/** The line of the whole proposed text that a line of one step's text is, or about: the step's changes keep their order. */
+/** Converts a line of one step's text to about the same line of the whole proposed text. */
 export function lineInFullText(file: FileEdits, item: string, line: number): number {
   const before = editsOfStep(file, item).hunks.findLast(({ newStart }) => newStart <= line);
   const same = before && file.hunks.find(({ id }) => id === before.id);
   return same ? line - before.newStart + same.newStart : line;
 }
 
-/** The line of the proposed text at which a change is shown, from 1. */
+/** The line of the proposed text, from 1, at which a hunk is shown. */
 export const firstLine = (hunk: Hunk): number => Math.max(1, hunk.newStart);

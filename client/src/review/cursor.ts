@@ -1,4 +1,4 @@
-// Where the person is among the proposed changes: the diff in front and the line in it, or the row of the tree.
+// Review at the cursor: decides on the change, file or multi-file diff that the user looks at, and goes to the next change.
 
 import * as vscode from "vscode";
 import type { Diffs } from "./diffs";
@@ -31,7 +31,7 @@ export class ReviewCursor {
     private readonly diffs: Diffs,
   ) {}
 
-  /** Decides on the file whose diff is in front; where the diff shows one plan step, on what that step did to it. */
+  /** Decides on the file of the active diff. If the diff shows one plan step, only on the changes of that step. */
   async decideFile(decision: Decision): Promise<void> {
     const shownDiff = this.shown();
     if (shownDiff)
@@ -39,7 +39,7 @@ export class ReviewCursor {
     else showNoDiffOpen();
   }
 
-  /** Decides on the change that the cursor stands in. */
+  /** Decides on the change at the cursor. */
   async decideHunk(decision: Decision): Promise<void> {
     const shown = this.shown();
     if (!shown) {
@@ -51,7 +51,7 @@ export class ReviewCursor {
     else vscode.window.setStatusBarMessage("No proposed change at the cursor.", 5000);
   }
 
-  /** Decides as a CodeLens says. Where other changes of the file are left the lines stay under the pointer. */
+  /** Makes the decision of a CodeLens. The editor does not scroll while other changes of the file are left. */
   async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
     if (shown)
@@ -64,7 +64,7 @@ export class ReviewCursor {
     else await this.review.decide(decision, params);
   }
 
-  /** Decides on all that the multi-file diff in front shows. */
+  /** Decides on everything in the active multi-file diff. */
   async decideShown(decision: Decision): Promise<void> {
     const shown = this.diffs.activeMultiDiff;
     if (shown)
@@ -75,7 +75,7 @@ export class ReviewCursor {
     else showNoDiffOpen();
   }
 
-  /** Rejects the file whose diff is in front, and says why. */
+  /** Asks for a reason and rejects the file of the active diff. */
   async rejectFileWithReason(): Promise<void> {
     const shown = this.shown();
     if (shown)
@@ -85,7 +85,7 @@ export class ReviewCursor {
     else showNoDiffOpen();
   }
 
-  /** Goes to the next proposed change or to the one before, through all files; in a multi-file diff, through those in it. */
+  /** Goes to the next or previous proposed change: in all files, or in those of the active multi-file diff. */
   async goTo(direction: "next" | "previous"): Promise<void> {
     const place = adjacentChange(changeLocations(this.store.reviewable), this.position(), direction);
     if (!place) void vscode.window.showInformationMessage("There is nothing to review.");
@@ -93,7 +93,7 @@ export class ReviewCursor {
       await this.diffs.open(place.sessionId, place.file, place.hunk);
   }
 
-  /** Makes a decision in the diff in front, which stays open until the change that follows is shown. */
+  /** Makes a decision in the active diff, and then shows the next change. The diff stays open until then. */
   private async decideAndAdvance(
     { side }: ShownDiff,
     targets: readonly Target[],
@@ -107,13 +107,13 @@ export class ReviewCursor {
     await this.diffs.keepActiveTabWhile(async (inFront) => {
       for (const target of targets) await decide({ sessionId, target });
       const now = changeLocations(this.store.reviewable);
-      // where one step is reviewed its changes come first
+      // in the review of one step its changes come first
       const ofItem = now.filter((place) => item !== undefined && isInTarget(sessionId, { item }, place));
       const next = nextAfterDecision(before, ofItem.length > 0 ? ofItem : now, (place) =>
         targets.some((target) => isInTarget(sessionId, target, place)),
       );
       if (!next || !inFront() || !isEnough()) return;
-      // a text that is not drawn again yet still has its old lines; VS Code moves the cursor along with them
+      // until VS Code has updated the text, the old lines are valid; it then moves the cursor along with them
       const drawn = text?.version === version ? before.find((place) => isSameChange(place, next)) : undefined;
       await this.diffs.showNext(drawn ?? next);
     });
@@ -133,12 +133,12 @@ export class ReviewCursor {
 
   private shown(): ShownDiff | undefined {
     const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-    // in a multi-file diff only the editor with the focus tells the file
+    // in a multi-file diff, the focused editor determines the file
     const uri =
       input instanceof vscode.TabInputTextDiff ? input.modified : vscode.window.activeTextEditor?.document.uri;
     const side = uri && parseDiffUri(uri);
     const file = side && fileAt(this.store, side);
-    // the base side of a step's diff is that of all steps
+    // the URI of the base side does not name the step
     return file && { side: { ...side, item: side.item ?? this.diffs.activeMultiDiff?.item }, file };
   }
 }

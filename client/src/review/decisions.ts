@@ -1,22 +1,22 @@
-// The order in which the person decided, through all sessions: the server takes back the last step of one session and knows no
-// order between two. What a step changes, and whether it can be taken back, is the server's matter. Pure.
+// The order of the user's decisions across all sessions. The server undoes the last decision of one session; only the client knows
+// the order between sessions. What an undo changes, and whether it is possible, the server decides. Pure.
 
 import type { Edits, ReviewResult } from "../protocol";
 
-/** One decision: the sessions in which it took a step, the first first; one in which it took two stands there twice. */
+/** One decision of the user: the sessions in which the server made a step of it, in order. A session can occur more than once. */
 export type DecisionSteps = string[];
 export type Direction = "undo" | "redo";
 
 export class DecisionHistory {
   private readonly stacks: Readonly<Record<Direction, DecisionSteps[]>> = { undo: [], redo: [] };
 
-  /** A decision took steps in a session. */
+  /** Records steps of a decision in a session. */
   record(decision: DecisionSteps, sessionId: string, steps = 1): void {
     if (steps > 0 && !this.stacks.undo.includes(decision)) this.stacks.undo.push(decision);
     for (let step = 0; step < steps; step++) decision.push(sessionId);
   }
 
-  /** Takes the last decision of which something can go this way, and tells its sessions in the order to go through. */
+  /** Removes the last decision that can be undone or redone, at least in part. Returns its sessions in the order to process. */
   pop(way: Direction, can: (sessionId: string) => boolean): DecisionSteps {
     const stack = this.stacks[way];
     const last = stack.findLast((decision) => decision.some(can));
@@ -26,7 +26,7 @@ export class DecisionHistory {
     return way === "undo" ? steps.reverse() : steps;
   }
 
-  /** What was gone through, in that order: `done` can go the other way now, and `left` still this one. */
+  /** Adds back a processed decision: the steps in `done` can now be reversed, those in `left` could not be processed. */
   push(way: Direction, done: DecisionSteps, left: DecisionSteps): void {
     const other = way === "undo" ? "redo" : "undo";
     for (const [onto, steps] of [
@@ -38,7 +38,7 @@ export class DecisionHistory {
   }
 }
 
-/** How many steps a decision was for the server: protected files are asked for behind the others, and accepted in one of their own. */
+/** The number of steps that the server made of a decision. It accepts protected files in a separate step, after their confirmation. */
 export function stepCount({ outcomes }: ReviewResult, before: Edits | undefined): number {
   const guarded = new Set(before?.files.filter((file) => file.protected).map(({ uri }) => uri));
   const kinds = outcomes.flatMap(({ uri, outcome }) => {

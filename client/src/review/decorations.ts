@@ -1,11 +1,11 @@
-// Marks on files with proposed changes, wherever VS Code shows files: the Explorer, tabs, lists.
+// Decorations of files with proposed changes, in the Explorer, on tabs and in lists.
 
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
 import { type Store } from "../state";
 
 const PENDING = mark("P", "Proposed change to review", "fairlead.proposedForeground");
-const CONFLICT = mark("!", "Proposed change in conflict with yours", "fairlead.conflictForeground");
+const CONFLICT = mark("!", "Proposed change conflicts with yours", "fairlead.conflictForeground");
 
 export class Decorations implements vscode.FileDecorationProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri[]>();

@@ -1,4 +1,4 @@
-// The texts of both sides as the server has them, requested again when the proposals change.
+// The texts of both sides of a diff, requested from the server again when the proposals change.
 
 import * as vscode from "vscode";
 import { method } from "../protocol";
@@ -8,22 +8,22 @@ import { throttled } from "../ui/throttle";
 import { type Store } from "../state";
 
 const PROPOSAL_GONE =
-  "This proposal is no longer there: the agent's server that held it has ended.\n" +
-  "Your files are as you last saw them. Run the task again to have the change proposed anew.\n";
+  "This proposal is no longer available, because the agent's server ended.\n" +
+  "Your files are unchanged. Run the task again to get a new proposal.\n";
 
 export interface DiffText {
   readonly text: string;
-  /** Grows with each other text, over all documents. */
+  /** Increases with each new text, across all documents. */
   readonly revision: number;
-  /** How often the same text was made to count as another one. */
+  /** How often the unchanged text was marked as changed. */
   readonly changeMarks: number;
-  /** The edits for which this holds; undefined where the session is gone. */
+  /** The version of the edits that the text belongs to; undefined if the session no longer exists. */
   readonly version: number | undefined;
 }
 
 export class DiffContents implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
-  /** Another text than was read before. */
+  /** Fires when a text that was read before has changed. */
   readonly onDidChange = this.changed.event;
   private readonly texts = new Map<string, DiffText>();
   private readonly stale = new Set<string>();
@@ -31,7 +31,7 @@ export class DiffContents implements vscode.Disposable {
   private readonly refresh = throttled(() => void this.readStale());
   private readonly disposables: { dispose(): unknown }[];
 
-  /** `restored`: when the sessions of an earlier window are there, if there are any. */
+  /** `restored` resolves when the sessions of an earlier window are loaded. */
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
@@ -48,26 +48,26 @@ export class DiffContents implements vscode.Disposable {
     ];
   }
 
-  /** The text behind an address, as new as the last edits that were told. */
+  /** The text of a URI, as of the latest edits. */
   async read(uri: vscode.Uri): Promise<DiffText> {
     const cached = this.texts.get(uri.toString());
     return cached && cached.version === this.version(uri) ? cached : this.request(uri);
   }
 
-  /** What was read last, without asking. */
+  /** The text that was read last, if any. */
   known(uri: vscode.Uri): DiffText | undefined {
     return this.texts.get(uri.toString());
   }
 
-  /** The person's text is the proposal from now on. */
+  /** Replaces the text with what the user saved as the proposal. */
   set(uri: vscode.Uri, text: string): DiffText {
     const kept = this.save(uri, text, this.version(uri));
-    // the server has the last word on what it made of it
+    // the server may have changed it
     this.refreshSoon(uri.authority);
     return kept;
   }
 
-  /** Makes the text count as another one, for whoever compares revisions. */
+  /** Gives the unchanged text a new revision. */
   markChanged(uri: vscode.Uri): DiffText | undefined {
     const known = this.known(uri);
     if (!known) return undefined;
@@ -95,7 +95,7 @@ export class DiffContents implements vscode.Disposable {
   }
 
   private async request(uri: vscode.Uri): Promise<DiffText> {
-    // VS Code shows the diffs of an earlier window before the server has told of its sessions
+    // VS Code shows the diffs of an earlier window before the server has restored its sessions
     if (this.version(uri) === undefined) await this.restored;
     const version = this.version(uri);
     if (version === undefined) return this.save(uri, PROPOSAL_GONE, undefined);

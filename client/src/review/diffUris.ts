@@ -1,4 +1,4 @@
-// The addresses of a proposal's two sides, `fairlead-base:` and `fairlead-proposed:`, by session and path (docs/protocol.md).
+// The URIs of a diff's two sides, `fairlead-base:` and `fairlead-proposed:`, with session and path (docs/protocol.md).
 
 import * as vscode from "vscode";
 import { scheme, type FileEdits } from "../protocol";
@@ -8,7 +8,7 @@ import type { Store } from "../state";
 export interface DiffSide {
   readonly sessionId: string;
   readonly path: string;
-  /** The plan item of which alone the changes are shown. */
+  /** If set, only the changes of this plan item are shown. */
   readonly item: string | undefined;
 }
 
@@ -16,7 +16,7 @@ export function baseUri(sessionId: string, file: FileEdits): vscode.Uri {
   return vscode.Uri.from({ scheme: scheme.base, authority: sessionId, path: vscode.Uri.parse(file.uri).path });
 }
 
-/** The proposed text, or with `item` what only the changes of that plan item make of the file. */
+/** The proposed text. With `item`, the text with only that plan item's changes. */
 export function proposedUri(sessionId: string, file: FileEdits, item?: string): vscode.Uri {
   const query = item === undefined ? "" : `item=${encodeURIComponent(item)}`;
   return vscode.Uri.from({
@@ -27,19 +27,19 @@ export function proposedUri(sessionId: string, file: FileEdits, item?: string): 
   });
 }
 
-/** What an address of either scheme names; undefined for any other. */
+/** The side that a URI names; undefined for a URI of another scheme. */
 export function parseDiffUri(uri: vscode.Uri): DiffSide | undefined {
   if (uri.scheme !== scheme.proposed && uri.scheme !== scheme.base) return undefined;
   return { sessionId: uri.authority, path: uri.path, item: new URLSearchParams(uri.query).get("item") ?? undefined };
 }
 
-/** The address as the server reads it: VS Code writes the `=` of a query as an escape. */
+/** The URI in the server's notation. VS Code would escape the `=` in the query. */
 export function wireUri(uri: vscode.Uri): string {
   const item = parseDiffUri(uri)?.item;
   return uri.with({ query: "" }).toString() + (item === undefined ? "" : `?item=${encodeURIComponent(item)}`);
 }
 
-/** The proposed changes of the file that a side belongs to, while there are any. */
+/** The proposed changes of a side's file, if there are any. */
 export function fileAt(store: Store, { sessionId, path }: DiffSide): FileEdits | undefined {
   return fileOf(store.get(sessionId), path);
 }
@@ -48,7 +48,7 @@ export function fileOf(session: Session | undefined, path: string): FileEdits | 
   return session?.edits?.files.find((file) => vscode.Uri.parse(file.uri).path === path);
 }
 
-/** As `fileOf`, also by the name that a file is to have. */
+/** Like `fileOf`, but also finds a renamed file by its new path. */
 export function fileOrRenamed(session: Session | undefined, path: string): FileEdits | undefined {
   return (
     fileOf(session, path) ??
@@ -56,7 +56,7 @@ export function fileOrRenamed(session: Session | undefined, path: string): FileE
   );
 }
 
-/** Documents of proposed texts in which the person has changed something and not saved it. */
+/** Documents of proposed texts that the user has edited but not saved. */
 export function unsavedProposals(sessionId: string): vscode.TextDocument[] {
   return vscode.workspace.textDocuments.filter(
     ({ uri, isDirty }) => isDirty && uri.scheme === scheme.proposed && uri.authority === sessionId,

@@ -1,5 +1,5 @@
-// Diff editors of proposed changes: opened for a file, a change, a plan step or everything. A diff is closed once everything in
-// it is decided, and what has the keyboard's focus then is the change that follows, or else what VS Code shows next.
+// The diff editors of proposed changes: for a file, a change, a plan step or everything. A diff closes when everything in it is
+// decided. The next change then gets the focus, or whatever VS Code shows next.
 
 import * as vscode from "vscode";
 import { newName } from "./editRows";
@@ -11,26 +11,26 @@ import type { Session } from "../session";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
 
-/** What a multi-file diff shows: a session's proposals, or those of one of its plan steps. */
+/** The content of a multi-file diff: all proposals of a session, or those of one plan step. */
 export interface MultiDiffContent {
   readonly sessionId: string;
   readonly item: string | undefined;
 }
 
-/** A multi-file diff as it was opened: VS Code does not change the files of one that is open. */
+/** An open multi-file diff with its files, which VS Code does not change while it is open. */
 interface OpenMultiDiff extends MultiDiffContent {
   readonly uris: readonly string[];
 }
 
-/** The multi-file diffs that are open, by their labels: a tab tells nothing else, also when VS Code restores it in the next window. */
+/** Where the open multi-file diffs are saved, by tab label. The API gives only the label of such a tab, also after a restart. */
 const MULTI_DIFFS_KEY = "fairlead.together";
 
-/** How long the editors of a multi-file diff may take to be drawn, in milliseconds. */
+/** How long to wait for the editors of a multi-file diff, in milliseconds. */
 const WAIT_FOR_EDITOR = 5000;
 
 export class Diffs implements vscode.Disposable {
   private readonly multiDiffs: Map<string, OpenMultiDiff>;
-  /** The tab in front while a decision is made in it. */
+  /** The active tab while a decision is made in it. */
   private heldTab: vscode.Tab | undefined;
   private readonly disposables: { dispose(): unknown }[];
 
@@ -57,15 +57,15 @@ export class Diffs implements vscode.Disposable {
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  /** The multi-file diff in front, if it is one of these: its tab is known by its label alone, to which VS Code adds a count. */
+  /** The active multi-file diff of proposed changes, if any. */
   get activeMultiDiff(): OpenMultiDiff | undefined {
     const tab = activeTab();
     return tab && this.multiDiffIn(tab);
   }
 
   /**
-   * Keeps the tab in front open while `decide` runs, even if nothing is left in it, so that the focus goes from it to the next
-   * change and is never lost in between. `decide` gets a function that tells whether the tab is still in front.
+   * Keeps the active tab open while `decide` runs, even if nothing is left in it, so that the focus moves directly to the next
+   * change. `decide` gets a function that returns whether the tab is still active.
    */
   async keepActiveTabWhile(decide: (inFront: () => boolean) => Promise<void>): Promise<void> {
     const tab = activeTab();
@@ -79,7 +79,7 @@ export class Diffs implements vscode.Disposable {
     }
   }
 
-  /** Shows the change that follows a decision, in the diff in front where it is one of several files or of one plan step. */
+  /** Shows the change that follows a decision: in the active diff, if that contains several files or one plan step. */
   async showNext(place: ChangeLocation): Promise<void> {
     if (this.activeMultiDiff && (await this.goInMultiDiff("next", place.file))) return;
     const input = activeTab()?.input;
@@ -97,8 +97,8 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Goes to the next change of the multi-file diff in front or to the one before. Where its files are not those that are left
-   * it is opened again, from `file` on. False where there is no such diff, or nothing is left in it.
+   * Goes to the next or previous change in the active multi-file diff. If it also shows decided files, opens it again, starting with
+   * `file`. Returns false if there is no such diff, or nothing is left in it.
    */
   async goInMultiDiff(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
     const [tab, shown] = [activeTab(), this.activeMultiDiff];
@@ -119,7 +119,7 @@ export class Diffs implements vscode.Disposable {
     return true;
   }
 
-  /** Opens a file's diff, at a change where one is given. A conflict is shown between the person's file and the proposal. */
+  /** Opens a file's diff, at a hunk if one is given. For a conflict, compares the user's file with the proposal. */
   async open(sessionId: string, file: FileEdits, hunk?: Hunk): Promise<void> {
     const options: vscode.TextDocumentShowOptions = { preview: true };
     if (hunk) options.selection = startOf(hunk);
@@ -129,7 +129,7 @@ export class Diffs implements vscode.Disposable {
     await vscode.commands.executeCommand("vscode.diff", left, proposedUri(sessionId, file), title(file, mine), options);
   }
 
-  /** All proposals of all sessions, a multi-file diff for each. */
+  /** Opens a multi-file diff for each session with proposals. */
   async openAll(): Promise<void> {
     for (const session of this.store.reviewable) {
       const what = { sessionId: session.id, item: undefined };
@@ -142,15 +142,15 @@ export class Diffs implements vscode.Disposable {
     if (this.store.reviewable.length === 0) void vscode.window.showInformationMessage("There is nothing to review.");
   }
 
-  /** What one plan step changed, and nothing else. */
+  /** Opens a multi-file diff with only the changes of one plan step. */
   async openStepDiffs(sessionId: string, item: string, content: string): Promise<void> {
     const what = { sessionId, item };
     const files = this.filesOf(what);
     if (files.length > 0) await this.openMultiDiff(this.uniqueLabel(`Step: ${content}`, what), files, what);
-    else void vscode.window.showInformationMessage("Nothing of this step is left to review.");
+    else void vscode.window.showInformationMessage("This step has no changes left to review.");
   }
 
-  /** A file that was changed: what one step did to it where that is still to be reviewed, else the file as it is. */
+  /** Opens a changed file: the step's changes if they are undecided, else the file's diff, else the file. */
   async openStepFile(sessionId: string, uri: string, item: string | undefined): Promise<void> {
     const current = vscode.Uri.parse(uri);
     const file = fileOrRenamed(this.store.get(sessionId), current.path);
@@ -161,11 +161,11 @@ export class Diffs implements vscode.Disposable {
     } else if (await exists(current)) {
       await vscode.commands.executeCommand("vscode.open", current, { preview: true });
     } else {
-      void vscode.window.showInformationMessage(`${relative(uri)} doesn't exist any more.`);
+      void vscode.window.showInformationMessage(`${relative(uri)} no longer exists.`);
     }
   }
 
-  /** The change that a CodeLens in a user's file belongs to. */
+  /** Opens the change of a CodeLens in the user's file. */
   async openTarget({ sessionId, target }: DecideParams): Promise<void> {
     const file = "uri" in target ? fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) : undefined;
     if (file)
@@ -188,7 +188,7 @@ export class Diffs implements vscode.Disposable {
     return tab.input instanceof vscode.TabInputText ? undefined : this.multiDiffs.get(labelOf(tab));
   }
 
-  /** A label that no other multi-file diff has. */
+  /** `wanted`, with a number if another multi-file diff has this label. */
   private uniqueLabel(wanted: string, what: MultiDiffContent): string {
     const taken = (label: string): boolean => {
       const other = this.multiDiffs.get(label);
@@ -207,8 +207,8 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Closes the diffs in which nothing is left to decide, unless they hold unsaved text of the user. Where the focus
-   * is in one VS Code gives it to the editor that comes to the front.
+   * Closes the diffs in which everything is decided, unless they contain unsaved text. If the focus is in one of them, VS Code moves
+   * it to the next editor.
    */
   private async closeSettled(sessions: readonly Session[]): Promise<void> {
     const isSettled = (tab: vscode.Tab): boolean =>
@@ -228,14 +228,14 @@ export class Diffs implements vscode.Disposable {
     return shown?.sessionId === session.id && this.filesOf(shown).length === 0;
   }
 
-  /** Saves what the open multi-file diffs show for the next window, and forgets the others. */
+  /** Saves the content of the open multi-file diffs for the next window. */
   private async remember(): Promise<void> {
     const open = new Set(allTabs().map(labelOf));
     for (const label of this.multiDiffs.keys()) if (!open.has(label)) this.multiDiffs.delete(label);
     await this.state.update(MULTI_DIFFS_KEY, [...this.multiDiffs]);
   }
 
-  /** Opens a multi-file diff in the place of an earlier one of the same changes, with the cursor in its first change. */
+  /** Opens a multi-file diff with the cursor in its first change. Replaces an open one with the same content. */
   private async openMultiDiff(label: string, files: readonly FileEdits[], what: MultiDiffContent): Promise<void> {
     const { sessionId, item } = what;
     const earlier = allTabs().filter((tab) => {
@@ -243,7 +243,7 @@ export class Diffs implements vscode.Disposable {
       return shown && isSameContent(shown, what);
     });
     this.multiDiffs.set(label, { sessionId, item, uris: files.map(({ uri }) => uri) });
-    // the same path on both sides, whatever the change is: else the header tells of a rename
+    // with different paths on the two sides, the header would show a rename
     const resources = files.map((file) => [
       vscode.Uri.parse(file.uri),
       baseUri(sessionId, file),
@@ -259,7 +259,7 @@ export class Diffs implements vscode.Disposable {
   }
 }
 
-/** VS Code puts the cursor into the first change automatically only where it has compared the texts within a second. */
+/** Puts the cursor into the first change. VS Code does this only if it has compared the texts within a second. */
 async function putCursor(uri: vscode.Uri, place: vscode.Range): Promise<void> {
   const find = (): vscode.TextEditor | undefined =>
     vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());

@@ -1,4 +1,4 @@
-// The proposed changes as rows: sessions where there are several, files, hunks. Pure.
+// The rows of the Proposed Changes view: files, their hunks, and sessions if there are several. Pure.
 
 import { plural } from "../ui/format";
 import { isDecidedAsWhole } from "./changeNavigation";
@@ -26,18 +26,18 @@ export type EditRow =
 
 type Risk = NonNullable<FileEdits["risk"]>;
 
-/** All rows in their order, whether they are in sight or not. */
+/** All rows in display order, including collapsed ones. */
 export function allRows(sessions: readonly Session[], relative: (uri: string) => string): EditRow[] {
   const withBelow = (row: EditRow): EditRow[] => [row, ...editRows(sessions, row, relative).flatMap(withBelow)];
   return editRows(sessions, undefined, relative).flatMap(withBelow);
 }
 
-/** The row above, that one stands below of. */
+/** The parent of a row. */
 export function parentRow(rows: readonly EditRow[], row: EditRow): EditRow | undefined {
   return rows.findLast((other) => isBelow(row, other));
 }
 
-/** Where to go on once a row is gone, with all below it: the next row, or else the one before. */
+/** The row to focus after `gone` and its children are removed: the next row, or else the previous one. */
 export function neighbourRow(rows: readonly EditRow[], gone: EditRow): EditRow | undefined {
   const index = rows.findIndex((other) => rowId(other) === rowId(gone));
   const next = rows.slice(index + 1).find((other) => !isBelow(other, gone));
@@ -46,7 +46,7 @@ export function neighbourRow(rows: readonly EditRow[], gone: EditRow): EditRow |
 
 const isBelow = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);
 
-/** Tells a row from all others, also after the tree was drawn anew. */
+/** The id of a row, which stays the same when the tree is refreshed. */
 export function rowId(row: EditRow): string {
   switch (row.kind) {
     case "session":
@@ -58,10 +58,10 @@ export function rowId(row: EditRow): string {
   }
 }
 
-/** How a risky change is marked, and what the person should know of it. */
+/** How a risky change is marked, and why it is risky. */
 export const RISKS: Record<Risk, { mark: string; icon: string; color: string; why: string }> = {
-  deletion: { mark: "deletion", icon: "trash", color: "charts.red", why: "Accepting deletes something of yours." },
-  ci: { mark: "CI", icon: "run-all", color: "charts.yellow", why: "This file says what your builds run." },
+  deletion: { mark: "deletion", icon: "trash", color: "charts.red", why: "Accepting deletes this file." },
+  ci: { mark: "CI", icon: "run-all", color: "charts.yellow", why: "CI configuration." },
   configuration: {
     mark: "configuration",
     icon: "gear",
@@ -70,9 +70,9 @@ export const RISKS: Record<Risk, { mark: string; icon: string; color: string; wh
   },
 };
 
-const PROTECTED = "Protected: it is accepted only after a question of its own.";
+const PROTECTED = "Protected: needs separate confirmation.";
 
-/** The rows below `parent`, or the top ones. */
+/** The rows below `parent`, or the top rows. */
 export function editRows(
   sessions: readonly Session[],
   parent: EditRow | undefined,
@@ -92,7 +92,7 @@ export function editRows(
     const session = sessions.find((other) => other.id === parent.sessionId);
     return session ? fileRows(session, relative) : [];
   }
-  // what is created, deleted or renamed is taken as a whole
+  // a created, deleted or renamed file is decided as a whole
   return parent.kind === "file" && !isDecidedAsWhole(parent.file) ? hunkRows(parent.sessionId, parent.file) : [];
 }
 
@@ -146,13 +146,13 @@ function kindLabel(file: FileEdits, relative: (uri: string) => string): string {
   }
 }
 
-/** What becomes of the permissions: only whether a file can be executed is ever changed. */
+/** The proposed permissions. Only the executable bit can change. */
 function permissionLabel(file: FileEdits): string {
   if (file.mode === null) return "";
   return /[1357]/.test(file.mode) ? "executable" : "not executable";
 }
 
-/** Where a renamed file goes: its new name, with the folder where that is another one. */
+/** The new name of a renamed file, with the folder if that changes. */
 export function newName(file: FileEdits, relative: (uri: string) => string): string {
   const [from, to] = [relative(file.uri), relative(file.newUri ?? file.uri)];
   return folder(from) === folder(to) ? (to.split("/").at(-1) ?? to) : to;
@@ -162,7 +162,7 @@ function hunkRows(sessionId: string, file: FileEdits): EditRow[] {
   return file.hunks.map((hunk) => {
     const conflict = hunk.state === "conflict";
     const lines = [
-      `${hunkLabel(hunk)}: ${plural(hunk.newLines, "line")} instead of ${hunk.oldLines}`,
+      `${hunkLabel(hunk)}: ${hunkSize(hunk)}`,
       hunk.conflict && hunk.conflict.current !== null ? "You changed these lines too. Open it to see both." : "",
     ];
     return {
@@ -177,6 +177,12 @@ function hunkRows(sessionId: string, file: FileEdits): EditRow[] {
   });
 }
 
+function hunkSize({ newLines, oldLines }: Hunk): string {
+  if (oldLines === 0) return `${plural(newLines, "line")} added`;
+  if (newLines === 0) return `${plural(oldLines, "line")} removed`;
+  return `${plural(oldLines, "line")} replaced by ${newLines}`;
+}
+
 function hunkLabel(hunk: Hunk): string {
   const [start, lines] = hunk.newLines > 0 ? [hunk.newStart, hunk.newLines] : [hunk.newStart + 1, 0];
   return lines > 1 ? `Lines ${start}–${start + lines - 1}` : `Line ${start}`;
@@ -185,11 +191,11 @@ function hunkLabel(hunk: Hunk): string {
 const counts = (added: number, removed: number): string => `+${added} −${removed}`;
 const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
 
-/** What the view's title says of the review: how many of the files that were proposed are left. */
+/** Counts how many of the proposed files are left to review, for the view's title. */
 export class ReviewProgress {
   private readonly seen = new Set<string>();
 
-  /** A review begins with the first proposal and ends with the last decision. */
+  /** The text for the title. A review starts with the first proposal and ends with the last decision. */
   describe(sessions: readonly Session[]): string {
     const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
     if (left.length === 0) this.seen.clear();
@@ -201,7 +207,7 @@ export class ReviewProgress {
   }
 }
 
-/** How many files wait for a decision. */
+/** The number of files with undecided changes. */
 export function pendingFiles(sessions: readonly Session[]): number {
   return sessions.reduce((sum, session) => sum + (session.edits?.files.length ?? 0), 0);
 }

@@ -1,4 +1,4 @@
-// The Proposed Changes view: files and their hunks, with accept and reject beside each.
+// The Proposed Changes view: files and their hunks, with buttons to accept and reject.
 
 import * as vscode from "vscode";
 import {
@@ -42,7 +42,7 @@ export class EditsView extends StoreTree<EditRow> {
       case "file": {
         const { uri } = row.file;
         item.label = uri.split("/").at(-1) ? decodeURIComponent(uri.split("/").at(-1) ?? "") : uri;
-        // for the icon alone: what VS Code marks on a file, or on its proposed text, says nothing new here
+        // only for the icon: a scheme of its own prevents the decorations that VS Code shows on files
         item.resourceUri = vscode.Uri.parse(uri).with({ scheme: "fairlead-row" });
         item.iconPath = fileIcon(row.file);
         item.tooltip = row.tooltip;
@@ -64,7 +64,7 @@ export class EditsView extends StoreTree<EditRow> {
     return item;
   }
 
-  /** Does something with the row that has the keyboard's focus; if it is gone then, the focus goes on to the next one. */
+  /** Calls `decide` with the focused row. If that removes the row, focuses the next one. */
   async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
     const row = await this.focusedRow();
     const beside = row && neighbourRow(this.all, row);
@@ -76,8 +76,8 @@ export class EditsView extends StoreTree<EditRow> {
   }
 
   /**
-   * VS Code tells an extension of the selection alone, so the row with the focus is put into the selection, or taken out
-   * where it was in: it is the one that differs.
+   * The row with the keyboard's focus. The API gives only the selection, so this toggles the selection of the focused row and returns
+   * the row that differs.
    */
   private async focusedRow(): Promise<EditRow | undefined> {
     const before = this.view.selection;
@@ -108,7 +108,7 @@ export class EditsView extends StoreTree<EditRow> {
   }
 }
 
-/** By this the menus in package.json tell rows apart: on a conflict one side is chosen. */
+/** What the menus in package.json match. A conflict has other commands. */
 function contextValue(row: EditRow): string {
   const conflict =
     row.kind === "hunk" ? row.hunk.state === "conflict" : row.kind === "file" && isAllInConflict(row.file);
@@ -131,10 +131,10 @@ function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
 }
 
 function openCommand(row: EditRow): vscode.Command {
-  return { command: "fairlead.openDiff", title: "Open the diff", arguments: [row] };
+  return { command: "fairlead.openDiff", title: "Open Diff", arguments: [row] };
 }
 
-/** A file's path as the person knows it. */
+/** A file's path relative to the workspace folder. */
 export function relative(uri: string): string {
   return vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false);
 }

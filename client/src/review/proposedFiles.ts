@@ -1,11 +1,9 @@
-// Both sides of a diff as files, so that VS Code waits for them when it restores a diff: it starts the extension for a file
-// system, and not for documents. `fairlead-base:` is read-only. In `fairlead-proposed:` the user changes the proposed text, and
-// saving amends the proposal. What was typed is never saved over a proposal that the agent has changed meanwhile, unless the person says
-// so.
+// Both sides of a diff as files of a file system: when VS Code restores a diff, it starts the extension for a file system, but not for
+// a content provider. `fairlead-base:` is read-only. In `fairlead-proposed:` the user can edit the proposed text, and saving amends the
+// proposal. If the agent has changed the proposal meanwhile, the user's text replaces it only if the user says so.
 //
-// VS Code refuses such a save by itself and offers to compare and to overwrite, if the file's size has changed too. So
-// the size that is told here is no number of bytes but a digest of the text. What slips through, as a change in the moment
-// of the save, is refused in `writeFile`.
+// VS Code itself refuses such a save, and offers to compare and to overwrite, if the file's size has changed. So the reported size is a
+// digest of the text, not a number of bytes. `writeFile` refuses what VS Code misses, such as a change at the moment of the save.
 
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
@@ -19,7 +17,7 @@ import { normalizedText, hasUniformLineEndings } from "../ui/text";
 
 const BOM = "\ufeff";
 
-/** The revisions that the last two attempts to save a document began with. */
+/** The revisions at the start of the last two attempts to save a document. */
 interface SaveAttempts {
   readonly before: number | undefined;
   readonly last: number;
@@ -28,10 +26,10 @@ interface SaveAttempts {
 export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changed.event;
-  /** The revision that an open document was loaded with; unknown for one that VS Code brought back with unsaved text. */
+  /** The revision from which an open document was loaded; unknown if VS Code restored it with unsaved text. */
   private readonly loadedRevisions = new Map<string, number>();
   private readonly saveAttempts = new Map<string, SaveAttempts>();
-  /** Times of change begin here, so that they are later than what an earlier window kept of a document. */
+  /** Modification times start here, so that they are later than those of an earlier window. */
   private readonly startedAt = Date.now();
   private readonly disposables: { dispose(): unknown }[];
 
@@ -72,7 +70,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
       size: pseudoSize(current),
     };
     if (this.amendable(uri, current.text)) return file;
-    // with unsaved text in it: nothing newer to compare with, so that a save comes to `writeFile`, which says what is the matter
+    // with unsaved text: an old time, so that VS Code lets a save reach `writeFile`, which explains the problem
     if (documentAt(uri)?.isDirty) return { ...file, mtime: 0 };
     return { ...file, permissions: vscode.FilePermission.Readonly };
   }
@@ -88,7 +86,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     const file = this.amendable(uri, current.text);
     if (!file) {
       throw userError(
-        `${name} has no proposed change any more that could be amended. Your text is still here: copy it where you need it.`,
+        `${name} no longer has a proposed change. Your text is still in the editor: copy it to where you need it.`,
       );
     }
     const loaded = this.loadedRevisions.get(uri.toString());
@@ -96,14 +94,14 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
       const renewed = this.texts.markChanged(uri);
       if (renewed) this.saveAttempts.set(uri.toString(), { before: undefined, last: renewed.revision });
       throw userError(
-        `The agent has just changed its proposal for ${name}. Your text is still here, unsaved: save again to compare the two.`,
+        `The agent just changed its proposal for ${name}. Your text is not saved: save again to compare the two.`,
       );
     }
     const typed = Buffer.from(content)
       .toString()
       .replace(/^\ufeff/, "");
     const text = current.text.startsWith(BOM) ? BOM + typed : typed;
-    // a save without a change, as an automatic one beside the person's own, is no decision that an undo would have to pass
+    // a save without a change, such as an automatic one, must not become a step of the undo history
     if (text !== current.text) {
       const params = { sessionId: uri.authority, uri: file.uri, text, version: current.version };
       this.store.setEdits((await this.amend(params)).edits);
@@ -114,7 +112,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
   }
 
   watch(): vscode.Disposable {
-    // what is shown is watched anyway
+    // changes of all open documents are reported anyway
     return new vscode.Disposable(() => undefined);
   }
 
@@ -131,7 +129,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
   }
 
   rename(): never {
-    throw vscode.FileSystemError.NoPermissions("The agent's proposals keep the names that they have.");
+    throw vscode.FileSystemError.NoPermissions("Proposed files cannot be renamed.");
   }
 
   dispose(): void {
@@ -146,7 +144,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     }
   }
 
-  /** The change whose proposed text the person may edit; mixed line ends would not come through VS Code as they are. */
+  /** The change whose proposed text the user can edit. VS Code would not preserve mixed line endings. */
   private amendable(uri: vscode.Uri, text: string): FileEdits | undefined {
     const side = uri.scheme === scheme.proposed ? parseDiffUri(uri) : undefined;
     const file = side && side.item === undefined ? fileAt(this.store, side) : undefined;
@@ -156,7 +154,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
   private recordLoadedRevision(document: vscode.TextDocument): void {
     if (document.uri.scheme !== scheme.proposed || document.isDirty) return;
     const known = this.texts.known(document.uri);
-    // the first keystroke is told before the document counts as changed, hence the comparison
+    // VS Code reports the first keystroke before it marks the document as dirty, hence the comparison
     if (known && normalizedText(known.text) === normalizedText(document.getText()))
       this.loadedRevisions.set(document.uri.toString(), known.revision);
   }
@@ -167,13 +165,13 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     return [];
   }
 
-  /** Whether an earlier attempt met this very text: VS Code refused that one, so this one is the person's "Overwrite". */
+  /** Whether the previous attempt found the same text. VS Code refused that attempt, so this one is the user's "Overwrite". */
   private isOverwrite(uri: vscode.Uri, current: DiffText): boolean {
     return this.saveAttempts.get(uri.toString())?.before === current.revision;
   }
 }
 
-/** Another number for another text, and for one that was renewed; small, because VS Code asks before it opens large files. */
+/** A number that depends on the text and its change marks. It is small, because VS Code asks before it opens large files. */
 function pseudoSize({ text, changeMarks: renewed }: DiffText): number {
   return parseInt(createHash("sha256").update(`${renewed}\n${text}`).digest("hex").slice(0, 5), 16);
 }
@@ -182,13 +180,13 @@ function documentAt(uri: vscode.Uri): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
 }
 
-/** Whether VS Code could take UTF-8 for another encoding here; a byte order mark settles it. */
+/** Whether VS Code may read UTF-8 as another encoding. A byte order mark prevents this. */
 function needsByteOrderMark(uri: vscode.Uri): boolean {
   const files = vscode.workspace.getConfiguration("files", uri);
   return files.get("encoding") !== "utf8" || files.get("autoGuessEncoding") === true;
 }
 
-/** An error that VS Code shows to the person, with its name before the text. */
+/** An error for the user. VS Code shows its name before the text. */
 function userError(text: string): Error {
   return Object.assign(new Error(text), { name: "Fairlead" });
 }

@@ -1,4 +1,4 @@
-// Accepting, rejecting, and taking that back: what the person decided goes to the server, and what came of it to the person.
+// Accept, reject, undo and redo: sends the user's decisions to the server and shows the outcomes.
 
 import * as vscode from "vscode";
 import { stepCount, type DecisionSteps, type Direction } from "./decisions";
@@ -24,7 +24,7 @@ import type { Store } from "../state";
 export type Decision = "accept" | "reject";
 type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "reason">;
 
-/** A decision that is part of one about several sessions: the steps of all of it, and what was shown when it was made. */
+/** The part of a decision about several sessions that concerns one of them. */
 interface Part {
   readonly taken: DecisionSteps;
   readonly shown: Edits | undefined;
@@ -36,7 +36,7 @@ const STALE = -32801;
 
 export class Review {
   private revisions = Promise.resolve();
-  /** What is being decided, and what was decided in this window. */
+  /** The decisions that are being made, and what was decided in this window. */
   private readonly deciding = new Set<string>();
   private readonly decided = new Set<string>();
 
@@ -50,7 +50,7 @@ export class Review {
     await this.decide(decision, { sessionId: row.sessionId, target: targetOf(row), ...how });
   }
 
-  /** Decides on everything there is. */
+  /** Decides on all proposals of all sessions. */
   async decideAll(decision: Decision): Promise<void> {
     const sessions = this.store.reviewable;
     if (sessions.length === 0) void vscode.window.showInformationMessage("There is nothing to review.");
@@ -68,12 +68,12 @@ export class Review {
       await this.decide(decision, { sessionId: id, target: { all: true } }, { taken, shown });
   }
 
-  /** Rejects and says why; closing the box rejects nothing. */
+  /** Asks for a reason and rejects. Closing the box rejects nothing. */
   async rejectWithReason(sessionId: string, target: Target): Promise<void> {
     const reason = await vscode.window.showInputBox({
       title: "Agent: Reject with Reason",
-      prompt: "The agent reads it before it goes on, or with your next follow-up. It may be left empty.",
-      placeHolder: "Why not like this?",
+      prompt: "The agent reads it before its next step, or with your next task.",
+      placeHolder: "Reason (optional)",
     });
     if (reason === undefined) return;
     const given = reason.trim();
@@ -81,8 +81,8 @@ export class Review {
   }
 
   /**
-   * Tells the server the decision, and the user the outcome. A second click on the same button does nothing: a CodeLens
-   * is drawn for half a second after its change was decided.
+   * Makes a decision and shows the outcome. Ignores a second click on the same button, because VS Code shows a CodeLens for another
+   * half second after its change was decided.
    */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const what = JSON.stringify([params.sessionId, params.target]);
@@ -103,7 +103,7 @@ export class Review {
     const name = decision === "accept" ? method.accept : method.reject;
     const amended = decision === "accept" ? await this.saveEditedProposals(sessionId, target) : "clean";
     if (amended === "stop") return undefined;
-    // what the person saw: if the target changed since, the server refuses and nothing happens
+    // the version that the user saw: if the target has changed since, the server refuses
     const current = this.store.get(sessionId)?.edits;
     const shown = amended === "saved" ? current : (part?.shown ?? current);
     const seen =
@@ -114,16 +114,16 @@ export class Review {
     return result;
   }
 
-  /** Takes back the last decision, or makes it again. */
+  /** Undoes the last decision. */
   async undo(): Promise<void> {
     await this.revise("undo", "Undone");
   }
 
   async redo(): Promise<void> {
-    await this.revise("redo", "Done again");
+    await this.revise("redo", "Redone");
   }
 
-  /** Takes back what was accepted of a plan step, whatever was decided since. */
+  /** Undoes what the user accepted of a plan step, whatever they decided since. */
   async undoStep(sessionId: string, item: string, content: string): Promise<void> {
     const result = await this.ask(() => this.server.request(method.undo, { sessionId, item }));
     if (!hasOutcome(result, "applied")) return;
@@ -131,19 +131,19 @@ export class Review {
     vscode.window.setStatusBarMessage(`Undone: ${content}`, STATUS_MESSAGE_MS);
   }
 
-  /** One after the other, however fast the person asks: each has to know what the one before it left. */
+  /** Runs one undo or redo at a time, because each depends on the result of the one before. */
   private revise(way: Direction, said: string): Promise<void> {
     return (this.revisions = this.revisions.then(() => this.reviseNext(way, said)));
   }
 
-  /** The last decision, in every session in which it did something. */
+  /** Undoes or redoes the last decision, in every session that it changed. */
   private async reviseNext(way: Direction, said: string): Promise<void> {
     const label = `${way}Label` as const;
     const able = this.store.revisable(label);
     const known = this.store.decisions.pop(way, (id) => able.some((session) => session.id === id));
-    // an earlier window knew the order of what was decided in it
+    // the order of the decisions of an earlier window is unknown
     const steps = known.length > 0 ? known : able.slice(0, 1).map(({ id }) => id);
-    if (steps.length === 0) void vscode.window.showInformationMessage(`There is nothing to ${way} in the review.`);
+    if (steps.length === 0) void vscode.window.showInformationMessage(`There is nothing to ${way}.`);
     const [done, left, labels]: [DecisionSteps, DecisionSteps, string[]] = [[], [], []];
     for (const sessionId of steps) {
       const what = this.store.get(sessionId)?.edits?.[label];
@@ -158,7 +158,7 @@ export class Review {
     if (labels.length > 0) vscode.window.setStatusBarMessage(`${said}: ${labels.join(", ")}`, STATUS_MESSAGE_MS);
   }
 
-  /** Everything that was shown and is still there, where an earlier part of the same decision has done the rest. */
+  /** Sends a decision. If it is stale because an earlier part of it removed some proposals, sends it for those that are left. */
   private async decideAsShown(name: string, params: DecideParams, shown: Edits | undefined): Promise<ReviewResult> {
     try {
       return await this.server.request<ReviewResult>(name, params);
@@ -179,22 +179,22 @@ export class Review {
   }
 
   /**
-   * A hunk's id says what it changes: one that is still there is the one that was seen, whatever else was decided since. A
-   * CodeLens is drawn anew only half a second after a decision, and the next one may be pressed before that.
+   * Whether a hunk is still the one that the user saw: its id is derived from its content. VS Code updates a CodeLens only half a
+   * second after a decision, and the user may click the next one before that.
    */
   private isUnchangedHunk({ sessionId, target, resolution }: DecideParams): boolean {
     if (!("hunk" in target) || resolution !== undefined) return false;
     return hunkOf(this.store, sessionId, target)?.state === "pending";
   }
 
-  /** Whether there is still something to decide. */
+  /** Whether the target still exists. */
   private isStillPending({ sessionId, target }: DecideParams): boolean {
     if (!("uri" in target)) return true;
     if ("hunk" in target) return hunkOf(this.store, sessionId, target) !== undefined;
     return fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) !== undefined;
   }
 
-  /** What the person changed in a diff and did not save yet is part of what they accept. */
+  /** Saves the user's unsaved edits in diffs of the target, because they are part of what the user accepts. */
   private async saveEditedProposals(sessionId: string, target: Target): Promise<"clean" | "saved" | "stop"> {
     const session = this.store.get(sessionId);
     const documents = unsavedProposals(sessionId).filter(({ uri }) => {
@@ -202,14 +202,12 @@ export class Review {
       return file && isFileInTarget(target, file);
     });
     for (const document of documents) {
-      // where it cannot be saved VS Code says why
+      // if it cannot be saved, VS Code shows the reason
       if (!(await document.save())) return "stop";
     }
     if (documents.length === 0) return "clean";
     if ("hunk" in target && !hunkOf(this.store, sessionId, target)) {
-      void vscode.window.showInformationMessage(
-        "What you changed is saved and part of the proposal now. Look at it, then accept it.",
-      );
+      void vscode.window.showInformationMessage("Your edit was saved to the proposal. Review it, then accept.");
       return "stop";
     }
     return "saved";

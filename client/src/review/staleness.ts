@@ -1,11 +1,11 @@
-// Whether what is proposed now is what the person was shown. Pure.
+// Whether the user has seen the current proposals. Pure.
 
 import { isDecidedAsWhole } from "./changeNavigation";
 import type { Edits, FileEdits } from "../protocol";
 
 /**
- * Whether all that is proposed now was shown: what was accepted in one session can make another one's proposals fewer. A hunk's id
- * says what it changes, whereas of a binary file nothing tells whether it is still the same.
+ * Whether the user has seen everything in `now`. An accept in one session can remove proposals of another one. Hunks are compared by
+ * their ids, which are derived from their content. Binary files cannot be compared, so they count as unseen.
  */
 export function allWasShown(shown: Edits, now: Edits): boolean {
   const before = new Map(shown.files.map((file) => [file.uri, file]));
