@@ -66,6 +66,8 @@ class Approvals:
                     return {"option": "allow_once"}
                 case "s":
                     return {"option": "allow_session"}
+                case _:
+                    pass
             if options is CONFIRM_OPTIONS:
                 return {"option": "reject"}
             self._display.console.print(Text("  Why not? (Enter for no reason) ", style="cyan"), end="")

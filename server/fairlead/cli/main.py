@@ -81,8 +81,9 @@ def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn
             case "demo":
                 options = _demo_options(given, fail=given.parser.error)
                 return asyncio.run(run_demo(options, terminal, start_server))
-        parser.print_help()
-        return WRONG_USAGE
+            case _:
+                parser.print_help()
+                return WRONG_USAGE
     except SystemExit as end:  # raised by argparse, also after --help
         return end.code if isinstance(end.code, int) else WRONG_USAGE
     except KeyboardInterrupt:

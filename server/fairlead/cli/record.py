@@ -18,7 +18,7 @@ class _Answer:
 
     text: str = ""
     thinking: str = ""
-    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
     usage: Usage = field(default_factory=Usage)
     is_complete: bool = False
 
@@ -68,6 +68,8 @@ class ConversationRecorder:
                 )
                 answer.usage, self._used = _difference(used, self._used), used
                 answer.is_complete = True
+            case _:
+                pass
 
 
 def overwrite_problem(path: Path, *, resume: bool) -> str:

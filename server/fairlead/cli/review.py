@@ -51,7 +51,7 @@ class FileReport:
 
     name: str
     kind: str
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter[str])
     """The number of changes by outcome: applied, rejected, refused (conflict or failed) and undecided."""
 
     @property

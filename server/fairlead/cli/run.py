@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -139,7 +139,7 @@ class Run:
             os.write(self._terminal.console.file.fileno(), b"\x1b[?25h\r\n")
 
     @contextlib.contextmanager
-    def suspended(self) -> Iterator[None]:
+    def suspended(self) -> Generator[None]:
         """Restore the terminal while the process is suspended."""
         with self._display.without_status():
             self._keyboard.restore()
@@ -239,3 +239,5 @@ class Run:
                     self._recorder.add_event(params)
             case _ if method == SHOW_MESSAGE and params["type"] <= INFO:
                 self._transcript.note(params["message"], style="yellow")
+            case _:
+                pass

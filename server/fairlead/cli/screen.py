@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -58,7 +58,7 @@ class LiveDisplay:
         self._schedule()
 
     @contextmanager
-    def without_status(self) -> Iterator[None]:
+    def without_status(self) -> Generator[None]:
         was_drawn = self._live.is_started
         self._pause()
         try:

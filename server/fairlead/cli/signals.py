@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
@@ -13,7 +13,7 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
 @contextmanager
-def ending_signals(stop: Callable[[], None], abort: Callable[[], None]) -> Iterator[None]:
+def ending_signals(stop: Callable[[], None], abort: Callable[[], None]) -> Generator[None]:
     """Call `stop` in the event loop at the first signal. At the second, call `abort` and exit.
 
     The exit closes the server's stdin, so the server ends too, with its commands. `abort` runs in the signal handler
@@ -42,7 +42,7 @@ def ending_signals(stop: Callable[[], None], abort: Callable[[], None]) -> Itera
 
 
 @contextmanager
-def suspend_signal(suspended: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+def suspend_signal(suspended: Callable[[], AbstractContextManager[None]]) -> Generator[None]:
     """Suspend the process within `suspended` at Ctrl-Z, until `fg` continues it. Does nothing on Windows."""
 
     def on_suspend() -> None:

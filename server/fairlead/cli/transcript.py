@@ -43,7 +43,7 @@ class Transcript:
     def __init__(self, display: Display) -> None:
         self._display = display
         self._text: StreamWrapper | None = None
-        self._text_kind = ""
+        self._text_kind: str = ""
         self._last_block = ""
         self._retry_reason = ""
         self._calls: dict[str, _Call] = {}

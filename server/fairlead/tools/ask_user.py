@@ -37,7 +37,8 @@ class AskUser:
         if not question:
             raise ToolError("The question is empty.")
         call.progress = "Cancelled while the user was asked; there is no answer."
-        options = [option for option in input.get("options") or [] if option.strip()]
+        options: list[str] = input.get("options") or []
+        options = [option for option in options if option.strip()]
         answer = await self._editor.ask(self._session_id, call.id, question, options)
         if answer is None:
             raise ToolError("No answer. Decide by yourself what is most likely wanted, and say so at the end.")

@@ -93,7 +93,7 @@ class Search:
         root = self._files.root
         texts = {path: text for path, text in self._files.texts_not_on_disk() if path.is_relative_to(folder)}
         listed = [path for path in texts if not self._files.is_proposed(path) and path.exists()]
-        seen = await file_names(root.relative(folder), root.path, MAX_FILES) if listed else set()
+        seen = await file_names(root.relative(folder), root.path, MAX_FILES) if listed else set[str]()
         ignored = {path for path in listed if root.relative(path) not in seen}
         return {root.relative(path): text for path, text in texts.items() if path not in ignored}
 

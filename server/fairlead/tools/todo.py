@@ -1,6 +1,6 @@
 """`todo`: rewrites the plan (docs/plan.md P12)."""
 
-from typing import Any
+from typing import Any, cast
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
@@ -54,6 +54,6 @@ class Todo:
         if not isinstance(items, list):
             raise ToolError("'items' is missing: send the whole plan as a list of {id?, content, status, activeForm?}")
         try:
-            return self._plan.update(items, str(input.get("reason") or ""))
+            return self._plan.update(cast("list[Any]", items), str(input.get("reason") or ""))
         except PlanError as error:
             raise ToolError(str(error)) from error

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -182,7 +182,7 @@ class UserFiles:
         return self.buffer(path) is None and bool(disk.oddity or odd_line_ends(text))
 
     @contextmanager
-    def expecting(self, texts: Mapping[Path, str | None]) -> Iterator[None]:
+    def expecting(self, texts: Mapping[Path, str | None]) -> Generator[None]:
         """While an editor makes files say these texts: notes those that it tells of, whatever comes after them."""
         self._awaited, self._arrived = dict(texts), set()
         try:
