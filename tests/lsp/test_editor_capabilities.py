@@ -18,7 +18,7 @@ from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.target import Target
-from fairlead.workspace.disk import content_of
+from fairlead.workspace.disk import decode_or_describe
 from session.room import Room
 from support.client import Json, edited, uri_path
 
@@ -226,7 +226,7 @@ class _Case:
     async def _propose(self) -> None:
         change, files = self._change, self._room.session.files
         if change.mode is not None or BINARY in (change.old, change.new):
-            said = [None if data is None else content_of(data, "f").text for data in (change.old, change.new)]
+            said = [None if data is None else decode_or_describe(data, "f").text for data in (change.old, change.new)]
             raw = Raw(change.new, change.mode) if change.new == BINARY else Raw(mode=change.mode)
             await files.capture(self._file, said[0], said[1], raw if change.new is not None else PLAIN, Author())
             return

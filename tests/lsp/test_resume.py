@@ -156,7 +156,7 @@ async def test_undo_outlives_a_kill(workspace: Path, replay: Replay, storage: Pa
     settings = replay({"calls": [other]}, {"text": "."})
     async with Client(workspace, settings=settings, storage=storage) as client:
         await client.run("Again.", **session)
-        assert "rejected this same change before. The reason given: No." in client.events("tool_finished")[0]["text"]
+        assert "rejected the same change before. The reason given: No." in client.events("tool_finished")[0]["text"]
         edits_now = (await client.request("agent/edits/undo", session))["edits"]
         assert [file["uri"] for file in edits_now["files"]] == [(workspace / "b.txt").as_uri()]
         await client.request("agent/edits/undo", session)

@@ -30,7 +30,7 @@ A_SECRET = ApprovalRequest(
 A_CONFIRMATION = ApprovalRequest(
     SESSION,
     None,
-    reasons=("Accepting creates this protected file.", "It says what your builds on the server run."),
+    reasons=("Accepting creates this protected file.", "It defines what your CI builds run."),
     path=FOLDER / ".github" / "workflows" / "問候.yml",
 )
 DECISIONS: dict[str, Json] = {

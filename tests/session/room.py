@@ -19,7 +19,7 @@ from fairlead.session.store.journal import Journals
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace import editor as port
-from fairlead.workspace.disk import content_of
+from fairlead.workspace.disk import decode_or_describe
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, Buffers, EditCapabilities, FileEdit
 from fairlead.workspace.paths import Root
 from tools.stand_ins import Documents, direct_commands
@@ -36,7 +36,7 @@ class Editor:
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         for edit in sorted(edits, key=lambda edit: edit.new is not None):
-            now = content_of(edit.path.read_bytes(), "").text if edit.path.exists() else None
+            now = decode_or_describe(edit.path.read_bytes(), "").text if edit.path.exists() else None
             if now != edit.old:
                 return Applied(False, f"{edit.path.name} is not what it was")
             if edit.new is None:
@@ -84,7 +84,7 @@ class Room:
         try:
             return now(tool.run(given, RunningCall(f"call-{self._calls}", "1", print)))
         except ToolError as error:
-            return self.call(name, **given) if "send the same call again" in str(error) else None
+            return self.call(name, **given) if "Send the same call again" in str(error) else None
 
     def view(self, name: str) -> str | None:
         """What the agent sees in a file."""

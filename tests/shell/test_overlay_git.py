@@ -177,8 +177,8 @@ async def test_what_holds_of_a_repository_above_the_workspace(tmp_path: Path) ->
     (tmp_path / "home/project").mkdir()
     (tmp_path / "home/broken/.git").mkdir(parents=True)
     places = ["home/repo/pkg", "home/repo/pkg/own", "home/repo", "home/project", "home/broken", "home"]
-    code = "import sys, pathlib; from fairlead.workspace.repositories import enclosing; "
-    code += "print(*(enclosing(pathlib.Path(path)) for path in sys.argv[1:]), sep='\\n')"
+    code = "import sys, pathlib; from fairlead.workspace.repositories import enclosing_repository; "
+    code += "print(*(enclosing_repository(pathlib.Path(path)) for path in sys.argv[1:]), sep='\\n')"
     argv = [sys.executable, "-c", code, *(str(tmp_path / place) for place in places)]
     env = {**os.environ, "HOME": str(tmp_path / "home")}
     said = subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout.splitlines()

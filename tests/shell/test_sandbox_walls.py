@@ -11,7 +11,7 @@ import pytest
 from fairlead.shell.layer import View
 from fairlead.shell.sandbox import gitconfig, installed, mounts, reasons
 from fairlead.shell.sandbox.probe import probe
-from fairlead.workspace.repositories import text_of
+from fairlead.workspace.repositories import read_start
 from shell.boxes import BACKENDS, Boxes, boxes, is_there, write
 from support.sandbox import needs_sandbox
 
@@ -363,7 +363,7 @@ def test_fault_59_what_the_users_settings_of_git_include(tmp_path: Path) -> None
         write(tmp_path, {"srv/team.cfg": "[user]\n\tname = Ann\n[http]\n\textraHeader = HUNTER\n"})
         write(home, {name: '[includeIf "gitdir:~/work/"]\n\tpath = one\n'})
         write((home / name).parent, {"one": f"[include]\n\tpath = {team}\n"})
-        assert list(gitconfig.redacted_settings([], home, text_of)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
+        assert list(gitconfig.redacted_settings([], home, read_start)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
 
 
 async def test_no_access_in_the_repositorys_settings(box: Boxes, workspace: Path) -> None:

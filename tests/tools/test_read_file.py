@@ -157,7 +157,7 @@ async def test_text_in_another_encoding_is_read_as_text(desk: Desk, name: str) -
         await desk.call("write_file", path="file.txt", content="日")
         assert desk.proposed("file.txt") == "日"
     else:
-        with pytest.raises(ToolError, match=r"file.txt is in Windows-1252, which cannot hold U\+65E5"):
+        with pytest.raises(ToolError, match=r"file.txt is in Windows-1252, which cannot represent U\+65E5"):
             await desk.call("write_file", path="file.txt", content="日")
         assert (desk.proposed("file.txt") or "").strip() == "ü"
     assert path.read_bytes() == data

@@ -23,7 +23,7 @@ async def test_a_deleted_file_is_gone_for_the_agent_and_still_there_for_the_pers
     assert path.read_text() == "needle\n"
     for name, more in (("read_file", {}), ("delete_file", {}), ("edit_file", {"old_text": "n", "new_text": "m"})):
         said = await refused(desk, name, path="a.txt", **more)
-        assert said == "No such file: a.txt. It was deleted (as a proposal)."
+        assert said == "No such file: a.txt. You deleted it (proposed)."
     assert "a.txt" not in await desk.call("list_files")
     assert await desk.call("search", pattern="needle") == "No matches."
     await desk.call("write_file", path="a.txt", content="thread\n")
@@ -39,7 +39,7 @@ async def test_a_renamed_file_is_where_it_shall_be(desk: Desk) -> None:
     assert await desk.call("read_file", path="sub/b.txt") == "needles\n"
     for name, more in (("read_file", {}), ("delete_file", {}), ("edit_file", {"old_text": "n", "new_text": "m"})):
         said = await refused(desk, name, path="a.txt", **more)
-        assert said == "No such file: a.txt. It was renamed to sub/b.txt (as a proposal)."
+        assert said == "No such file: a.txt. You renamed it to sub/b.txt (proposed)."
     listed = await desk.call("list_files")
     assert "sub/b.txt" in listed and "a.txt" not in listed
     assert "sub/b.txt" in await desk.call("search", pattern="needles")
@@ -77,10 +77,10 @@ async def test_what_cannot_be_is_refused_with_the_reason(desk: Desk) -> None:
     await desk.call("write_file", path="new.txt", content="x\n")
     assert "exists. Choose another name" in await refused(desk, "rename_file", path="a.txt", new_path="b.txt")
     assert "exists. Choose another name" in await refused(desk, "rename_file", path="a.txt", new_path="new.txt")
-    assert "is a file, so nothing can be put below it" in await refused(
+    assert "is a file, so no file can be created below it" in await refused(
         desk, "rename_file", path="a.txt", new_path="b.txt/a.txt"
     )
-    assert "is a file, so nothing can be put below it" in await refused(
+    assert "is a file, so no file can be created below it" in await refused(
         desk, "rename_file", path="a.txt", new_path="new.txt/a.txt"
     )
     assert await refused(desk, "rename_file", path="a.txt", new_path="./a.txt") == "Both paths are the same file."

@@ -41,7 +41,7 @@ def test_whatever_is_read_comes_back_byte_for_byte(data: bytes) -> None:
 def test_fault_02_the_byte_order_mark_is_dress_and_not_text() -> None:
     """docs/faults.md 2: one of them; another text gets the same."""
     disk = decode(b"\xef\xbb\xbfa\r\n", "a.txt")
-    assert disk == DiskText("a\r\n", mark=b"\xef\xbb\xbf")
+    assert disk == DiskText("a\r\n", bom=b"\xef\xbb\xbf")
     assert disk.encode("b") == b"\xef\xbb\xbfb"
     assert decode(b"a", "a.txt").encode("b") == b"b"
 
@@ -54,9 +54,9 @@ ENCODED: list[tuple[bytes, DiskText, str]] = [
     (b"\xed\xa0\x80", DiskText("í\xa0€", "cp1252"), "its encoding (Windows-1252)"),
     (b"\xc0\xaf", DiskText("À¯", "cp1252"), "its encoding (Windows-1252)"),
     (b"\x81\xe9", DiskText("\x81é", "latin-1"), "its encoding (Latin-1)"),
-    (b"a\rb\r", DiskText("a\rb\r"), "its line ends (CR alone)"),
-    (b"a\r\nb\n", DiskText("a\r\nb\n"), "its mixed line ends"),
-    (b"\xef\xbb\xbfa\r\nb\r\n", DiskText("a\r\nb\r\n", mark=b"\xef\xbb\xbf"), ""),
+    (b"a\rb\r", DiskText("a\rb\r"), "its line endings (CR alone)"),
+    (b"a\r\nb\n", DiskText("a\r\nb\n"), "its mixed line endings"),
+    (b"\xef\xbb\xbfa\r\nb\r\n", DiskText("a\r\nb\r\n", bom=b"\xef\xbb\xbf"), ""),
     ("日\x0c\u2028\n".encode(), DiskText("日\x0c\u2028\n"), ""),
 ]
 
@@ -74,8 +74,8 @@ def test_other_encodings_are_known_by_their_mark_or_are_the_western_one(
 @pytest.mark.parametrize(
     ("data", "text", "said"),
     [
-        (b"caf\xe9", "日🚀", "a.txt is in Windows-1252, which cannot hold U+65E5, U+1F680."),
-        (b"\x81\xe9", "€", "a.txt is in Latin-1, which cannot hold U+20AC."),
+        (b"caf\xe9", "日🚀", "a.txt is in Windows-1252, which cannot represent U+65E5, U+1F680."),
+        (b"\x81\xe9", "€", "a.txt is in Latin-1, which cannot represent U+20AC."),
     ],
 )
 def test_a_text_that_the_encoding_cannot_hold_is_refused(data: bytes, text: str, said: str) -> None:
@@ -88,12 +88,12 @@ def test_a_text_that_the_encoding_cannot_hold_is_refused(data: bytes, text: str,
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"a\0", "a.txt is a binary file (it holds NUL bytes)."),
-        (b"\xff\xfea\0\0\0", "a.txt is a binary file (it holds NUL characters)."),
-        (b"abc\xff\x01", "a.txt is a binary file (no UTF-8, and it holds control characters)."),
-        (b"\xef\xbb\xbf\xff", "a.txt begins as UTF-8 text and is none (byte 0)."),
-        (b"\xff\xfea", "a.txt begins as UTF-16 text and is none (byte 0)."),
-        (b"\xff\xfe\x00\xd8a\0", "a.txt begins as UTF-16 text and is none (byte 0)."),
+        (b"a\0", "a.txt is a binary file (it contains NUL bytes)."),
+        (b"\xff\xfea\0\0\0", "a.txt is a binary file (it contains NUL characters)."),
+        (b"abc\xff\x01", "a.txt is a binary file (not UTF-8, and it contains control characters)."),
+        (b"\xef\xbb\xbf\xff", "a.txt begins like UTF-8 text but is not (byte 0)."),
+        (b"\xff\xfea", "a.txt begins like UTF-16 text but is not (byte 0)."),
+        (b"\xff\xfe\x00\xd8a\0", "a.txt begins like UTF-16 text but is not (byte 0)."),
     ],
 )
 def test_fault_12_what_is_no_text_is_refused(data: bytes, said: str) -> None:

@@ -157,10 +157,10 @@ def test_a_link_in_a_circle_is_no_escape(root: Root) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("a\0b", "A path cannot hold a NUL character."),
+        ("a\0b", "A path cannot contain a NUL character."),
         ("x" * 300, "Not a usable path: xxx"),
         ("y/" * 5000, "Not a usable path: y/y/"),
-        ("\ud800", "The path holds characters that are no valid Unicode."),
+        ("\ud800", "The path contains characters that are not valid Unicode."),
     ],
     ids=["NUL", "long name", "long path", "surrogate"],
 )

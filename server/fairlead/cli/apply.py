@@ -4,10 +4,10 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.lsp.convert import apply_text_edits
 from fairlead.lsp.params import file_path
 from fairlead.workspace.disk import decode, read_bytes
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.write import FileChange, write_files
 
 Json = dict[str, Any]
@@ -20,7 +20,7 @@ def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
     """
     try:
         write_files(_plan(params, encoding))
-    except ToolError as error:
+    except WorkspaceError as error:
         return {"applied": False, "failureReason": str(error)}
     except OSError as error:
         name = Path(error.filename).name if error.filename else "a file"
@@ -39,18 +39,18 @@ def _plan(params: Json, encoding: str) -> list[FileChange]:
         if path not in after:
             before[path] = after[path] = read_bytes(path)
             if path in digests and digests[path] != hashlib.sha256(before[path] or b"").hexdigest():
-                raise ToolError(f"{path.name} changed at the same time.")
+                raise WorkspaceError(f"{path.name} changed at the same time.")
         return after[path]
 
     def existing(path: Path) -> bytes:
         data = current(path)
         if data is None:
-            raise ToolError(f"{path.name} does not exist any more.")
+            raise WorkspaceError(f"{path.name} does not exist any more.")
         return data
 
     def require_absent(path: Path) -> None:
         if current(path) is not None:
-            raise ToolError(f"{path.name} already exists.")
+            raise WorkspaceError(f"{path.name} already exists.")
 
     for change in params["edit"]["documentChanges"]:
         match change.get("kind"):
@@ -80,5 +80,5 @@ def _path(uri: str) -> Path:
     """The path of a file URI, with links resolved."""
     path = file_path(uri)
     if path is None:
-        raise ToolError(f"Not the URI of a file: {uri}")
+        raise WorkspaceError(f"Not the URI of a file: {uri}")
     return path.resolve()

@@ -7,13 +7,13 @@ from urllib.parse import quote
 
 from lsprotocol import types
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits.changeset import Changeset, Proposal
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import content_uri
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.sessions import Sessions
+from fairlead.workspace.errors import WorkspaceError
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class ProposedContent:
             proposal = files.proposal(path) or files.changes.for_target(str(path))
             if proposal is None:
                 return files.current(path) or ""
-        except ToolError as error:
+        except WorkspaceError as error:
             return f"{error}\n"
         if parsed.scheme == wire.BASE_SCHEME:
             return proposal.base or ""

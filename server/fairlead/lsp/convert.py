@@ -20,7 +20,7 @@ from fairlead.session.report.listing import Line, Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
 from fairlead.workspace.paths import Root
-from fairlead.workspace.risk import risk
+from fairlead.workspace.protected import risk
 
 
 def sessions(rows: Sequence[Row]) -> wire.SessionsWire:

@@ -8,7 +8,6 @@ from typing import Any
 
 from lsprotocol import types
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
@@ -17,6 +16,7 @@ from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
+from fairlead.workspace.errors import WorkspaceError
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def proposal_of(session: Session, path: Path) -> Proposal | None:
         return None
     try:
         path = session.root.resolve(str(path))
-    except ToolError:
+    except WorkspaceError:
         return None
     return session.files.proposal(path) or session.files.changes.for_target(str(path))
 

@@ -38,9 +38,10 @@ from fairlead.session.timed_editor import TimedEditor
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, finish_uncancelled
 from fairlead.tools.table import tool_table
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
-from fairlead.workspace.risk import protections
+from fairlead.workspace.protected import protections
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class Session:
         """The absolute path of a call's location, so that one file has one path on record."""
         try:
             return str(self.root.resolve(given))
-        except ToolError:  # outside of the workspace: the call failed
+        except WorkspaceError:  # outside of the workspace: the call failed
             return str(self.root.path / given)
 
     @property

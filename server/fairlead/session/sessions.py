@@ -296,7 +296,7 @@ class Sessions:
     def on_document_event(self, path: Path) -> None:
         """The editor reported a change of a document. Proposals follow when the user pauses typing."""
         for session in self:
-            session.files.user_files.note_document_event(path)
+            session.files.user_files.note_document_event()
         if path not in self._typing:
             self._typing[path] = asyncio.get_running_loop().call_later(TYPING_DELAY, self._on_pause, path)
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.display import escape_to_one_line
 from fairlead.edits.changeset import PLAIN, Raw
 from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Author
 from fairlead.shell.layer import Change, Changes, Entry
-from fairlead.workspace.disk import BOM, DiskText, content_of, read_bytes
+from fairlead.workspace.disk import BOM, DiskText, decode_or_describe, read_bytes
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import Yielder, compute
 
@@ -38,7 +38,7 @@ def _entry(files: Files, path: Path, text: str) -> Entry | None:
     mode = proposal.raw.mode if proposal is not None else None
     try:
         disk = files.user_files.on_disk(source)
-    except ToolError:
+    except WorkspaceError:
         disk = None
     if disk is None:
         return Entry((BOM if path in files.user_files.new_with_bom else b"") + text.encode("utf-8", NOT_TEXT), mode)
@@ -50,7 +50,7 @@ def _entry(files: Files, path: Path, text: str) -> Entry | None:
         return Entry(read_bytes(source) or b"", mode)
     try:
         return Entry(disk.encode(text), mode)
-    except ToolError:
+    except WorkspaceError:
         return Entry(text.encode("utf-8", NOT_TEXT), mode)
 
 
@@ -77,7 +77,7 @@ async def capture(files: Files, changes: Changes, author: Author) -> list[str]:
                 done.append(f"renamed {change.path} to {to}")
             else:
                 done += await _capture(files, change, author)
-        except ToolError as error:
+        except WorkspaceError as error:
             failed.append(f"{change.path}: {' '.join(str(error).splitlines())}")
     lines: list[str] = []
     if done:
@@ -108,7 +108,7 @@ async def _capture(files: Files, change: Change, author: Author) -> list[str]:
         await files.capture(path, before, None, PLAIN, author)
         return [f"deleted {change.path}"]
     after = _said(change.after.data, disk)
-    plain = after.encoding == "utf-8" and not after.mark if disk is None else _same_dress(after, disk)
+    plain = after.encoding == "utf-8" and not after.bom if disk is None else _same_dress(after, disk)
     mode = _new_mode(path, change.after.mode)
     old = files.changes.for_target(str(path))
     await files.capture(path, before, after.text, Raw(None if plain else change.after.data, mode), author)
@@ -129,24 +129,24 @@ def _on_disk(files: Files, path: Path) -> DiskText | None:
     proposal = files.changes.for_target(str(path))
     try:
         return files.user_files.on_disk(Path(proposal.path) if proposal is not None else path)
-    except ToolError:
+    except WorkspaceError:
         return None
 
 
 def _said(data: bytes, disk: DiskText | None) -> DiskText:
     """What bytes say, in the encoding that the file has if they fit it."""
-    said = content_of(data, "")
+    said = decode_or_describe(data, "")
     if disk is None or disk.encoding in ("binary", said.encoding) or said.encoding == "binary":
         return said
     try:
-        return DiskText(data[len(disk.mark) :].decode(disk.encoding), disk.encoding, disk.mark)
+        return DiskText(data[len(disk.bom) :].decode(disk.encoding), disk.encoding, disk.bom)
     except UnicodeDecodeError:
         return said
 
 
 def _same_dress(after: DiskText, disk: DiskText) -> bool:
     """The person's file can be given this text without changing anything else of it."""
-    return after.encoding != "binary" and (after.encoding, after.mark) == (disk.encoding, disk.mark)
+    return after.encoding != "binary" and (after.encoding, after.bom) == (disk.encoding, disk.bom)
 
 
 def _new_mode(path: Path, mode: int | None) -> int | None:

@@ -1,1 +1,1 @@
-"""The person's files as the agent sees them, and the ports to the person's editor."""
+"""The user's files as the agent sees them, and the ports to the user's editor."""

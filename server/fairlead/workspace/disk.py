@@ -1,4 +1,4 @@
-"""Closed files: bytes to text and back, without changing a byte that nobody asked to change."""
+"""Closed files: bytes to text and back, so that only the intended bytes change."""
 
 import codecs
 import hashlib
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits.text import line_ends
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.safe_open import open_beneath
 
 MAX_BYTES = 20_000_000
@@ -24,59 +24,60 @@ _NAMES: dict[Encoding, str] = {
     "latin-1": "Latin-1",
     "binary": "binary",
 }
-_MARKS: tuple[tuple[bytes, Encoding], ...] = (
+_BOMS: tuple[tuple[bytes, Encoding], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# control characters that no text has: what holds one and is no UTF-8 is no text in an older encoding either
-_NO_TEXT = bytes(set(range(0x20)) - set(b"\t\n\v\f\r\x1b"))
+# control characters that no text contains: a file with one of them that is not UTF-8 is binary
+_BINARY_ONLY = bytes(set(range(0x20)) - set(b"\t\n\v\f\r\x1b"))
 
 
-class BinaryFile(ToolError):
-    """The file's bytes are no text."""
+class BinaryFile(WorkspaceError):
+    """The file is not text."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiskText:
-    """A file's text without its byte order mark `mark`; line ends are as they stand in the file."""
+    """A file's decoded text, with the line endings that it has on disk."""
 
     text: str
     encoding: Encoding = "utf-8"
-    mark: bytes = b""
+    bom: bytes = b""
+    """The byte order mark, which is not part of the text."""
 
     def encode(self, text: str, name: str = "The file") -> bytes:
-        """Another text in the same dress.
+        """Another text as bytes, with this file's encoding and byte order mark.
 
         Raises:
-            ToolError: it holds characters that the file's encoding has not.
+            WorkspaceError: the encoding cannot represent the text.
         """
         if self.encoding == "binary":
             raise BinaryFile(f"{name} is a binary file.")
         try:
-            return self.mark + text.encode(self.encoding)
+            return self.bom + text.encode(self.encoding)
         except UnicodeEncodeError as error:
             bad = ", ".join(f"U+{ord(c):04X}" for c in dict.fromkeys(text[error.start : error.end][:5]))
-            raise ToolError(f"{name} is in {_NAMES[self.encoding]}, which cannot hold {bad}.") from error
+            raise WorkspaceError(f"{name} is in {_NAMES[self.encoding]}, which cannot represent {bad}.") from error
 
     @property
     def oddity(self) -> str:
-        """What of it an editor may not carry unchanged, in words; empty for what every editor carries."""
+        """What an editor may not preserve, in words; empty if every editor preserves all of it."""
         if self.encoding != "utf-8":
             return f"its encoding ({_NAMES[self.encoding]})"
-        return odd_line_ends(self.text)
+        return unusual_line_endings(self.text)
 
 
-def odd_line_ends(text: str) -> str:
-    """Line ends that an editor does not carry unchanged, in words; empty where there are none."""
+def unusual_line_endings(text: str) -> str:
+    """The line endings that an editor may not preserve, in words; empty if there are none."""
     ends = line_ends(text)
     if len(ends) > 1:
-        return "its mixed line ends"
-    return "its line ends (CR alone)" if ends == {"\r"} else ""
+        return "its mixed line endings"
+    return "its line endings (CR alone)" if ends == {"\r"} else ""
 
 
-def content_of(data: bytes, name: str) -> DiskText:
-    """As `decode`; of a binary file one line that says which it is: enough to delete or to move it."""
+def decode_or_describe(data: bytes, name: str) -> DiskText:
+    """As `decode`; for a binary file, one line that identifies it, which is enough to delete or move it."""
     try:
         return decode(data, name)
     except BinaryFile:
@@ -84,10 +85,10 @@ def content_of(data: bytes, name: str) -> DiskText:
 
 
 def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
-    """The bytes of a file, None where there is none. With a `root` no link is followed, on the way or at its end.
+    """The bytes of a file, None if there is no file. With a `root`, no link on the path is followed.
 
     Raises:
-        ToolError: it is no regular file, too large, or a link.
+        WorkspaceError: it is not a regular file, is too large, or a link leads to it.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -95,9 +96,9 @@ def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        if os.path.isdir(path):  # Windows opens no folders
-            raise ToolError(f"{path.name} is a folder, not a file.") from error
-        raise ToolError(f"{path.name} cannot be read: {error.strerror or error}.") from error
+        if os.path.isdir(path):  # Windows cannot open a folder
+            raise WorkspaceError(f"{path.name} is a folder, not a file.") from error
+        raise WorkspaceError(f"{path.name} cannot be read: {error.strerror or error}.") from error
     try:
         _check_kind(os.fstat(descriptor), path.name)
         with open(descriptor, "rb", closefd=False) as file:
@@ -108,41 +109,41 @@ def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
 
 def _check_kind(status: os.stat_result, name: str) -> None:
     if stat.S_ISDIR(status.st_mode):
-        raise ToolError(f"{name} is a folder, not a file.")
+        raise WorkspaceError(f"{name} is a folder, not a file.")
     if not stat.S_ISREG(status.st_mode):
-        raise ToolError(f"{name} is no regular file.")
+        raise WorkspaceError(f"{name} is not a regular file.")
     if status.st_size > MAX_BYTES:
         size = status.st_size / 1_000_000
-        raise ToolError(f"{name} is too large to open: {size:,.0f} MB, the limit is {MAX_BYTES // 1_000_000} MB.")
+        raise WorkspaceError(f"{name} is too large to open: {size:,.0f} MB, the limit is {MAX_BYTES // 1_000_000} MB.")
 
 
 def decode(data: bytes, name: str) -> DiskText:
-    """Bytes as text: UTF-8, UTF-16 with its mark, else the western encoding in which every byte is a character.
+    """Decodes UTF-8 and UTF-16 with a byte order mark, else as Windows-1252 or Latin-1.
 
     Raises:
-        BinaryFile: the bytes are no text.
+        BinaryFile: the bytes are not text.
     """
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return _marked(data, mark, encoding, name)
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            return _decode_with_bom(data, bom, encoding, name)
     if b"\0" in data:
-        raise BinaryFile(f"{name} is a binary file (it holds NUL bytes).")
+        raise BinaryFile(f"{name} is a binary file (it contains NUL bytes).")
     try:
         return DiskText(data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        if len(data.translate(None, _NO_TEXT)) < len(data):
-            raise BinaryFile(f"{name} is a binary file (no UTF-8, and it holds control characters).") from error
+        if len(data.translate(None, _BINARY_ONLY)) < len(data):
+            raise BinaryFile(f"{name} is a binary file (not UTF-8, and it contains control characters).") from error
     try:
         return DiskText(data.decode("cp1252"), "cp1252")
     except UnicodeDecodeError:
         return DiskText(data.decode("latin-1"), "latin-1")
 
 
-def _marked(data: bytes, mark: bytes, encoding: Encoding, name: str) -> DiskText:
+def _decode_with_bom(data: bytes, bom: bytes, encoding: Encoding, name: str) -> DiskText:
     try:
-        text = data[len(mark) :].decode(encoding)
+        text = data[len(bom) :].decode(encoding)
     except UnicodeDecodeError as error:
-        raise BinaryFile(f"{name} begins as {_NAMES[encoding]} text and is none (byte {error.start}).") from error
+        raise BinaryFile(f"{name} begins like {_NAMES[encoding]} text but is not (byte {error.start}).") from error
     if "\0" in text:
-        raise BinaryFile(f"{name} is a binary file (it holds NUL characters).")
-    return DiskText(text, encoding, mark)
+        raise BinaryFile(f"{name} is a binary file (it contains NUL characters).")
+    return DiskText(text, encoding, bom)

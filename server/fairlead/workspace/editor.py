@@ -1,4 +1,4 @@
-"""The ports to the person's editor. What lies inside calls them; lsp/ implements them."""
+"""The ports to the user's editor, which `lsp/` implements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,14 +8,12 @@ from typing import Literal, Protocol, get_args
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """An open document: the truth about its file, saved or not.
-
-    `file_removed`: Fairlead removed its file, and the user has not touched the document since.
-    """
+    """An open document: the truth about its file, saved or not."""
 
     text: str
     version: int
     file_removed: bool = False
+    """Whether Fairlead removed its file, and the user has not edited the document since."""
 
 
 class Buffers(Protocol):
@@ -23,17 +21,17 @@ class Buffers(Protocol):
 
     @property
     def change_token(self) -> int:
-        """Grows with every change that the editor tells of."""
+        """Increases with every change that the editor reports."""
         ...
 
     def open_buffer(self, path: Path) -> Buffer | None:
-        """The open document of a file; `path` is the file itself, or the link by which it was opened."""
+        """The open document of a file; `path` is the file or the link through which it was opened."""
         ...
 
     def open_paths(self) -> Sequence[Path]: ...
 
     def note_removal(self, path: Path) -> None:
-        """Fairlead removed the file of an open document, which an editor goes on showing."""
+        """Records that Fairlead removed the file of an open document, which the editor continues to show."""
         ...
 
 
@@ -55,30 +53,32 @@ class EditCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """A change of one file: `old` None creates it, `new` None deletes it, `new_path` moves it.
-
-    `version` is that of the open document, None where the file is closed. `data` are the bytes, where `new` does not
-    say them all, `mode` the permission bits, where they shall be others. `digest` is the SHA-256 of the bytes that the
-    file has on disk if nothing in it is unsaved.
-    """
+    """A change of one file."""
 
     path: Path
     old: str | None
+    """None creates the file."""
     new: str | None
+    """None deletes the file."""
     version: int | None = None
+    """The version of the open document, None if the file is closed."""
     new_path: Path | None = None
+    """Moves the file."""
     data: bytes | None = None
+    """The new bytes, if the file is binary."""
     mode: int | None = None
+    """The new permission bits, None if they stay."""
     digest: str | None = None
+    """The SHA-256 of the file on disk, if it has no unsaved changes."""
 
     @property
     def target(self) -> Path:
-        """Where the new text is."""
+        """The path of the new text."""
         return self.new_path or self.path
 
     @property
     def operation(self) -> FileOperation | None:
-        """What it needs besides changes of text."""
+        """The file operation that it needs in addition to text edits."""
         if self.old is None:
             return "create"
         if self.new is None:
@@ -104,23 +104,23 @@ ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A command that wants to run, or a file (`path`) that is not read or written without asking.
-
-    `reasons` say why the person is asked, the most important first. `call_id` is None where no tool call asks.
-    """
+    """A request to run a command, or to read or write a file that needs the user's permission."""
 
     session_id: str
     call_id: str | None
+    """None if no tool call needs the permission."""
     command: str = ""
     cwd: Path | None = None
     mode: Literal["sandboxed", "workspace"] = "workspace"
     reasons: Sequence[str] = field(default_factory=tuple)
+    """Why the user is asked, the most important reason first."""
     path: Path | None = None
+    """The file; None for a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """What the person chose; `reason` is what they gave with a rejection."""
+    """The user's choice; `reason` is what they gave with a rejection."""
 
     option: ApprovalOption
     reason: str = ""
@@ -151,7 +151,7 @@ class DiagnosticsSource(Protocol):
 
 
 class Editor(Protocol):
-    """What the inside asks of the editor and the person at it."""
+    """Requests to the editor and its user."""
 
     @property
     def edit_capabilities(self) -> EditCapabilities: ...
@@ -161,9 +161,9 @@ class Editor(Protocol):
         ...
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Asks the person. No answer, or no way to ask, is a rejection. Cancelling closes the question."""
+        """Asks the user. No answer, or no way to ask, is a rejection. Cancelling closes the question."""
         ...
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
-        """Puts a question of the model's to the person; None: no answer, or no way to ask."""
+        """Asks the user a question of the model; None: no answer, or no way to ask."""
         ...

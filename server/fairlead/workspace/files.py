@@ -1,4 +1,4 @@
-"""What a file says to the agent: the proposal first, then what the person has. The owner of the changeset."""
+"""The files as the agent sees them: the proposal if there is one, else the user's file. Owns the changeset."""
 
 import asyncio
 import os
@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Proposal, Raw
 from fairlead.edits.merge import MergeConflict
 from fairlead.edits.origins import Author
 from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import Buffers
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder, is_long
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Root
@@ -23,15 +23,16 @@ from fairlead.workspace.repositories import in_git_folder
 from fairlead.workspace.secrets import secret_rules
 from fairlead.workspace.user_files import UserFiles
 
-OBSERVED_ASIDE = 2  # times, if the proposals change meanwhile; who types all the time would never let it end
+# attempts in a thread while the proposals keep changing; the next one runs on the event loop, so that it ends
+MAX_THREAD_ATTEMPTS = 2
 
-CHANGED = "{name} was changed by the user at the same moment, so nothing was proposed. Read it again, then edit it."
+CHANGED = "The user changed {name} at the same moment, so nothing was proposed. Read it again, then edit it."
 
 
 class Files:
-    """One session's view of the workspace. Writing here proposes; nothing of the person's changes.
+    """One session's view of the workspace. A write here is a proposal; the user's files do not change.
 
-    `on_interest` hears of each file that was read or proposed, so that it can be watched.
+    `on_interest` is called with each file that was read or proposed, so that it can be watched.
     """
 
     def __init__(self, root: Root, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
@@ -55,77 +56,77 @@ class Files:
             return
         self._changes = changes
         self.version += 1
-        for path in _different(old, changes):
+        for path in _changed_paths(old, changes):
             self._changed_at[path] = self.version
 
     async def restore(self, changes: Changeset, version: int) -> None:
-        """Goes on with proposals that another process made, on the files as they are now."""
+        """Restores the proposals of an earlier process, on the files as they are now."""
         self._changes = changes
         self.version = version
         for proposal in changes:
             self._on_interest(Path(proposal.path))
-        await asyncio.to_thread(_show_all, changes)
+        await asyncio.to_thread(_precompute_all, changes)
         await self.observe_all()
 
     def changed_since(self, version: int, paths: Collection[Path] | None) -> bool:
-        """Whether any of the files' proposals (None: any at all) changed after a version."""
+        """Whether a proposal for one of the files (None: for any file) changed after a version."""
         if paths is None:
             return self.version > version
         return any(self._changed_at.get(str(path), 0) > version for path in paths)
 
     @property
     def change_token(self) -> tuple[int, int, int]:
-        """Changes with the proposals, with what the editor tells of the person's files and what was said of both."""
+        """Differs after each change of the proposals or the open documents, and each warning (docs/plan.md L10)."""
         return self.version, self.user_files.change_token, self.rejections.warnings
 
     def proposal(self, path: Path) -> Proposal | None:
         return self._changes.get(str(path))
 
     def is_proposed(self, path: Path) -> bool:
-        """Whether the agent proposes something that a path says."""
+        """Whether the file at a path has proposed content."""
         return self._changes.for_target(str(path)) is not None
 
     def secret_filter(self) -> Callable[[str], bool]:
-        """Tells of a path relative to the root whether its file looks like a secret, by the name that it has now."""
+        """A predicate on paths relative to the root: whether the file looks like a secret, also under its old name."""
         rules = secret_rules(self.root.path)
         moved = [proposal for proposal in self._changes if proposal.new_path is not None]
-        renamed = {self.root.relative(Path(one.target)): self.root.relative(Path(one.path)) for one in moved}
+        renamed = {self.root.relative(Path(p.target)): self.root.relative(Path(p.path)) for p in moved}
         return lambda name: rules(name) or (name in renamed and rules(renamed[name]))
 
     def secret_path(self, given: str) -> Path | None:
-        """The path that a given one means, if the person has a file there that looks like a secret.
+        """The resolved path, if the user has a file there that looks like a secret; else None.
 
-        By the name that it was given, the one that links lead to, and other spellings of both.
+        Checks the given name, the name that links lead to, and other spellings of both.
 
         Raises:
-            ToolError: as `Root.resolve`.
+            WorkspaceError: as `Root.resolve`.
         """
         path = self.root.resolve(given)
         proposal = self._changes.for_target(str(path))
-        there = os.path.lexists(path) or self.user_files.buffer(path) is not None
-        if not (there if proposal is None else proposal.base is not None):
+        exists = os.path.lexists(path) or self.user_files.buffer(path) is not None
+        if not (exists if proposal is None else proposal.base is not None):
             return None
-        names = {self.root.relative(one) for one in (path, Path(os.path.normpath(self.root.path / given)))}
+        names = {self.root.relative(path), self.root.relative(Path(os.path.normpath(self.root.path / given)))}
         names |= {"/".join(plain_parts(name)) for name in names}
         return path if any(map(self.secret_filter(), names)) else None
 
     def read(self, path: Path) -> str | None:
-        """What the agent sees in a file, None where there is none.
+        """The text of a file as the agent sees it, None if there is no file.
 
         Raises:
-            ToolError: there is something, but no text that can be worked on.
+            WorkspaceError: the file is not text, or cannot be read.
         """
         proposal = self._changes.for_target(str(path))
         if proposal is not None:
             if proposal.raw.data is not None:
-                raise BinaryFile(f"{path.name} is proposed with bytes that are no text.")
+                raise BinaryFile(f"The proposed content of {path.name} is not text.")
             if proposal.kind == "rename" and proposal.base == proposal.proposed:
-                self.current(Path(proposal.path))  # a binary file can be moved, and is not read for that
+                self.current(Path(proposal.path))  # raises for a binary file: it can be moved, but not read
             return proposal.proposed
         return None if self.proposal(path) else self.current(path)
 
     async def read_for_agent(self, path: Path) -> str | None:
-        """As `read`; from now on the agent knows what the file says, and hears when another hand changes it."""
+        """As `read`. From now on, the model is told when somebody else changes the file."""
         await self.user_files.preload(path)
         text = self.read(path)
         self.read_tracker.note(path, text)
@@ -133,22 +134,22 @@ class Files:
         return text
 
     def current(self, path: Path) -> str | None:
-        """What the person's file says.
+        """The text of the user's file.
 
         Raises:
-            ToolError: as `read`.
+            WorkspaceError: as `read`.
         """
         return self.user_files.text(path)
 
     def resolves_to_itself(self, path: Path) -> bool:
-        """Whether a path still means the file that it meant; a symbolic link may lead it elsewhere meanwhile."""
+        """Whether a resolved path still leads to the same file: a symbolic link may have been created since."""
         try:
             return self.root.resolve(str(path)) == path
-        except ToolError:
+        except WorkspaceError:
             return False
 
     def texts_not_on_disk(self) -> Iterator[tuple[Path, str | None]]:
-        """The files whose text is not (or may not be) what the disk says: proposals and open buffers."""
+        """Files that may differ from the disk, with their text: proposals (None: no file) and open buffers."""
         seen: set[Path] = set()
         for proposal in self._changes:
             if proposal.new_path is not None:
@@ -164,228 +165,236 @@ class Files:
                     yield path, text
 
     async def propose(self, path: Path, text: str, author: Author, over: str | None = None) -> None:
-        """Proposes a text for a file; equal to what is there already, nothing is proposed.
+        """Proposes a text for a file.
 
         Args:
-            over: what the file said (see `read`) when the text was made from it.
+            over: the file's text (see `read`) that the new text was made from.
 
         Raises:
-            ToolError: the file cannot be worked on or says something else by now, the text cannot be its content, or
-                the person rejected this.
+            WorkspaceError: the file cannot be edited or has changed, it cannot contain the text, or the user rejected
+                the same change before.
         """
         if "\0" in text:
-            raise ToolError("The content holds a NUL character; only text files can be written.")
+            raise WorkspaceError("The content contains a NUL character. Only text files can be written.")
         self._check_no_repository(path)
-        self._check_place(path)
+        self._check_parents(path)
         known = self._changes.for_target(str(path))
         source = Path(known.path) if known else path
         await self.user_files.preload(source)
-        text = self._without_mark(source, text)
+        text = self._without_bom(source, text)
         if known is None or known.base is not None:
             self.user_files.check_can_hold(source, text)
         current = self.current(path) if known is None and not self.proposal(path) else None
-        await self._take(path, cs.propose, current, text, author, over=over)
+        await self._apply(path, cs.propose, current, text, author, over=over)
 
     async def capture(self, path: Path, before: str | None, after: str | None, raw: Raw, author: Author) -> None:
-        """Proposes what a command left in a file that said `before` when the command began; None: no file.
+        """Proposes what a command changed in a file that contained `before` when the command started; None: no file.
 
-        What the person or the agent did to the file in the meantime is kept. Long texts are compared in a thread.
+        Changes that the user or the agent made in the meantime stay. Long texts are compared in a thread.
 
         Raises:
-            ToolError: both changed the same lines of a proposal, or the person rejected this.
+            WorkspaceError: the same lines changed otherwise in the meantime, or the user rejected this change before.
         """
         self._check_no_repository(path)
-        given = (str(path), before, after, raw, author)
+        arguments = (str(path), before, after, raw, author)
         try:
-            left = await self._worked_out(cs.capture, *given)
+            changes = await self._compute(cs.capture, *arguments)
         except MergeConflict as error:
-            raise ToolError("the same lines were changed otherwise while the command ran") from error
+            raise WorkspaceError("the same lines got another change while the command ran") from error
         if after is not None:
-            self._check_place(path)
+            self._check_parents(path)
         known = self._changes.for_target(str(path))
-        self._check_rejections(left)
-        self.changes = left
+        self._check_rejections(changes)
+        self.changes = changes
         self.read_tracker.acknowledge(path, before)
         self._on_interest(path)
         await self.observe([Path(known.path) if known is not None else path])
 
     async def delete(self, path: Path, author: Author) -> None:
-        """Proposes that a file shall be no more.
+        """Proposes to delete a file.
 
         Raises:
-            ToolError: there is no such file, or the person rejected this.
+            WorkspaceError: there is no such file, or the user rejected the same deletion before.
         """
         self._check_no_repository(path)
         await self.user_files.preload(path)
-        await self._take(path, cs.delete, self._existing(path), author)
+        await self._apply(path, cs.delete, self._existing(path), author)
 
     async def rename(self, path: Path, new_path: Path, author: Author) -> None:
         """Proposes another path for a file.
 
         Raises:
-            ToolError: there is no such file, the new path is taken, or the person rejected this.
+            WorkspaceError: there is no such file, the new path exists, or the user rejected the same change before.
         """
-        for one in (path, new_path):
-            self._check_no_repository(one)
-            await self.user_files.preload(one)
+        for end in (path, new_path):
+            self._check_no_repository(end)
+            await self.user_files.preload(end)
         current = self._existing(path)
-        self._check_place(new_path)
+        self._check_parents(new_path)
         own = self._changes.for_target(str(path))
-        back = own is not None and own.path == str(new_path)
-        if not back and (self.read(new_path) is not None or self.user_files.text(new_path, binary=True) is not None):
-            raise ToolError(
+        renames_back = own is not None and own.path == str(new_path)
+        if not renames_back and (
+            self.read(new_path) is not None or self.user_files.text(new_path, binary=True) is not None
+        ):
+            raise WorkspaceError(
                 f"{self.root.relative(new_path)} exists. Choose another name, or write its new content with "
                 f"write_file and delete {self.root.relative(path)}."
             )
-        await self._take(path, cs.rename, str(new_path), current, author)
-        self.read_tracker.note(new_path, self._known(new_path))
+        await self._apply(path, cs.rename, str(new_path), current, author)
+        self.read_tracker.note(new_path, self._read_or_none(new_path))
         if path in self.user_files.new_with_bom:
             self.user_files.new_with_bom.add(new_path)
 
     def describe_removal(self, path: Path) -> str:
-        """What became of a file that the person has and the agent has not, a sentence; empty where that is not so."""
+        """A sentence on a file that the agent proposes to rename or delete; empty for other files."""
         proposal = self.proposal(path)
         if proposal is None or self._changes.for_target(str(path)) not in (None, proposal):
             return ""
         if proposal.new_path is not None:
-            return f"It was renamed to {self.root.relative(Path(proposal.new_path))} (as a proposal)."
-        return "It was deleted (as a proposal)." if proposal.kind == "delete" else ""
+            return f"You renamed it to {self.root.relative(Path(proposal.new_path))} (proposed)."
+        return "You deleted it (proposed)." if proposal.kind == "delete" else ""
 
     def _existing(self, path: Path) -> str:
-        """The text, or of a binary file its line, of a file that is there for the agent."""
+        """The text of a file that exists for the agent; for a binary file, the line that describes it."""
         proposal = self._changes.for_target(str(path))
         if proposal is not None:
             text = proposal.proposed
         else:
             text = None if self.proposal(path) else self.user_files.text(path, binary=True)
         if text is None:
-            gone = self.describe_removal(path)
-            raise ToolError(f"No such file: {self.root.relative(path)}{gone and f'. {gone}'}")
+            removal = self.describe_removal(path)
+            raise WorkspaceError(f"No such file: {self.root.relative(path)}{removal and f'. {removal}'}")
         return text
 
-    async def _worked_out(self, change: Callable[..., Changeset], path: str, *given: Any) -> Changeset:
-        """The proposals with a change of a file's made to them; nothing is taken over. In a thread where it is long."""
+    async def _compute(self, change: Callable[..., Changeset], path: str, *arguments: Any) -> Changeset:
+        """The changeset after a change of one file, which is not applied yet. Runs in a thread if a text is long."""
         before = self._changes
-        if not self._is_long(path, *given):
-            return change(before, path, *given)
-        changes = await asyncio.to_thread(_with_all_shown, change, before, path, *given)
+        if not self._is_long(path, *arguments):
+            return change(before, path, *arguments)
+        changes = await asyncio.to_thread(_precomputed, change, before, path, *arguments)
         if before is self._changes:
             return changes
-        return change(self._changes, path, *given)  # not in a thread again: who types all the time would not let it end
+        return change(self._changes, path, *arguments)  # not in a thread again: it would never end while the user types
 
-    def _is_long(self, path: str, *given: Any) -> bool:
+    def _is_long(self, path: str, *arguments: Any) -> bool:
         known = self._changes.get(path) or self._changes.for_target(path)
-        return is_long(*given, *((known.base, known.current, known.proposed) if known is not None else ()))
+        return is_long(*arguments, *((known.base, known.current, known.proposed) if known is not None else ()))
 
-    async def _take(self, path: Path, change: Callable[..., Changeset], *given: Any, over: str | None = None) -> None:
-        """Takes over what a tool proposed, unless the person said no to it before."""
-        changes = await self._worked_out(change, str(path), *given)
+    async def _apply(
+        self, path: Path, change: Callable[..., Changeset], *arguments: Any, over: str | None = None
+    ) -> None:
+        """Applies what a tool proposed, unless the user rejected the same change before."""
+        changes = await self._compute(change, str(path), *arguments)
         if over is not None and self.read(path) != over:
-            raise ToolError(CHANGED.format(name=self.root.relative(path)))
+            raise WorkspaceError(CHANGED.format(name=self.root.relative(path)))
         self._check_rejections(changes)
         self.changes = changes
-        self.read_tracker.note(path, self._known(path))
+        self.read_tracker.note(path, self._read_or_none(path))
         self._on_interest(path)
 
     def _check_rejections(self, changes: Changeset) -> None:
-        for path in _different(self._changes, changes):
+        for path in _changed_paths(self._changes, changes):
             proposal = changes.get(path)
             if proposal is not None:
                 self.rejections.check(self._changes.get(path), proposal)
 
-    def _known(self, path: Path) -> str | None:
+    def _read_or_none(self, path: Path) -> str | None:
         try:
             return self.read(path)
-        except ToolError:
+        except WorkspaceError:
             return None
 
-    def _without_mark(self, path: Path, text: str) -> str:
-        """A byte order mark is no part of a text: a file keeps the one that it has, only a new one can get one."""
+    def _without_bom(self, path: Path, text: str) -> str:
+        """The text without its byte order mark: a file keeps the mark that it has, and only a new file can get one."""
         if not text.startswith("\ufeff"):
             return text
         disk = self.user_files.on_disk(path)
         if disk is None:
             self.user_files.new_with_bom.add(path)
-        elif not disk.mark:
-            raise ToolError("The content begins with a byte order mark (U+FEFF), which the file has not. Leave it out.")
+        elif not disk.bom:
+            raise WorkspaceError(
+                "The content begins with a byte order mark (U+FEFF), but the file has none. Leave it out."
+            )
         return text[1:]
 
     def _check_no_repository(self, path: Path) -> None:
         if is_repository(self.root.relative(path)) or in_git_folder(self.root.path, path):
-            raise ToolError(
-                f"{self.root.relative(path)} belongs to the repository itself (.git) and is not edited. "
+            raise WorkspaceError(
+                f"{self.root.relative(path)} belongs to the repository itself (.git) and cannot be edited. "
                 "If it must change, tell the user how."
             )
 
-    def _check_place(self, path: Path) -> None:
-        """A file cannot be below a file, on the disk or among the proposals."""
+    def _check_parents(self, path: Path) -> None:
+        """Raises WorkspaceError if the file would be below a file or replace a folder, existing or proposed."""
         for folder in path.parents:
             leading = self._changes.for_target(str(folder))
             is_file = leading.proposed is not None if leading else folder.is_file() and not self.proposal(folder)
             if is_file:
-                raise ToolError(f"{self.root.relative(folder)} is a file, so nothing can be put below it.")
+                raise WorkspaceError(f"{self.root.relative(folder)} is a file, so no file can be created below it.")
             if folder.is_dir():
                 break
         below = (proposal.target for proposal in self._changes if proposal.proposed is not None)
         inside = next((target for target in below if target.startswith(f"{path}{os.sep}")), None)
         if inside is not None:
             name = self.root.relative(Path(inside))
-            raise ToolError(f"{self.root.relative(path)} is a folder: {name} is proposed in it.")
+            raise WorkspaceError(
+                f"{self.root.relative(path)} is a folder: {name} is proposed in it. Choose another path."
+            )
 
     async def observe(self, paths: Iterable[Path], allowed: Callable[[], bool] = lambda: True) -> None:
-        """Looks at the person's files again: a proposal for one moves along with what they changed.
+        """Reads the user's files again and rebases their proposals on them.
 
-        In steps, and in a thread where a file is long. Ends where it is not `allowed` any more.
+        Yields between files and compares long ones in a thread. Stops when `allowed` returns false.
         """
         yielder = Yielder()
         for path in paths:
             await yielder.checkpoint()
-            for attempt in range(OBSERVED_ASIDE + 1):
+            for attempt in range(MAX_THREAD_ATTEMPTS + 1):
                 if self.proposal(path) is not None:
                     await self.user_files.preload(path)
                 before, proposal = self._changes, self.proposal(path)
                 if proposal is None:
                     break
-                given = before, str(path), self._said(path)
-                if attempt < OBSERVED_ASIDE and self._is_long(*given[1:]):
-                    changes = await asyncio.to_thread(_with_all_shown, cs.observe, *given)
+                arguments = before, str(path), self._current_or_none(path)
+                if attempt < MAX_THREAD_ATTEMPTS and self._is_long(*arguments[1:]):
+                    changes = await asyncio.to_thread(_precomputed, cs.observe, *arguments)
                 else:
-                    changes = cs.observe(*given)
+                    changes = cs.observe(*arguments)
                 if not allowed():
                     return
                 if before is self._changes:
                     self.changes = changes
                     break
 
-    def _said(self, path: Path) -> str | None:
+    def _current_or_none(self, path: Path) -> str | None:
         try:
             return self.user_files.text(path, binary=True)
-        except ToolError:
+        except WorkspaceError:
             return None
 
     async def observe_all(self) -> None:
-        """Looks at all of them, at the very bytes of those that are closed."""
+        """As `observe`, for all proposals; reads the bytes of closed files even if their signature is unchanged."""
         paths = [Path(proposal.path) for proposal in self._changes]
         for path in paths:
             self.user_files.invalidate(path)
         await self.observe(paths)
 
 
-def _with_all_shown(change: Callable[..., Changeset], before: Changeset, *given: Any) -> Changeset:
-    """The proposals with a change made to them, and what is shown of those worked out."""
-    after = change(before, *given)
-    _show_all(after.get(path) for path in _different(before, after))
+def _precomputed(change: Callable[..., Changeset], before: Changeset, *arguments: Any) -> Changeset:
+    """The changeset after a change, with everything that is shown of it computed."""
+    after = change(before, *arguments)
+    _precompute_all(after.get(path) for path in _changed_paths(before, after))
     return after
 
 
-def _show_all(proposals: Iterable[Proposal | None]) -> None:
+def _precompute_all(proposals: Iterable[Proposal | None]) -> None:
     for proposal in proposals:
         if proposal is not None:
             proposal.precompute()
 
 
-def _different(old: Changeset, new: Changeset) -> list[str]:
-    """The paths for which two changesets do not propose the same."""
+def _changed_paths(old: Changeset, new: Changeset) -> list[str]:
+    """The paths whose proposals differ between two changesets."""
     before, after = old.files, new.files
-    made = [path for path, proposal in after.items() if before.get(path) is not proposal]
-    return [*made, *(path for path in before if path not in after)]
+    changed = [path for path, proposal in after.items() if before.get(path) is not proposal]
+    return [*changed, *(path for path in before if path not in after)]

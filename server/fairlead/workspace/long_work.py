@@ -1,34 +1,34 @@
-"""Long work beside the event loop, so that a stop and every other request is answered meanwhile (docs/faults.md 75)."""
+"""Keeps the event loop responsive during long work, so that a stop is answered at once (docs/faults.md 75)."""
 
 import asyncio
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeVar
 
-LONG = 200_000  # characters or bytes that take some ten milliseconds to compare
-TURN = 0.01  # seconds; a request takes several turns of the loop until it is answered
+LONG = 200_000  # characters or bytes; comparing them takes some ten milliseconds
+MAX_BLOCKED = 0.01  # seconds; a request needs several turns of the loop until it is answered
 
 T = TypeVar("T")
 
 
 class Yielder:
-    """For work in many small steps: gives the loop back again and again."""
+    """Yields to the event loop during work that has many short steps."""
 
     def __init__(self) -> None:
         self._began = monotonic()
 
     async def checkpoint(self) -> None:
-        """Before each step."""
-        if monotonic() - self._began > TURN:
+        """Yields if enough time has passed. Call it before each step."""
+        if monotonic() - self._began > MAX_BLOCKED:
             await asyncio.sleep(0)
             self._began = monotonic()
 
 
 def is_long(*values: object) -> bool:
-    """Whether the texts among some values are so long that the work on them belongs into a thread."""
-    return sum(len(one) for one in values if isinstance(one, str)) > LONG
+    """Whether the texts among the values are so long that work on them should run in a thread."""
+    return sum(len(value) for value in values if isinstance(value, str)) > LONG
 
 
-async def compute(work: Callable[..., T], *given: Any) -> T:
-    """What a function of values returns; in a thread where the texts among the values are long."""
-    return await asyncio.to_thread(work, *given) if is_long(*given) else work(*given)
+async def compute(work: Callable[..., T], *arguments: Any) -> T:
+    """The result of a pure function, which runs in a thread if the texts among its arguments are long."""
+    return await asyncio.to_thread(work, *arguments) if is_long(*arguments) else work(*arguments)

@@ -1,15 +1,15 @@
-"""Names as forgiving file systems see them: Windows and macOS take several spellings for one file."""
+"""File names in one spelling: on Windows and macOS, several spellings name the same file."""
 
 import unicodedata
 
-# characters that macOS passes over in names
+# characters that macOS ignores in names
 _IGNORED = dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF])
 
 
 def plain_parts(relative: str) -> list[str]:
-    """The parts of a path, each in the one spelling that rules are written in.
+    """The parts of a path in the spelling that the lists of names use.
 
-    Without case, unseen characters, dots and blanks at the end, and a stream's name behind a colon.
+    That is case-folded, and without invisible characters, trailing dots and spaces, and the stream name after a colon.
     """
     return [_plain(part) for part in relative.replace("\\", "/").split("/")]
 

@@ -1,19 +1,25 @@
-"""Files that make something run or steer tools by themselves: never accepted without a confirmation of their own.
+"""Lists of sensitive file names: protected files, which the user confirms one by one, and risky changes.
 
-By name alone, whether they are there or not (docs/faults.md 35). What may be proposed, and who confirms, is not here.
+Protected files run code or configure tools automatically. They are recognized by name alone (docs/faults.md 35).
 """
 
 import os
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Literal
 
+from fairlead.edits.proposal import Kind, Proposal
 from fairlead.workspace.names import plain_parts
-from fairlead.workspace.repositories import closed_parts, git_folder, hooks_of, is_git_folder
+from fairlead.workspace.paths import Root
+from fairlead.workspace.repositories import executable_parts, git_folder, hooks_folder, is_git_folder
 
-_GIT = "It belongs to Git, which runs its hooks and filters by itself."
+Risk = Literal["deletion", "configuration", "ci"]
+
+_GIT = "Git runs its hooks and filters automatically."
 _REASONS = {
-    "It configures the editor, which may run what it says.": (
+    "It configures the editor, which may run commands from it.": (
         *(".vscode/", ".idea/", ".devcontainer/", ".fleet/", ".zed/", ".vs/", ".devcontainer.json", ".exrc", ".nvimrc"),
         *(".nvim.lua", ".vimrc", ".dir-locals.el", ".sublime-project", "*.code-workspace", "*.sublime-project"),
     ),
@@ -21,12 +27,12 @@ _REASONS = {
         *(".git/", ".husky/", ".githooks/", ".gitmodules", ".gitattributes", ".gitconfig", ".lefthook/"),
         *("lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".pre-commit-config.yaml", ".lintstagedrc"),
     ),
-    "It says what your builds on the server run.": (
+    "It defines what your CI builds run.": (
         *(".github/workflows/", ".github/actions/", ".gitlab-ci.yml", ".gitlab/ci/", ".circleci/", ".buildkite/"),
         *(".travis.yml", "azure-pipelines.yml", ".azure-pipelines/", "jenkinsfile", ".drone.yml", ".woodpecker.yml"),
         *(".woodpecker/", "appveyor.yml", "bitbucket-pipelines.yml", ".forgejo/workflows/", ".gitea/workflows/"),
     ),
-    "Your shell or your package manager reads it by itself.": (
+    "Your shell or package manager reads it automatically.": (
         *(".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc"),
         *(".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".inputrc", ".mise.toml"),
         *("mise.toml", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pypirc", "pip.conf", ".cargo/"),
@@ -44,17 +50,28 @@ _ENDS = tuple(_BY_END)
 _MAX_FOLDERS = 1000
 _NAMES = sorted({part for name in _BY_NAME for part in name.split("/")})
 _DEEPEST = max(name.count("/") for name in _BY_NAME) + 1
-_PASSED_OVER = {".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__", "vendor", "target"}
-# as old Windows names files with long names: GIT~1, AGENTS~1.MD
-_SHORT = re.compile(r"([^~.]{1,6})~\d+(?:\.(.{0,3}))?")
+_SKIPPED_FOLDERS = {".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__", "vendor", "target"}
+# short names on Windows, such as GIT~1 or AGENTS~1.MD
+_SHORT_NAME = re.compile(r"([^~.]{1,6})~\d+(?:\.(.{0,3}))?")
+
+_CI_FOLDERS = {".github", ".gitlab", ".circleci", ".buildkite", ".ci", ".azure-pipelines", ".woodpecker"}
+_CI_FILES = {".gitlab-ci.yml", ".travis.yml", "azure-pipelines.yml", "jenkinsfile", ".drone.yml", "appveyor.yml"}
+_CONFIGURATION_FOLDERS = {".vscode", ".git", ".husky", ".devcontainer", ".idea", ".cargo", ".claude", ".cursor"}
+_CONFIGURATION_FILES = {
+    *("package.json", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "cargo.toml", "go.mod"),
+    *("makefile", "justfile", "dockerfile", "docker-compose.yml", "compose.yml", "build.gradle", "pom.xml"),
+    *("conftest.py", ".pre-commit-config.yaml", ".npmrc", ".yarnrc.yml", ".envrc", ".env", ".gitattributes"),
+    *(".gitmodules", ".gitconfig", ".editorconfig", "tsconfig.json", "agents.md", "claude.md", "build.rs"),
+}
+_CONFIGURATION_ENDS = (".code-workspace", ".lock", "-lock.json", "-lock.yaml", ".csproj", ".sln")
 
 
 @lru_cache(maxsize=4096)
 def is_protected(relative: str) -> str | None:
-    """Why a file must be confirmed by itself, for people; None for an ordinary one.
+    """Why the user must confirm a change of this file, as a sentence for the user; None if it is not protected.
 
-    The path is relative to the workspace. Whatever a file system may take for the same name counts: other letters in
-    case, dots and blanks at the end, a stream's name behind a colon, short names, characters that are not seen.
+    The path is relative to the workspace. Spellings that a file system may take for the same name count too: another
+    case, trailing dots and spaces, a stream name after a colon, short names, invisible characters.
     """
     parts = _parts(relative)
     for start in range(len(parts)):
@@ -66,52 +83,84 @@ def is_protected(relative: str) -> str | None:
 
 
 def is_repository(relative: str) -> bool:
-    """Whether a file is the version control's own data."""
+    """Whether a file belongs to a `.git` folder."""
     return ".git" in _parts(relative)
 
 
 def protected_files(root: Path) -> list[str]:
-    """The protected files and folders that are there, at the root and one or two levels below it; links' ends too.
+    """The existing protected files and folders, and the targets of links to them, down to two levels below the root.
 
-    Relative to the root, with `/`; a folder stands for all that is in it. Of repositories that are not in a `.git` only
-    that by which git runs programs. Only names are looked at, in 1,000 folders at most, not in those of dependencies.
+    Paths are relative to the root, with `/`; a folder includes everything in it. Of a repository that is not in a
+    `.git` folder, only the parts that make Git run programs. Reads only names, in at most 1,000 folders, and skips
+    folders of dependencies.
     """
-    found = _of_git(root)
-    level, left = [root], _MAX_FOLDERS
+    found = _git_paths(root)
+    level, folders_left = [root], _MAX_FOLDERS
     for _ in range(3):
         below: list[Path] = []
-        for folder in level[:left]:
-            above, entries = folder.name.casefold(), _entries(folder)
+        for folder in level[:folders_left]:
+            parent, entries = folder.name.casefold(), _entries(folder)
             if folder != root and is_git_folder({entry.name for entry in entries}.__contains__):
-                found |= {part.relative_to(root).as_posix() for part in closed_parts(folder)}
+                found |= {part.relative_to(root).as_posix() for part in executable_parts(folder)}
                 continue
             for entry in entries:
                 name = entry.name.casefold()
-                if name in _BY_NAME or f"{above}/{name}" in _BY_NAME or name.endswith(_ENDS):
+                if name in _BY_NAME or f"{parent}/{name}" in _BY_NAME or name.endswith(_ENDS):
                     found |= {Path(entry.path).relative_to(root).as_posix()}
-                    found |= _end_of_link(entry, root) if name != ".git" else set()
-                elif name not in _PASSED_OVER and _is_folder(entry):
+                    found |= _link_target(entry, root) if name != ".git" else set()
+                elif name not in _SKIPPED_FOLDERS and _is_folder(entry):
                     below.append(Path(entry.path))
-        level, left = below, max(0, left - len(level))
+        level, folders_left = below, max(0, folders_left - len(level))
     return sorted(found)
 
 
 def protected_links(root: Path) -> dict[str, str]:
-    """The files and folders that a protected name at the root leads to, by a link or as git says, with the reason."""
+    """The targets of protected links at the root and of the files that configure Git, each with the reason."""
     links = [entry for folder in (root, root / ".github") for entry in _entries(folder) if entry.is_symlink()]
     reasons = {
         end: is_protected(Path(link.path).relative_to(root).as_posix())
         for link in links
-        for end in _end_of_link(link, root)
+        for end in _link_target(link, root)
     }
-    return {**dict.fromkeys(_of_git(root), _GIT), **{end: why for end, why in reasons.items() if why is not None}}
+    return {**dict.fromkeys(_git_paths(root), _GIT), **{end: why for end, why in reasons.items() if why is not None}}
 
 
-def _of_git(root: Path) -> set[str]:
+def risk(kind: Kind, path: PurePath, target: PurePath) -> Risk | None:
+    """The most serious reason to look closely at a change, None for an ordinary one. Ignores the case of names."""
+    if kind == "delete":
+        return "deletion"
+    risks = _name_risk(path), _name_risk(target)
+    return "ci" if "ci" in risks else risks[0] or risks[1]
+
+
+def protections(root: Root, proposals: Iterable[Proposal]) -> dict[str, str]:
+    """Why the user must confirm proposals separately, by path; proposals for ordinary files are omitted."""
+    links = protected_links(root.path)
+
+    def reason(path: str) -> str | None:
+        name = root.relative(Path(path))
+        by_link = (why for target, why in links.items() if name == target or name.startswith(f"{target}/"))
+        return is_protected(name) or next(by_link, None)
+
+    found = {proposal.path: reason(proposal.path) or reason(proposal.target) for proposal in proposals}
+    return {path: why for path, why in found.items() if why is not None}
+
+
+def _name_risk(path: PurePath) -> Risk | None:
+    folders = {part.lower() for part in path.parts[:-1]}
+    name = path.name.lower()
+    if folders & _CI_FOLDERS or name in _CI_FILES:
+        return "ci"
+    if folders & _CONFIGURATION_FOLDERS or name in _CONFIGURATION_FILES or name.endswith(_CONFIGURATION_ENDS):
+        return "configuration"
+    return None
+
+
+def _git_paths(root: Path) -> set[str]:
     """What git runs programs by where that is not below a `.git`: where this leads to, or what its settings name."""
-    folder, hooks = git_folder(root / ".git"), hooks_of(root)
+    folder, hooks = git_folder(root / ".git"), hooks_folder(root)
     elsewhere = folder != root / ".git" and folder != root and folder.is_relative_to(root)
-    closed = [*(closed_parts(folder) if elsewhere else ()), *([hooks] if hooks is not None else [])]
+    closed = [*(executable_parts(folder) if elsewhere else ()), *([hooks] if hooks is not None else [])]
     return {path.relative_to(root).as_posix() for path in closed}
 
 
@@ -120,8 +169,8 @@ def _parts(relative: str) -> list[str]:
 
 
 def _long(part: str) -> str:
-    """A protected name for its short form."""
-    short = _SHORT.fullmatch(part)
+    """The protected name that a short name abbreviates, else the name itself."""
+    short = _SHORT_NAME.fullmatch(part)
     if short is None:
         return part
     stem, end = short.groups()
@@ -148,8 +197,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _end_of_link(entry: os.DirEntry[str], root: Path) -> set[str]:
-    """Where a link inside the workspace leads: a change there is a change of the protected file."""
+def _link_target(entry: os.DirEntry[str], root: Path) -> set[str]:
+    """The target of a link, if it is inside the workspace: to change it is to change the protected file."""
     if not entry.is_symlink():
         return set()
     real, end = Path(os.path.realpath(root)), Path(os.path.realpath(entry.path))

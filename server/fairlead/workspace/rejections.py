@@ -1,28 +1,30 @@
-"""What the person rejected, so that the same edit is not proposed again without a word."""
+"""The changes that the user rejected, so that the same one is not proposed again unnoticed."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits.diff import content_key
 from fairlead.edits.proposal import Proposal
+from fairlead.workspace.errors import WorkspaceError
 
 Key = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A change of a file that the person said no to; `says` tells it from others, `warned` that the agent was told."""
+    """A change of a file that the user rejected."""
 
     path: str
-    says: bytes
+    digest: bytes
+    """Identifies the change."""
     reason: str
     warned: bool = False
+    """Whether the model was told that the user rejected it."""
 
 
 class Rejections:
-    """One session's memory of rejected changes. `warnings` counts what was said of them (docs/plan.md L10: input)."""
+    """The rejected changes of a session. `warnings` counts the refusals (docs/plan.md L10)."""
 
     def __init__(self) -> None:
         self._rejected: dict[Key, Rejected] = {}
@@ -30,51 +32,51 @@ class Rejections:
         self.warnings = 0
 
     def restore(self, rejected: Iterable[Rejected]) -> None:
-        """Goes on with what another process knew."""
-        self._rejected = {(one.path, one.says): one for one in rejected}
+        """Restores the rejections of an earlier process."""
+        self._rejected = {(change.path, change.digest): change for change in rejected}
         self.all = tuple(self._rejected.values())
 
     def remember(self, proposal: Proposal, hunk_ids: Collection[str] | None, reason: str) -> None:
-        """Some hunks of a proposal (None: all of it) were rejected."""
+        """Records that some hunks of a proposal (None: all of it) were rejected."""
         for key in _keys(proposal, hunk_ids):
             self._rejected[key] = Rejected(*key, reason)
         self.all = tuple(self._rejected.values())
 
     def forget(self, proposal: Proposal) -> None:
-        """The rejection was taken back: what is proposed now may be."""
+        """Forgets the rejection of what is proposed now: the user undid it."""
         for key in _keys(proposal, None):
             self._rejected.pop(key, None)
         self.all = tuple(self._rejected.values())
 
     def check(self, old: Proposal | None, new: Proposal) -> None:
-        """Refuses what was rejected before, the first time that it comes again.
+        """Refuses a rejected change the first time that it is proposed again.
 
         Raises:
-            ToolError: it holds a rejected change that the proposal before did not; the message says why.
+            WorkspaceError: `new` contains a rejected change that `old` does not.
         """
         if new.path not in {path for path, _ in self._rejected}:
             return
         before = set(_keys(old, None)) if old is not None else set[Key]()
         again = [self._rejected[key] for key in _keys(new, None) if key in self._rejected and key not in before]
-        unsaid = [rejected for rejected in again if not rejected.warned]
-        if not unsaid:
+        unwarned = [rejected for rejected in again if not rejected.warned]
+        if not unwarned:
             return
-        for rejected in unsaid:
-            self._rejected[rejected.path, rejected.says] = replace(rejected, warned=True)
+        for rejected in unwarned:
+            self._rejected[rejected.path, rejected.digest] = replace(rejected, warned=True)
         self.all = tuple(self._rejected.values())
         self.warnings += 1
-        reasons = ", ".join(dict.fromkeys(rejected.reason for rejected in unsaid if rejected.reason))
+        reasons = ", ".join(dict.fromkeys(rejected.reason for rejected in unwarned if rejected.reason))
         because = f" The reason given: {reasons}" if reasons else ""
-        raise ToolError(
-            f"Not proposed: the user rejected this same change before.{because}\n"
-            "Find another way. Only if the user has asked for it since, send the same call again."
+        raise WorkspaceError(
+            f"Not proposed: the user rejected the same change before.{because}\n"
+            "Try another way. Send the same call again only if the user has asked for it since."
         )
 
 
 def _keys(proposal: Proposal, hunk_ids: Collection[str] | None) -> Iterator[Key]:
     if proposal.whole:
-        what = [proposal.kind, proposal.target, str(proposal.raw.mode)]
-        yield proposal.path, sha256(content_key(what, [proposal.proposed or ""])).digest()
+        identity = [proposal.kind, proposal.target, str(proposal.raw.mode)]
+        yield proposal.path, sha256(content_key(identity, [proposal.proposed or ""])).digest()
         return
     for hunk in proposal.hunks:
         if hunk_ids is None or hunk.id in hunk_ids:

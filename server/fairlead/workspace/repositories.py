@@ -1,7 +1,7 @@
-"""Where git keeps a repository's own data in a workspace: not only in a folder that is called `.git`.
+"""Finds Git's own data in a workspace, which is not always in a folder named `.git`.
 
-Git believes any folder that looks like a repository, and a `.git` may be a file or a link that leads to one. What runs
-programs there (hooks, settings) is as good as a program. Names and plain text only; git is not run.
+Git accepts any folder that looks like a repository, and a `.git` may be a file or link that leads to one. Its hooks and
+settings can run programs. This module reads names and plain text; it does not run git.
 """
 
 import os
@@ -9,19 +9,19 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-# what git runs programs by, in each repository
-CLOSED = ("hooks", "config", "config.worktree", "info")
-_MAX = 1_000_000
+# the parts of a repository that make Git run programs
+EXECUTABLE_PARTS = ("hooks", "config", "config.worktree", "info")
+_MAX_BYTES = 1_000_000
 _HOOKS = re.compile(r"(?i)^\s*hooksPath\s*=\s*(.+?)\s*$", re.M)
 
 
 def is_git_folder(has: Callable[[str], bool]) -> bool:
-    """Whether git takes a folder for a repository's, or for a worktree's part of one, by the names in it."""
+    """Whether Git takes a folder for a repository or for the part of one that belongs to a worktree, by its names."""
     return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
 
 
 def in_git_folder(root: Path, path: Path) -> bool:
-    """Whether a file is in a folder below the root that git takes for a repository's, as the disk is now."""
+    """Whether a file is in a folder below the root that Git takes for a repository."""
     return any(
         is_git_folder(lambda name, folder=folder: os.path.lexists(folder / name))
         for folder in path.parents
@@ -30,19 +30,19 @@ def in_git_folder(root: Path, path: Path) -> bool:
 
 
 def git_folder(link: Path) -> Path:
-    """The folder that a `.git` means: itself, or where it leads as a link or by what it says as a file."""
+    """The folder that a `.git` stands for: the target if it is a link or a file that names one, else itself."""
     if link.is_file():
-        text = text_of(link)
+        text = read_start(link)
         if text.startswith("gitdir: "):
             return (link.parent / text.removeprefix("gitdir: ").strip()).resolve()
     return link.resolve() if link.is_symlink() else link
 
 
-def enclosing(root: Path) -> Path | None:
-    """The folder above a workspace whose repository it is a part of; None where it has one of its own, or is in none.
+def enclosing_repository(root: Path) -> Path | None:
+    """The folder above a workspace whose repository contains it; None if the workspace has its own, or there is none.
 
-    As git finds it, within one file system. But not the home's, nor one above that: a repository of all that the person
-    has says nothing about one folder.
+    Searches as Git does, within one file system, but stops below the home folder: a repository of the whole home says
+    nothing about one project.
     """
     home = Path(os.path.expanduser("~")).resolve()
     if os.path.lexists(root / ".git"):
@@ -63,31 +63,31 @@ def _is_border(folder: Path, root: Path) -> bool:
         return True
 
 
-def closed_parts(folder: Path) -> Iterator[Path]:
-    """What of a repository must not be written by those who may not run programs."""
-    for name in CLOSED:
+def executable_parts(folder: Path) -> Iterator[Path]:
+    """The parts of a repository through which a write could run programs."""
+    for name in EXECUTABLE_PARTS:
         if (folder / name).exists():
             yield folder / name
 
 
-def hooks_of(root: Path) -> Path | None:
-    """The folder in the workspace in which the repository's settings have git look for hooks, if they name one."""
-    top = enclosing(root) or root
+def hooks_folder(root: Path) -> Path | None:
+    """The folder in the workspace that the repository's settings name for hooks, None if they name none."""
+    top = enclosing_repository(root) or root
     own = git_folder(top / ".git")
-    shared = text_of(own / "commondir").strip()
-    named = _HOOKS.findall(text_of((own / shared) / "config"))
+    shared = read_start(own / "commondir").strip()
+    named = _HOOKS.findall(read_start((own / shared) / "config"))
     if not named:
         return None
     folder = Path(os.path.realpath(top / named[-1].strip('"')))
     return folder if folder.is_relative_to(root) and folder != root else None
 
 
-def text_of(path: Path) -> str:
-    """The beginning of a file; nothing where there is none that can be read."""
+def read_start(path: Path) -> str:
+    """The beginning of a file; empty if it cannot be read."""
     try:
         if not path.is_file():
             return ""
         with path.open("rb") as file:
-            return file.read(_MAX).decode("utf-8", "surrogateescape")
+            return file.read(_MAX_BYTES).decode("utf-8", "surrogateescape")
     except OSError:
         return ""

@@ -1,4 +1,4 @@
-"""Writes to the person's files: all of them or none, each at once, and only over the bytes that are expected there."""
+"""Writes several files: all or none, each atomically, and only over the expected bytes."""
 
 import contextlib
 import os
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.safe_open import Folder
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file's bytes before and after; None means that there is no file. `mode` is for a new file."""
+    """A file's bytes before and after; None means no file. `mode` is for a new file."""
 
     path: Path
     before: bytes | None
@@ -22,49 +22,49 @@ class FileChange:
 
 
 def write_files(changes: Sequence[FileChange], root: Path | None = None) -> None:
-    """Makes all changes. Each file is written beside its place first and moved there; a failure undoes what was done.
+    """Writes all changes. Each file is written under a temporary name and then moved; a failure undoes all changes.
 
     Args:
-        root: nothing is written but beneath it, whatever link is put in the way meanwhile.
+        root: nothing outside of it is written, even if a link is created in the meantime.
 
     Raises:
-        ToolError: a file does not say what it should before, or a link stands in the way; nothing was changed.
-        OSError: something could not be written; nothing was changed.
+        WorkspaceError: a file does not contain the expected bytes, or is behind a link; nothing was changed.
+        OSError: a file could not be written; nothing was changed.
     """
-    writing = _Writing(root)
+    transaction = _Transaction(root)
     try:
         for change in changes:
-            if change.after is None:  # first, for a folder may take its place; kept beside it until all is done
-                writing.take_away(change)
+            if change.after is None:  # first, because a folder may get its name; the bytes stay until all is done
+                transaction.set_aside(change)
         writes = [change for change in changes if change.after is not None]
-        staged = [writing.stage(change) for change in writes]
+        staged = [transaction.stage(change) for change in writes]
         for change, temporary in zip(writes, staged, strict=True):
-            writing.put(change, temporary)
+            transaction.commit(change, temporary)
     except BaseException:
-        writing.undo()
+        transaction.undo()
         raise
     finally:
-        writing.end()
+        transaction.close()
 
 
-class _Writing:
-    """What is under way: the folders that are held open, the temporary files, and what was done."""
+class _Transaction:
+    """The open folders, the temporary files and the changes made so far."""
 
     def __init__(self, root: Path | None) -> None:
         self._root = root
         self._folders: dict[Path, Folder] = {}
-        self._made: list[Path] = []
+        self._created: list[Path] = []
         self._temporaries: list[tuple[Folder, str]] = []
         self._done: list[tuple[FileChange, str]] = []
 
-    def take_away(self, change: FileChange) -> None:
+    def set_aside(self, change: FileChange) -> None:
         folder = self._folder(change.path.parent)
         temporary = self._temporary(change)
         folder.write(temporary, b"", 0o600)
         self._move(change, change.path.name, temporary)
 
     def stage(self, change: FileChange) -> str:
-        """Writes the new bytes beside the place; returns the name there."""
+        """Writes the new bytes under a temporary name, which it returns."""
         self._make_folders(change.path.parent)
         folder = self._folder(change.path.parent)
         temporary = self._temporary(change)
@@ -74,7 +74,7 @@ class _Writing:
         folder.write(temporary, change.after or b"", mode)
         return temporary
 
-    def put(self, change: FileChange, temporary: str) -> None:
+    def commit(self, change: FileChange, temporary: str) -> None:
         self._move(change, temporary, change.path.name)
 
     def undo(self) -> None:
@@ -88,11 +88,11 @@ class _Writing:
                 else:
                     folder.write(name, change.before)
         self._remove_temporaries()
-        for path in reversed(self._made):
-            with contextlib.suppress(OSError, ToolError):
-                self._folder(path.parent).unmake(path.name)
+        for path in reversed(self._created):
+            with contextlib.suppress(OSError, WorkspaceError):
+                self._folder(path.parent).rmdir(path.name)
 
-    def end(self) -> None:
+    def close(self) -> None:
         self._remove_temporaries()
         for folder in self._folders.values():
             folder.close()
@@ -110,7 +110,7 @@ class _Writing:
     def _move(self, change: FileChange, name: str, to: str) -> None:
         folder = self._folder(change.path.parent)
         if folder.read(change.path.name) != change.before:
-            raise ToolError(f"{change.path.name} changed at the same time.")
+            raise WorkspaceError(f"{change.path.name} changed at the same time.")
         folder.move(name, to)
         self._done.append((change, to))
 
@@ -118,8 +118,8 @@ class _Writing:
         missing = [folder for folder in (path, *path.parents) if not folder.exists()]
         for folder in reversed(missing):
             with contextlib.suppress(FileExistsError):
-                self._folder(folder.parent).make(folder.name)
-                self._made.append(folder)
+                self._folder(folder.parent).mkdir(folder.name)
+                self._created.append(folder)
 
     def _remove_temporaries(self) -> None:
         for folder, name in self._temporaries:

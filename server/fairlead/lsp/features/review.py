@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import Params, read_target
@@ -13,6 +12,7 @@ from fairlead.session.review import decisions, undo
 from fairlead.session.review.target import HunkOutcome, Target
 from fairlead.session.review.undo_item import undo_item
 from fairlead.session.session import Session
+from fairlead.workspace.errors import WorkspaceError
 
 
 async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
@@ -58,7 +58,7 @@ def _target(session: Session, params: Params) -> Target:
 def _resolved(session: Session, path: Path) -> Path:
     try:
         return session.root.resolve(str(path))
-    except ToolError:
+    except WorkspaceError:
         return path
 
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.session.review.routing import Route, TargetState, choose_route
 from fairlead.session.session import Session
 from fairlead.workspace.disk import BOM, DiskText
 from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.user_files import is_blank
 from fairlead.workspace.write import FileChange, write_files
@@ -79,7 +79,7 @@ def _route(session: Session, edit: FileEdit) -> Route:
     changes_text = edit.new is not None and edit.old != edit.new
     try:
         lossy = changes_text and user_files.needs_own_write(edit.path, edit.new or "")
-    except ToolError:
+    except WorkspaceError:
         lossy = False
     state = TargetState(user_files.document_state(edit.path), _is_occupied(session, edit), lossy)
     return choose_route(edit, session.editor.edit_capabilities, state)
@@ -104,7 +104,7 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
         for edit in edits:
             await yielder.checkpoint()
             requested.append(_against_document(session, _with_byte_order_mark(session, _with_digest(session, edit))))
-    except ToolError as error:
+    except WorkspaceError as error:
         return [EditResult(False, str(error)) for _ in edits]
     with session.files.user_files.expecting({edit.target: edit.new for edit in edits}):
         applied = await session.editor.apply(label, requested)
@@ -125,7 +125,7 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
     """The edit with the digest of the bytes that it is based on.
 
     Raises:
-        ToolError: a closed file has changed.
+        WorkspaceError: a closed file has changed.
     """
     user_files = session.files.user_files
     is_open = user_files.buffer(edit.path) is not None
@@ -133,12 +133,12 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
     if edit.old is None or (on_disk is None and is_open):
         return edit
     if on_disk is None or (on_disk[1].text != edit.old and not is_open):
-        raise ToolError(CHANGED.format(name=edit.path.name))
+        raise WorkspaceError(CHANGED.format(name=edit.path.name))
     data, disk = on_disk
     if disk.text != edit.old and not disk.oddity:  # an editor shows a file with an oddity differently, even when saved
         try:
             data = disk.encode(edit.old)
-        except ToolError:
+        except WorkspaceError:
             return edit
     return replace(edit, digest=hashlib.sha256(data).hexdigest())
 
@@ -237,7 +237,7 @@ def _file_text(session: Session, path: Path) -> str | None:
     try:
         session.files.user_files.invalidate(path)
         return session.files.user_files.text(path, binary=True)
-    except ToolError as error:
+    except WorkspaceError as error:
         return f"({error})"
 
 
@@ -266,7 +266,7 @@ def _write_file(session: Session, edit: FileEdit) -> EditResult:
             return EditResult(False, CHANGED.format(name=edit.path.name))
         data, disk = found or (
             None,
-            DiskText("", mark=BOM if edit.path in session.files.user_files.new_with_bom else b""),
+            DiskText("", bom=BOM if edit.path in session.files.user_files.new_with_bom else b""),
         )
         after = edit.data
         if after is None and edit.new is not None:
@@ -275,7 +275,7 @@ def _write_file(session: Session, edit: FileEdit) -> EditResult:
         if edit.target != edit.path:
             changes.append(FileChange(edit.path, data, None))
         write_files(changes, session.root.path)
-    except ToolError as error:
+    except WorkspaceError as error:
         return EditResult(False, str(error))
     except OSError as error:
         return EditResult(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is unchanged.")

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits import changeset as cs
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.proposal import PLAIN, Proposal, Raw
@@ -16,8 +15,9 @@ from fairlead.session.review.target import NO_HUNK, NO_PROPOSAL, HunkOutcome, Se
 from fairlead.session.session import Session
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
-from fairlead.workspace.risk import protections
+from fairlead.workspace.protected import protections
 
 APPLY_ATTEMPTS = 3
 
@@ -189,7 +189,7 @@ async def _apply_checked(session: Session, label: str, plans: Sequence[_Plan]) -
             changes_text = plan.before.base is not None and edit.old != edit.new and edit.data is None
             if edit.new is not None and changes_text:
                 session.files.user_files.check_can_hold(edit.path, edit.new)
-        except ToolError as error:
+        except WorkspaceError as error:
             refused[index] = EditResult(False, str(error))
     edits = [plan.edit for index, plan in enumerate(plans) if index not in refused]
     results = iter(await apply_edits(session, label, edits))
@@ -203,7 +203,7 @@ def _raw_before(session: Session, plan: _Plan) -> Raw:
     try:
         mode = path.stat().st_mode & 0o7777 if deletes or raw != PLAIN else None
         return Raw(read_bytes(path, session.root.path) if deletes or raw.data is not None else None, mode)
-    except (ToolError, OSError):
+    except (WorkspaceError, OSError):
         return PLAIN
 
 
@@ -257,7 +257,7 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
         text = match_line_endings(before.proposed, text)
         try:
             session.files.user_files.check_can_hold(selections[0].path, text)
-        except ToolError as error:
+        except WorkspaceError as error:
             raise RequestRefused(str(error)) from error
         if text == before.proposed:
             return

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import Decision, FileDecision, MovedOn, revert
 from fairlead.session.errors import RequestRefused
@@ -13,6 +12,7 @@ from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
 
 
@@ -155,7 +155,7 @@ def read_text(session: Session, path: Path) -> str | None:
     """
     try:
         return session.files.user_files.text(path, binary=True)
-    except ToolError as error:
+    except WorkspaceError as error:
         if path.is_dir():
             return None
         raise MovedOn(str(error)) from error

@@ -126,7 +126,7 @@ def read_pending_feedback(value: Json) -> PendingFeedback:
 
 
 def rejected_json(rejected: Rejected) -> list[Any]:
-    return [rejected.path, rejected.says.hex(), rejected.reason, rejected.warned]
+    return [rejected.path, rejected.digest.hex(), rejected.reason, rejected.warned]
 
 
 def read_rejected(value: list[Any]) -> Rejected:

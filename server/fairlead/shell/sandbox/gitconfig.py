@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from fairlead.workspace.repositories import git_folder, text_of
+from fairlead.workspace.repositories import git_folder, read_start
 
 _USER_FILES = (".gitconfig", ".config/git/config")
 _SYSTEM_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
@@ -33,7 +33,7 @@ _MAX_FILES = 1000
 def user_settings(home: Path) -> Iterator[tuple[Path, str]]:
     """The user's own settings files, with the settings of known sections that run no program."""
     for name in _USER_FILES:
-        text = text_of(home / name)
+        text = read_start(home / name)
         if text:
             yield home / name, harmless_settings(text)
 

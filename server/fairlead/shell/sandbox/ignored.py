@@ -17,7 +17,7 @@ from pathlib import Path
 import pathspec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from fairlead.workspace.repositories import enclosing, text_of
+from fairlead.workspace.repositories import enclosing_repository, read_start
 
 RULES = ".gitignore"
 
@@ -124,12 +124,12 @@ def outer_rules(root: Path, repository: Path) -> OuterRules:
 
     A repository that ignores the whole workspace has no rules for its content.
     """
-    top = enclosing(root)
+    top = enclosing_repository(root)
     if top is None:
         return OuterRules(user_rules(repository))
     within = root.relative_to(top).as_posix()
     folders = _folders_above(within)
-    texts = {folder: text_of(top / folder / RULES).encode("utf-8", "surrogateescape") for folder in folders}
+    texts = {folder: read_start(top / folder / RULES).encode("utf-8", "surrogateescape") for folder in folders}
     outer = OuterRules(user_rules(repository), within, texts)
     whole = IgnoreRules(lambda path: texts.get(path.rpartition("/")[0]), OuterRules(outer.everywhere))
     return OuterRules(user_rules(root / ".git")) if whole.ignores_folder(within) else outer

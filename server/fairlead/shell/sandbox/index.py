@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairlead.workspace.repositories import text_of
+from fairlead.workspace.repositories import read_start
 
 MAX_BYTES = 200_000_000
 _HEAD = struct.Struct(">4sLL")
@@ -22,7 +22,7 @@ def assume_rest_unchanged(folder: bytes, index: Path) -> bytes | None:
 
     None if there is no index, or its format is unknown.
     """
-    sha256 = "sha256" in text_of(index.parent / "config").lower()
+    sha256 = "sha256" in read_start(index.parent / "config").lower()
     try:
         if index.stat().st_size > MAX_BYTES:
             return None

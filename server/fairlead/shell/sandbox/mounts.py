@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.shell.sandbox import installed
-from fairlead.workspace.repositories import text_of
+from fairlead.workspace.repositories import read_start
 
 # (source, target, writable)
 Bind = tuple[str, str, bool]
@@ -121,7 +121,7 @@ def _interpreters(root: Path) -> Iterator[Path]:
     The path comes from the workspace, so it must look like a Python's, and no part of it may be a link.
     """
     for name in _ENVIRONMENTS:
-        named = re.search(r"^home\s*=\s*(.+?)\s*$", text_of(root / name / "pyvenv.cfg"), re.M)
+        named = re.search(r"^home\s*=\s*(.+?)\s*$", read_start(root / name / "pyvenv.cfg"), re.M)
         folder = Path(os.path.abspath(named[1])) if named else None
         if folder is None or folder.name != "bin" or not any(folder.glob("python3*")):
             continue

@@ -29,7 +29,7 @@ from fairlead.shell.sandbox.reasons import is_full
 from fairlead.shell.sandbox.seccomp import seccomp_filter
 from fairlead.shell.sandbox.spec import BoxSpec, OverlaySpec, launcher_argv
 from fairlead.shell.sandbox.upper_layer import Owner, UpperLayer
-from fairlead.workspace.repositories import enclosing, git_folder, text_of
+from fairlead.workspace.repositories import enclosing_repository, git_folder, read_start
 
 # the limit for a file, in bytes: more than a build needs, and less than a disk
 FILE_SIZE = 8 << 30
@@ -167,7 +167,7 @@ class SandboxLayer:
 
     def _replace_index(self, upper: Path, outside: Path, private: list[mounts.PrivateFolder]) -> None:
         """Write an index to the layer of a repository with which git does not miss files that the box does not show."""
-        above = enclosing(self._root)
+        above = enclosing_repository(self._root)
         if above is None or mounts.is_shown(above, _paths(private), ()):
             return
         index = git_folder(above / ".git") / "index"
@@ -229,7 +229,7 @@ class SandboxLayer:
         """The text of a file in a view."""
         name = str(path.relative_to(self._root)) if path.is_relative_to(self._root) else ""
         if name not in view.proposed:
-            return text_of(path)
+            return read_start(path)
         entry = view.proposed[name]
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 

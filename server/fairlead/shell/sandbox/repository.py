@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fairlead.shell.sandbox import trees
 from fairlead.shell.sandbox.upper_layer import is_whiteout
-from fairlead.workspace.repositories import closed_parts, enclosing, git_folder, text_of
+from fairlead.workspace.repositories import enclosing_repository, executable_parts, git_folder, read_start
 
 DISCARDED = (
     "Changes of the repository itself (.git) were discarded. To commit, stage or stash, run the command with "
@@ -32,7 +32,7 @@ def find_outside(root: Path) -> Path | None:
 
     None if the repository is in the workspace, or there is none.
     """
-    above = enclosing(root)
+    above = enclosing_repository(root)
     top = above or root
     link = top / ".git"
     if above is not None and link.is_dir() and not link.is_symlink():
@@ -44,11 +44,11 @@ def find_outside(root: Path) -> Path | None:
         return None
     common = own
     if (own / "commondir").is_file():
-        common = (own / text_of(own / "commondir").strip()).resolve()
-        named = (own / text_of(own / "gitdir").strip()).parent.resolve() == top
+        common = (own / read_start(own / "commondir").strip()).resolve()
+        named = (own / read_start(own / "gitdir").strip()).parent.resolve() == top
         believed = named and own.parent == common / "worktrees"
     else:
-        worktree = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", text_of(own / "config"), re.M)
+        worktree = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", read_start(own / "config"), re.M)
         believed = worktree is not None and (own / worktree[1].strip('"')).resolve() == top
     is_repository = (common / "HEAD").is_file() and (common / "objects").is_dir()
     return common if believed and is_repository and not common.is_relative_to(root) else None
@@ -56,7 +56,7 @@ def find_outside(root: Path) -> Path | None:
 
 def files_above(root: Path) -> list[Path]:
     """The files that git reads between the top of its work tree and the workspace."""
-    above = enclosing(root)
+    above = enclosing_repository(root)
     if above is None:
         return []
     folders = [folder for folder in root.parents if folder.is_relative_to(above)]
@@ -66,7 +66,7 @@ def files_above(root: Path) -> list[Path]:
 
 def git_environment(root: Path) -> dict[str, str]:
     """Variables with which git finds a repository above the workspace, which is a separate mount in a box."""
-    return {} if enclosing(root) is None else {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}
+    return {} if enclosing_repository(root) is None else {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}
 
 
 def read_only_parts(folder: Path) -> list[Path]:
@@ -75,7 +75,7 @@ def read_only_parts(folder: Path) -> list[Path]:
     None for a repository that a `.git` file names, unless it is next to that file or below.
     """
     found = git_folder(folder)
-    return list(closed_parts(found)) if found.is_relative_to(folder.parent) else []
+    return list(executable_parts(found)) if found.is_relative_to(folder.parent) else []
 
 
 def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
