@@ -144,13 +144,24 @@ def test_a_run_that_is_cut_off(workspace: Path) -> None:
     assert ended.out.count("half an answ") == 1
 
 
-def test_fault_83_a_model_that_is_being_loaded_is_told_of_once(workspace: Path) -> None:
+def test_fault_83_a_model_that_is_being_loaded_is_reported_once(workspace: Path) -> None:
     """docs/faults.md 83: not with each of the many tries."""
     loading = HttpError(503, "unavailable_error", "Loading model", {"retry-after-ms": "20"})
     with FakeApi([*[loading] * 8, Turn((Text("Done."),))], require_key=False) as api:
         ended = run_plain("run", "a task", "--workspace", workspace, "--base-url", api.url, "--model", "m-1")
     assert ended.code == 0, ended.out
     assert ended.out.count("still loading the model") == 1
+
+
+def test_each_longer_wait_is_reported(workspace: Path) -> None:
+    """A retry with the same reason is reported if its wait is longer. The reason is not repeated."""
+    waits = (20, 60, 60, 120)
+    overloaded = [HttpError(529, "overloaded_error", "Overloaded", {"retry-after-ms": str(wait)}) for wait in waits]
+    with FakeApi([*overloaded, Turn((Text("Done."),))], require_key=False) as api:
+        ended = run_plain("run", "a task", "--workspace", workspace, "--base-url", api.url, "--model", "m-1")
+    assert ended.code == 0, ended.out
+    reports = re.findall(r"attempt (\d) failed, trying again in [\d.]+ s(:?)", ended.out)
+    assert reports == [("1", ":"), ("2", ""), ("4", "")], ended.out
 
 
 def test_where_the_model_is_and_its_window(workspace: Path) -> None:

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 
 OUTPUT_HEAD = 10
 OUTPUT_TAIL = 5
+RETRY_REPORT_SECONDS = 30
+"""A repeated reason is reported again after this time, because a model may be loaded for minutes."""
 _EXIT = re.compile(r"\(exit code (-?\d+), ([\d.]+ s)\)\s*\Z")
 _TAGS = re.compile(r"</?reminder>")
 
@@ -46,6 +48,8 @@ class Transcript:
         self._text_kind: str = ""
         self._last_block = ""
         self._retry_reason = ""
+        self._retry_delay = 0.0
+        self._waited = 0.0
         self._calls: dict[str, _Call] = {}
         self._plan: tuple[PlanItem, ...] = ()
         self._shown_plan: tuple[PlanItem, ...] = ()
@@ -209,14 +213,16 @@ class Transcript:
         self.note(_TAGS.sub("", event["text"]).partition(" Rewrite ")[0], mark=self._display.marks.repeat)
 
     def _retry(self, event: Json) -> None:
-        wait = f"{event['delayMs'] / 1000:.1f} s"
-        reason = first_line(event["reason"])
-        if reason != self._retry_reason or event["attempt"] == 1:  # a model may be loaded for minutes
-            self.note(
-                f"attempt {event['attempt']} failed, trying again in {wait}: {reason}", mark=self._display.marks.repeat
-            )
-        self._retry_reason = reason
-        self._display.set_status(f"trying again in {wait}")
+        """Report a retry if its reason is new, its delay is longer, or the last report was long ago."""
+        delay, reason = event["delayMs"] / 1000, first_line(event["reason"])
+        is_new = event["attempt"] == 1 or reason != self._retry_reason
+        if is_new or delay > self._retry_delay or self._waited >= RETRY_REPORT_SECONDS:
+            text = f"attempt {event['attempt']} failed, trying again in {delay:.1f} s"
+            self.note(f"{text}: {reason}" if is_new else text, mark=self._display.marks.repeat)
+            self._waited = 0.0
+        self._retry_reason, self._retry_delay = reason, delay
+        self._waited += delay
+        self._display.set_status(f"trying again in {delay:.1f} s")
 
     def _begin_block(self, kind: str) -> None:
         """Show a blank line between blocks of different kinds."""
