@@ -1,4 +1,4 @@
-// Where everything is put together: the views, and the table of commands.
+// Creates the views and registers the commands.
 
 import * as vscode from "vscode";
 import { NoticeActions } from "./questions/noticeActions";
@@ -147,7 +147,7 @@ export function activate(context: vscode.ExtensionContext): void {
   for (const [name, run] of Object.entries({ ...commands, ...withKnownRow(rowCommands, onUnknownRow) })) {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
-  // so that the outcome is told, and what was typed in the diff goes along
+  // so that the client shows the outcome, and saves edits in the diff first
   agent.commandOverrides.set(serverCommand.accept, (params) =>
     cursor.decideFromCodeLens("accept", params as DecideParams),
   );

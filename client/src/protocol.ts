@@ -1,5 +1,5 @@
-// The wire, as the server speaks it: names and shapes of docs/protocol.md. Mirrors server/fairlead/lsp/protocol.py; the
-// goldens in tests/goldens are read by the tests of both.
+// The names and shapes of docs/protocol.md. Mirrors server/fairlead/lsp/protocol.py. The tests of both read the messages in
+// tests/goldens.
 
 import type { ApplyWorkspaceEditParams } from "vscode-languageclient/node";
 
@@ -47,11 +47,11 @@ export type ItemStatus = "pending" | "in_progress" | "completed";
 
 export interface EvidenceCommand {
   readonly command: string;
-  /** Null: it was killed. */
+  /** Null if the command was killed. */
   readonly exitCode: number | null;
   readonly toolCallId: string;
   readonly seconds: number;
-  /** On purpose, which is no failure. */
+  /** Whether it was stopped on purpose, which is not a failure. */
   readonly stopped: boolean;
 }
 
@@ -92,7 +92,7 @@ export interface Plan {
   readonly roundsSinceUpdate: number;
 }
 
-/** One change of the plan by the person. `after: null` is the first place, left out the last. */
+/** One change of the plan by the user. `after: null` means the first position; without `after`, the last. */
 export type PlanOp =
   | { op: "add"; content: string; after?: string | null }
   | { op: "update"; id: string; content?: string; status?: ItemStatus; held?: boolean }
@@ -107,11 +107,11 @@ export interface Hunk {
   readonly newLines: number;
   readonly itemId: string | null;
   readonly state: "pending" | "conflict";
-  /** `current` is null where the user deleted the file. */
+  /** `current` is null if the user deleted the file. */
   readonly conflict: { readonly base: string; readonly current: string | null; readonly proposed: string } | null;
 }
 
-/** A plan item whose changes of a file another one changed again; null: that was beside the plan. */
+/** A plan item whose changes of a file were changed again: by another item, or outside of the plan if null. */
 export interface Overtaken {
   readonly itemId: string;
   readonly byItemId: string | null;
@@ -136,9 +136,9 @@ export interface FileEdits {
 export interface Edits {
   readonly sessionId: string;
   readonly version: number;
-  /** Risky ones first. */
+  /** Risky files first. */
   readonly files: readonly FileEdits[];
-  /** What an undo would take back, as in "Accept a.py". */
+  /** What an undo would undo, such as "Accept a.py"; null if nothing. */
   readonly undoLabel: string | null;
   readonly redoLabel: string | null;
 }
@@ -158,15 +158,15 @@ export interface RunResult {
   readonly message: string;
   readonly usage: Usage;
   readonly error: { readonly kind: string; readonly message: string; readonly retryable: boolean } | null;
-  /** What the work came to, in a few words. */
+  /** A short summary of what was done and verified. */
   readonly record: string;
 }
 
-/** A session in the list, as the server tells it. */
+/** A session in the server's list. */
 export interface SessionRow {
   readonly sessionId: string;
   readonly title: string;
-  /** When its last run began or ended (ISO 8601). */
+  /** When its last run started or ended (ISO 8601). */
   readonly updatedAt: string;
   readonly state: "idle" | "running" | "paused";
   readonly completed: number;
@@ -175,7 +175,7 @@ export interface SessionRow {
 }
 
 export interface SessionList {
-  /** The newest first. */
+  /** Newest first. */
   readonly sessions: readonly SessionRow[];
 }
 
@@ -191,7 +191,7 @@ export interface OpenedSession {
   }[];
 }
 
-/** With `plan` the agent only looks around and writes the plan, with `ask` it only looks around and answers. */
+/** `plan`: the agent only reads and writes a plan. `ask`: the agent only reads and answers. */
 export type Mode = "agent" | "plan" | "ask";
 
 export type Target = { all: true } | { uri: string } | { uri: string; hunk: string } | { item: string };
@@ -200,7 +200,7 @@ export type Target = { all: true } | { uri: string } | { uri: string; hunk: stri
 export interface DecideParams {
   readonly sessionId: string;
   readonly target: Target;
-  /** The version of the edits that the person saw. */
+  /** The version of the edits that the user saw. */
   readonly version?: number;
   readonly resolution?: "proposed";
   readonly reason?: string;
@@ -229,9 +229,9 @@ interface EventOf<Kind extends string> {
 }
 
 export interface UsageEvent extends EventOf<"usage">, Usage {
-  /** How much of the model's window the conversation takes, in tokens. */
+  /** The tokens of the conversation in the model's context window. */
   readonly contextTokens: number;
-  /** The window's size; null where it is not known. */
+  /** The size of the window in tokens; null if it is unknown. */
   readonly contextLimit: number | null;
 }
 
@@ -242,7 +242,7 @@ export interface CommandStarted extends EventOf<"command"> {
   readonly cwd: string;
   readonly mode: "sandboxed" | "workspace";
   readonly network: boolean;
-  /** Of one that goes on in the background. */
+  /** Set for a background command. */
   readonly handle: string | null;
 }
 
@@ -280,7 +280,7 @@ export type AgentEvent =
   | (EventOf<"run_finished"> & { readonly stopReason: string });
 
 export interface ApplyEditParams extends ApplyWorkspaceEditParams {
-  /** By URI, the SHA-256 of the bytes that a file has on disk if nothing in it is unsaved. */
+  /** By URI, the SHA-256 of a file's bytes on disk. Does not apply to files with unsaved changes. */
   readonly digests?: Readonly<Record<string, string>>;
 }
 
@@ -299,23 +299,23 @@ export interface AskParams {
   readonly sessionId: string;
   readonly toolCallId: string;
   readonly question: string;
-  /** Answers to choose from; any other text is one too. */
+  /** Suggested answers. The user can also give any other text. */
   readonly options: readonly string[];
 }
 
 export interface AskResult {
-  /** Null: no answer. */
+  /** Null if there was no answer. */
   readonly answer: string | null;
 }
 
 export interface DiagnosticsParams {
-  /** Null: all files that were looked at. */
+  /** Null: all files with diagnostics. */
   readonly uri: string | null;
 }
 
 export interface Diagnostic {
   readonly range: Range;
-  /** As in LSP: 1 an error, 2 a warning, 3 information, 4 a hint. */
+  /** As in LSP: 1 error, 2 warning, 3 information, 4 hint. */
   readonly severity: number;
   readonly message: string;
   readonly source: string | null;

@@ -17,5 +17,6 @@ test("a model can be reached by a key, another server, a cloud, a recording, or 
 
 test("a base URL is an address of a server", () => {
   assert.equal(urlProblem(" https://example.com/v1 "), undefined);
-  for (const wrong of ["", "localhost:11434", "ftp://x", "http://"]) assert.match(urlProblem(wrong) ?? "", /like http/);
+  for (const wrong of ["", "localhost:11434", "ftp://x", "http://"])
+    assert.match(urlProblem(wrong) ?? "", /such as http/);
 });

@@ -81,7 +81,7 @@ test(
     );
     assert.equal(fs.readFileSync(path.join(storage, "installed"), "utf8"), "x\n");
     assert.equal(await isEnvironmentReady(target), true);
-    assert.ok(said.includes("waiting for another window that sets the server up"));
+    assert.ok(said.includes("waiting for another window that is setting up the server"));
   },
 );
 

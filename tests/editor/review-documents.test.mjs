@@ -109,7 +109,7 @@ test("a diff with unsaved text stays open when its file is decided on elsewhere,
     assert.match(await page.welcome(VIEW), /No changes are proposed/);
     await page.diffLines("modified", { wanted: shows("TWO-mine") });
     await page.press("ControlOrMeta+s");
-    await page.toast("has no proposed change any more");
+    await page.toast("no longer has a proposed change");
     const [pid] = serverPids(code);
     process.kill(pid, "SIGKILL");
     await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);

@@ -1,4 +1,4 @@
-// Whether anything says how the agent reaches a model. Mirrors the server's order: docs/protocol.md, Initialize. Pure.
+// Whether access to a model is configured. Mirrors the server's rules: docs/protocol.md, Initialize. Pure.
 
 export interface AccessSettings {
   readonly provider: string;
@@ -8,7 +8,7 @@ export interface AccessSettings {
 
 const VARIABLES = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"];
 
-/** Whether a task can be tried with these settings, this environment and this key. */
+/** Whether settings, environment variables or the saved key give access to a model. */
 export function hasAccess(
   settings: AccessSettings,
   environment: Readonly<Record<string, string | undefined>>,
@@ -19,8 +19,8 @@ export function hasAccess(
   return provider !== "anthropic" || given.some((value) => value !== undefined && value.trim() !== "");
 }
 
-/** What is wrong with a base URL that was typed; undefined if nothing is. */
+/** Why a typed base URL is invalid; undefined if it is valid. */
 export function urlProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
-  return url && ["http:", "https:"].includes(url.protocol) ? undefined : "A base URL is like http://localhost:11434.";
+  return url && ["http:", "https:"].includes(url.protocol) ? undefined : "Enter a URL such as http://localhost:11434.";
 }

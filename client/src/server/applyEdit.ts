@@ -1,4 +1,4 @@
-// Applies the edits that the person accepted, and saves the files that were clean before (docs/protocol.md, Saving).
+// Applies the edits that the user accepted, and saves the files that had no unsaved changes before (docs/protocol.md, Saving).
 
 import * as vscode from "vscode";
 import type { ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
@@ -7,12 +7,12 @@ import type { ApplyEditParams } from "../protocol";
 
 type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
 
-/** Applies one workspace edit; `applied: false` always says why. What was done before a failure stays done. */
+/** Applies one workspace edit. `applied: false` always has a reason; what was applied before a failure stays. */
 export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
   const changes = params.edit.documentChanges ?? [];
   const changed = await changedOnDisk(params);
   if (changed !== undefined) return refused(changed);
-  // nothing may be awaited from here on: VS Code gets the edit with the versions of the documents that were checked
+  // no await from here on, so that VS Code applies the edit to the document versions that were checked
   for (const change of changes) {
     const reason = refusalReason(change);
     if (reason !== undefined) return refused(reason);
@@ -25,7 +25,7 @@ export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Pr
       .map((uri = "") => renamed.get(uri) ?? uri),
   );
   if (!(await vscode.workspace.applyEdit(workspaceEdit(changes))))
-    return refused("VS Code did not apply the edit, or only a part of it.");
+    return refused("VS Code did not apply the edit, or applied only a part of it.");
   if (saveAfter) await save(clean);
   await closeNewTabs(clean, tabs);
   return { applied: true };
@@ -43,7 +43,7 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
     }
     switch (change.kind) {
       case "create": {
-        // with its content at once: a file made first and filled then would stay open, changed and unsaved
+        // created with its content: a file that is filled later would stay open with unsaved changes
         const contents = Buffer.from(changes.map((other) => textFor(change.uri, other)).join(""));
         edit.createFile(vscode.Uri.parse(change.uri), { contents, overwrite: false, ignoreIfExists: false });
         break;
@@ -62,7 +62,7 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
   return edit;
 }
 
-/** What stands in the way of a change; VS Code would do it all the same, or not say why it does not. */
+/** Why a change must not be applied. VS Code would apply it anyway, or refuse without a reason. */
 function refusalReason(change: Change): string | undefined {
   const uris = urisOf(change);
   const notebook = uris.find(isNotebook);
@@ -76,12 +76,12 @@ function refusalReason(change: Change): string | undefined {
     return isUnknown ? `${baseName(uri)} is being changed. Try again.` : undefined;
   }
   if (change.kind === "delete" && document.isDirty) {
-    return `${baseName(uri)} has unsaved changes that would be lost with it. Save or revert it, then accept again.`;
+    return `${baseName(uri)} has unsaved changes, which would be lost. Save or revert it, then accept again.`;
   }
   return undefined;
 }
 
-/** Whether a file is open as a notebook, or is being opened as one. */
+/** Whether a file is open or opening as a notebook. */
 function isNotebook(uri: vscode.Uri): boolean {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   const opened = tabs.map(({ input }) => (input instanceof vscode.TabInputNotebook ? input.uri : undefined));
@@ -95,7 +95,7 @@ function urisOf(change: Change): vscode.Uri[] {
   return (change.kind === "rename" ? [change.oldUri, change.newUri] : [change.uri]).map((uri) => vscode.Uri.parse(uri));
 }
 
-/** The addresses of renamed files, as VS Code writes them: the new one by the old one. */
+/** The new URIs of renamed files by their old URIs, in VS Code's notation. */
 function renamedUris(changes: readonly Change[]): Map<string, string> {
   const normal = (uri: string) => vscode.Uri.parse(uri).toString();
   return new Map(
@@ -105,7 +105,7 @@ function renamedUris(changes: readonly Change[]): Map<string, string> {
   );
 }
 
-/** The files with changed text that have nothing unsaved in them now, by the names that they will have. */
+/** The edited files without unsaved changes, by their new URIs. */
 function cleanUris(changes: readonly Change[], renamed: ReadonlyMap<string, string>): vscode.Uri[] {
   return changes.flatMap((change) => {
     if ("kind" in change) return [];
@@ -114,13 +114,13 @@ function cleanUris(changes: readonly Change[], renamed: ReadonlyMap<string, stri
   });
 }
 
-/** Saves all at once: VS Code opens a tab for a file that was changed without one and is not being saved a moment later. */
+/** Saves all files at once, because VS Code soon opens a tab for each changed file that is not being saved. */
 async function save(uris: readonly vscode.Uri[]): Promise<void> {
   const changed = uris.flatMap((uri) => openDocument(uri) ?? []).filter(({ isDirty }) => isDirty);
   await Promise.all(changed.map((document) => document.save()));
 }
 
-/** Closes what VS Code opened in the background meanwhile, because the machine was too busy to save in time. */
+/** Closes the tabs that VS Code opened in the background because the files were not saved in time. */
 async function closeNewTabs(uris: readonly vscode.Uri[], before: ReadonlySet<string>): Promise<void> {
   const saved = new Set(uris.map(String));
   const opened = allTabs().filter((tab) => {

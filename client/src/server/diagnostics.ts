@@ -1,12 +1,12 @@
-// What this editor's language support knows of the person's files, for the agent (docs/protocol.md, agent/editor/...).
+// The editor's diagnostics of the user's files, for the agent (docs/protocol.md, agent/editor/...).
 
 import * as vscode from "vscode";
 import type { Diagnostic, DiagnosticsParams, DiagnosticsResult } from "../protocol";
 
-/** How long the language support gets to look at a file that was not open. */
+/** How long to wait for the diagnostics of a file that was not open, in milliseconds. */
 const ANALYSIS_LIMIT = 3000;
 
-/** The problems as VS Code shows them; a file that nobody has open is looked at first. */
+/** The diagnostics as VS Code shows them. Opens a closed file first, so that they are computed. */
 export async function diagnostics({ uri }: DiagnosticsParams): Promise<DiagnosticsResult> {
   if (uri === null) {
     const all = vscode.languages.getDiagnostics().filter(([file, found]) => file.scheme === "file" && found.length > 0);
@@ -17,7 +17,7 @@ export async function diagnostics({ uri }: DiagnosticsParams): Promise<Diagnosti
   return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(toWire) }] };
 }
 
-/** Opens a file without showing it, and waits for what is said of it, within a bound: of a clean file nothing is. */
+/** Opens a file without showing it, and waits for its diagnostics. There is a limit, because a file without problems gets none. */
 async function waitForAnalysis(file: vscode.Uri): Promise<void> {
   const isFile = (other: vscode.Uri): boolean => other.toString() === file.toString();
   if (vscode.workspace.textDocuments.some(({ uri }) => isFile(uri))) return;

@@ -1,4 +1,4 @@
-// Whether files still are what an edit was made for (docs/protocol.md, Standard LSP): bytes on disk, and what VS Code read of them.
+// Whether files are unchanged since an edit was made for them (docs/protocol.md, Standard LSP).
 
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
@@ -6,9 +6,9 @@ import { messageOf } from "./errors";
 import type { ApplyEditParams } from "../protocol";
 
 /**
- * Says which file is not what it should be; undefined if all are.
+ * Why a file does not match its digest; undefined if all match.
  *
- * Files whose text changes are loaded first, so that the text that is checked is the one that VS Code changes.
+ * Loads the files that the edit changes first, so that this checks the text that VS Code will change.
  */
 export async function changedOnDisk({ digests = {}, edit }: ApplyEditParams): Promise<string | undefined> {
   const edits = (edit.documentChanges ?? []).flatMap((change) => ("kind" in change ? [] : [change.textDocument]));
@@ -19,7 +19,7 @@ export async function changedOnDisk({ digests = {}, edit }: ApplyEditParams): Pr
   return found.find((one) => one !== undefined);
 }
 
-/** `version` is what the server knows of an edited document: null where it is closed, undefined where the text stays. */
+/** `version`: the version that the server knows; null for a closed document, undefined if the edit does not change the text. */
 async function mismatch(
   uri: vscode.Uri,
   digest: string,
@@ -37,9 +37,9 @@ async function mismatch(
     return `${name} cannot be read: ${messageOf(error)}`;
   }
   if (createHash("sha256").update(bytes).digest("hex") !== digest) return `${name} changed at the same time.`;
-  // a document that the server does not know may hold what the file said a moment ago
+  // a document that the server does not know may contain an older text of the file
   const isStale = document !== undefined && !isKnown && document.getText() !== new TextDecoder().decode(bytes);
   return isStale
-    ? `VS Code shows another text for ${name} than the file has. Open or reload it, then accept again.`
+    ? `VS Code has a different text for ${name} than the file. Open or reload it, then accept again.`
     : undefined;
 }

@@ -1,4 +1,4 @@
-// The server's own virtual environment: made once for each version, under the extension's global storage.
+// The server's virtual environment: created once per version in the extension's global storage.
 
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -9,17 +9,17 @@ import { exclusively } from "./exclusive";
 
 const run = promisify(execFile);
 const INSTALL_LIMIT = 10 * 60_000;
-/** Milliseconds after which nobody needs an environment of another version; a window that is open uses the one that it started with. */
+/** Milliseconds without use after which the environment of another version is removed. Open windows may still use it before. */
 const UNUSED_AFTER = 30 * 86_400_000;
 const UNFINISHED = "unfinished-";
-/** A module of what each of the package's extras installs; an extra has the name of the provider that needs it. */
+/** For each extra of the package, a module that it installs. An extra has the name of the provider that needs it. */
 const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "google.auth" };
 
 export function venvPython(folder: string): string {
   return process.platform === "win32" ? path.join(folder, "Scripts", "python.exe") : path.join(folder, "bin", "python");
 }
 
-/** Whether the environment is there and starts, with an extra if one is named. */
+/** Whether the environment exists and works, with an extra if one is given. */
 export async function isEnvironmentReady(folder: string, extra?: string): Promise<boolean> {
   const module = extra === undefined ? undefined : MODULES[extra];
   try {
@@ -29,14 +29,14 @@ export async function isEnvironmentReady(folder: string, extra?: string): Promis
     });
     return true;
   } catch (error) {
-    return (error as { killed?: boolean }).killed === true; // too busy to answer in time: it is there, and may be in use
+    return (error as { killed?: boolean }).killed === true; // a timeout on a busy machine: it exists and may be in use
   }
 }
 
 /**
- * Makes an environment with the wheel in it, unless another window has made it meanwhile. It is made under another name
- * and moved to its place when it is whole, and only one window at a time makes or changes environments: one that is
- * closed half-way leaves nothing broken, and what it leaves is removed by the next.
+ * Creates an environment with the wheel, unless another window has created it meanwhile. Only one window at a time creates or changes
+ * environments. The environment gets its final name when it is complete, so a window that closes too early leaves nothing broken.
+ * The next one removes what it left.
  */
 export async function makeEnvironment(
   folder: string,
@@ -65,7 +65,7 @@ export async function makeEnvironment(
   });
 }
 
-/** Adds an extra's packages, where they are not there. A server that runs in the environment finds them when it needs them. */
+/** Installs an extra's packages if they are missing. A running server finds them when it needs them. */
 export async function addExtra(
   folder: string,
   wheel: string,
@@ -80,7 +80,7 @@ export async function addExtra(
   });
 }
 
-/** Says that an environment is used by a window that starts now; where that cannot be written, nothing is removed either. */
+/** Marks an environment as used now. If that fails, the environment cannot be removed either. */
 export async function markUsed(folder: string): Promise<void> {
   const now = new Date();
   await fs.utimes(folder, now, now).catch(() => undefined);
@@ -104,12 +104,12 @@ async function withLock(
   work: () => Promise<void>,
 ): Promise<void> {
   const waiting = (): void => {
-    report("waiting for another window that sets the server up");
+    report("waiting for another window that is setting up the server");
   };
   await exclusively(path.join(path.dirname(folder), "servers.lock"), python, waiting, signal, work);
 }
 
-/** Unfinished environments, and those of other versions that no window has started with for long. */
+/** Removes unfinished environments, and those of other versions that have not been used for a long time. */
 async function removeUnused(folder: string): Promise<void> {
   const siblings = await fs.readdir(path.dirname(folder), { withFileTypes: true });
   for (const entry of siblings.filter((each) => each.isDirectory())) {

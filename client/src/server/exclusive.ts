@@ -1,9 +1,9 @@
-// One window at a time. Node has no lock that ends with its holder, however that ends; Python has.
+// A lock between windows. It is held by a Python process, because Node has no file lock that is released when its holder dies.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-// "waiting" where somebody else has the lock, then "held"; the lock ends with standard input, so with this process
+// prints "waiting" if another process has the lock, then "held"; releases the lock when standard input closes, as when this process ends
 const LOCK_SCRIPT = `
 import sys
 file = open(sys.argv[1], "a")
@@ -28,7 +28,7 @@ print("held", flush=True)
 sys.stdin.read()
 `;
 
-/** Does some work while no other process works under the same lock file, which stays; `waiting` is called if it has to wait. */
+/** Runs `work` while holding the lock on `file`, which is not removed. Calls `waiting` if another process holds the lock. */
 export async function exclusively<T>(
   file: string,
   python: string,

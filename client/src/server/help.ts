@@ -1,4 +1,4 @@
-// The page of help for a machine without a Python that can run the server.
+// The help page for a machine without a suitable Python.
 
 import * as vscode from "vscode";
 import { OLDEST, type Attempt } from "./python";
@@ -11,7 +11,7 @@ export function registerHelp(): vscode.Disposable {
   return vscode.workspace.registerTextDocumentContentProvider(SCHEME, { provideTextDocumentContent: () => text });
 }
 
-/** Shows what was tried, and how to get a Python on each system. */
+/** Shows which Pythons were tried and how to install one. */
 export async function showPythonHelp(context: vscode.ExtensionContext, attempts: readonly Attempt[]): Promise<void> {
   text = pythonHelp(attempts);
   const uri = vscode.Uri.from({ scheme: SCHEME, path: "/Python for Fairlead.md", query: String(Date.now()) });

@@ -1,4 +1,4 @@
-// Which Python runs the server: the project's own environment in development, else one made for the extension.
+// The Python that runs the server: that of the project's environment in development, else of one created for the extension.
 
 import * as fs from "node:fs";
 import * as path from "node:path";
@@ -15,7 +15,7 @@ export class NoPython extends Error {
   }
 }
 
-/** The executable that has the server's package. Makes the environment at the first start, with progress. */
+/** The Python executable of an environment with the server's package. Creates the environment at the first start, with progress. */
 export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
   const wheel = bundledWheel(context.extensionPath);
   if (wheel === undefined) return venvPython(path.join(context.extensionPath, ".venv"));
@@ -29,8 +29,8 @@ export async function serverPython(context: vscode.ExtensionContext, log: vscode
 }
 
 /**
- * Installs what the chosen cloud's client needs, where it is not there yet. Where that fails the server still starts, and
- * says with the first task what to install by hand.
+ * Installs the client packages of the configured cloud if they are missing. If that fails, the server still starts, and the first task
+ * reports what to install manually.
  */
 export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<void> {
   const wheel = bundledWheel(context.extensionPath);
@@ -82,7 +82,7 @@ async function withProgress(
 
 function* candidates(ofExtension: string | undefined): Iterable<readonly string[]> {
   const chosen = configuredPython();
-  // a named interpreter is used or refused, never silently replaced by another
+  // a configured interpreter is never silently replaced by another one
   if (chosen !== undefined) {
     yield [chosen];
     return;
@@ -101,7 +101,7 @@ interface PythonExtension {
   readonly environments?: { getActiveEnvironmentPath(): { readonly path?: string } };
 }
 
-/** The interpreter that the Python extension uses, where there is one that answers in time. */
+/** The interpreter of the Python extension, if it is installed and answers in time. */
 async function interpreterOfPythonExtension(log: vscode.LogOutputChannel): Promise<string | undefined> {
   const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
   if (!extension) return undefined;

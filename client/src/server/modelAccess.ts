@@ -1,4 +1,4 @@
-// How the agent reaches a model: a key, another server, or a cloud. Asked for once, before anything is installed.
+// Access to a model: an API key, another server, or a cloud. Asks for it once, before anything is installed.
 
 import * as vscode from "vscode";
 import { hasAccess, urlProblem, type AccessSettings } from "./access";
@@ -7,19 +7,19 @@ export const SECRET = "fairlead.apiKey";
 const TITLE = "Agent: Choose a Model";
 
 interface AccessOption extends vscode.QuickPickItem {
-  /** Asks for what this way needs; false where the user closed the box. */
+  /** Asks for the settings. Returns false if the user closes a box. */
   readonly configure: () => Promise<boolean>;
 }
 
 export class ModelAccess {
   constructor(private readonly secrets: vscode.SecretStorage) {}
 
-  /** Whether settings, environment or secret storage say how. */
+  /** Whether access is configured in the settings, the environment or the secret storage. */
   async isKnown(): Promise<boolean> {
     return hasAccess(configured(), process.env, await this.secrets.get(SECRET));
   }
 
-  /** Asks for the API key; an empty one removes it. True where a key was set. */
+  /** Asks for the API key. An empty one removes the key. Returns whether a key was set. */
   async setApiKey(): Promise<boolean> {
     const key = await vscode.window.showInputBox({
       title: "Agent: Set API Key",
@@ -35,7 +35,7 @@ export class ModelAccess {
     return isSet;
   }
 
-  /** Asks how; false where the user closed the question. */
+  /** Asks for the kind of access and configures it. Returns false if the user closes a box. */
   async ask(): Promise<boolean> {
     const ways: AccessOption[] = [
       {

@@ -1,4 +1,4 @@
-// Finding a Python that can run the server. No VS Code in here but for the Python extensions' API, handed in.
+// Finds a Python that can run the server. Uses no VS Code API.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -13,20 +13,20 @@ export interface Python {
   readonly version: readonly [number, number];
 }
 
-/** What was tried and why it did not do, for the page of help. */
+/** A command that was tried, and why it is not suitable. For the help page. */
 export interface Attempt {
   readonly command: string;
   readonly problem: string;
 }
 
-/** The names under which a Python is looked for on PATH, best first. */
+/** The commands to try, best first. */
 export function pythonCommands(platform: NodeJS.Platform): readonly (readonly string[])[] {
   const newest = ["3.14", "3.13", "3.12", "3.11"];
   if (platform === "win32") return [...newest.map((version) => ["py", `-${version}`]), ["python"], ["python3"]];
   return [["python3"], ...newest.map((version) => [`python${version}`]), ["python"]];
 }
 
-/** Tries the commands in turn; the first Python that is new enough, and what was wrong with those before it. */
+/** Tries the commands in order. Returns the first suitable Python, and the attempts before it. */
 export async function findPython(
   commands: Iterable<readonly string[]>,
 ): Promise<{ python: Python | undefined; attempts: readonly Attempt[] }> {
@@ -47,7 +47,7 @@ async function probe([program = "", ...args]: readonly string[]): Promise<Python
       windowsHide: true,
     });
     const match = /^(\d+)\.(\d+) (.+)$/m.exec(stdout.trim());
-    if (!match?.[3]) return { command, problem: "gave no version" };
+    if (!match?.[3]) return { command, problem: "did not report a version" };
     const version = [Number(match[1]), Number(match[2])] as const;
     if (version[0] < OLDEST[0] || (version[0] === OLDEST[0] && version[1] < OLDEST[1])) {
       return { command, problem: `is Python ${version.join(".")}, too old` };

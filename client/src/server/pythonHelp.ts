@@ -1,4 +1,4 @@
-// The text of the page of help for a machine without a fitting Python. Pure.
+// The text of the help page for a machine without a suitable Python. Pure.
 
 import { fenced } from "../sessions/markdown";
 import { OLDEST, type Attempt } from "./python";
@@ -16,7 +16,7 @@ The agent runs in a small Python program on this machine. No Python that can run
 - **Fedora**: \`sudo dnf install python3\`
 - **macOS**: \`brew install python\`, or the installer from python.org
 - **Windows**: \`winget install Python.Python.3.13\`, or the installer from python.org
-- **A Python in another place**: name it in the setting \`fairlead.python\`
+- **A Python in another location**: set \`fairlead.python\` to its path
 
 Then run **Agent: Restart Server** from the command palette.
 

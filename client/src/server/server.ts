@@ -1,4 +1,4 @@
-// The server's life: started when it is first needed, restarted when it dies, told of settings, trust and keys.
+// The server process: starts when it is first needed, restarts when it dies, and gets settings, trust and API key.
 
 import * as vscode from "vscode";
 import {
@@ -40,7 +40,7 @@ const RESTARTS = 4;
 const RESTART_WINDOW = 3 * 60_000;
 
 export class AgentServer implements vscode.Disposable {
-  /** The server's commands that this client carries out by itself, as in a CodeLens. */
+  /** Commands in the server's CodeLenses that the client handles instead. */
   readonly commandOverrides = new Map<string, (params: unknown) => unknown>();
   private starting: Promise<LanguageClient> | undefined;
   private readonly pendingRequests = new Set<() => void>();
@@ -67,11 +67,11 @@ export class AgentServer implements vscode.Disposable {
     ];
   }
 
-  /** Asks the server, starting it first where it does not run. */
+  /** Sends a request. Starts the server first if it is not running. */
   async request<Result>(name: string, params: unknown, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.started();
     let leave: (() => void) | undefined;
-    // a client that restarts its server leaves what it had asked the old one unanswered
+    // when the language client restarts the server, it never answers the requests to the old one
     const gone = new Promise<never>((_, reject) => {
       leave = () => {
         reject(new ServerGone("The agent's server stopped."));
@@ -90,7 +90,7 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
-  /** Starts the server if it does not run. Raises NotStarted after the person was told why. */
+  /** Starts the server if it is not running. Throws NotStarted after showing the reason to the user. */
   async started(): Promise<LanguageClient> {
     this.starting ??= this.start();
     try {
@@ -101,7 +101,7 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
-  /** Hands over the key that was set last, so that the next run has it. */
+  /** Sends the saved API key, so that the next run has it. */
   async sendApiKey(): Promise<void> {
     await this.sendCredentials(await this.started());
   }
@@ -134,7 +134,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private async start(): Promise<LanguageClient> {
-    // there is something to restart from now on
+    // from now on, "Restart Server" makes sense
     setContextKey("serverWanted", true);
     try {
       const python = await serverPython(this.context, this.log);
@@ -169,7 +169,7 @@ export class AgentServer implements vscode.Disposable {
       },
       errorHandler: this.restartPolicy(),
     };
-    // isolated: neither the workspace nor the environment may slip the server a module of theirs
+    // -I: modules of the workspace or the environment must not be imported
     const run = {
       command: python,
       args: ["-I", "-m", "fairlead", "serve"],
@@ -198,7 +198,7 @@ export class AgentServer implements vscode.Disposable {
     );
     client.onDidChangeState(({ oldState, newState }) => {
       if (oldState === State.Running && newState !== State.Running) this.onServerGone();
-      // a client that restarted by itself has a new server, which knows no key
+      // after an automatic restart, the new server has no key
       if (newState === State.Running && this.starting) void this.sendCredentials(client);
     });
     return client;
@@ -212,7 +212,7 @@ export class AgentServer implements vscode.Disposable {
         const now = Date.now();
         closed = [...closed.filter((time) => now - time < RESTART_WINDOW), now];
         if (closed.length <= RESTARTS) {
-          this.log.warn("The server ended; it is started again.");
+          this.log.warn("The server ended and is being restarted.");
           return { action: CloseAction.Restart, handled: true };
         }
         this.starting = undefined;
@@ -243,7 +243,7 @@ export class AgentServer implements vscode.Disposable {
   }
 }
 
-/** The server knows the texts that it proposed; only files are told of as open documents. */
+/** Reports only files as open documents: the server knows its proposed texts. */
 function onlyFiles(): Middleware {
   const isFile = ({ uri }: vscode.TextDocument): boolean => uri.scheme === "file";
   return {
@@ -254,10 +254,10 @@ function onlyFiles(): Middleware {
   };
 }
 
-/** Announces what this client answers (docs/protocol.md, Initialize). */
+/** Announces the requests that this client answers (docs/protocol.md, Initialize). */
 class ClientFeatures implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
-    // the proposed side can be edited, which takes a provider of our own (proposedFiles.ts)
+    // proposedFiles.ts provides the texts, because the user can edit the proposed side
     delete capabilities.workspace?.textDocumentContent;
     const agent = { approvals: true, questions: true, sessions: true, editor: true, checksEdits: true, diffs: true };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent };
@@ -272,6 +272,6 @@ class ClientFeatures implements StaticFeature {
   }
 
   clear(): void {
-    // nothing is held
+    // no state
   }
 }

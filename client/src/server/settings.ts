@@ -1,5 +1,5 @@
-// The settings for the server, in the shape of docs/protocol.md. Those that widen what the agent may do are declared for
-// user scope only in package.json, so a workspace cannot set them.
+// The settings in the shape that the server expects (docs/protocol.md). package.json gives those that extend the agent's permissions
+// the scope "application", so that a workspace cannot set them.
 
 import * as vscode from "vscode";
 
@@ -55,7 +55,7 @@ export function configuredCloud(): string | undefined {
   return provider === "anthropic" ? undefined : provider;
 }
 
-/** The interpreter that the person named, if any. */
+/** The configured Python interpreter, if any. */
 export function configuredPython(): string | undefined {
   const named = vscode.workspace.getConfiguration("fairlead").get("python", "").trim();
   return named === "" ? undefined : named;
