@@ -1,4 +1,4 @@
-"""What an attack on the build found once: each of a kind that docs/faults.md or docs/protocol.md rules out."""
+"""Bugs that attacks on a build found: each of a kind that docs/faults.md or docs/protocol.md rules out."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,14 +29,14 @@ async def decide(client: Client, how: str, session: str, **target: Any) -> list[
 async def test_accepts_follow_each_other_before_the_editor_tells_of_the_first(
     workspace: Path, replay: Replay, opened: bool
 ) -> None:
-    """docs/faults.md 7, 8, 13: what was accepted is current at once, however late the disk or didChange is."""
+    """docs/faults.md 7, 8, 13: accepted text is current at once, however late the disk or didChange is."""
     lines = [f"{n}\n" for n in range(20)]
     (workspace / "a").write_text("".join(lines))
     lines[2], lines[9], lines[16] = "two\nand more\n", "nine\n", "sixteen\n"
     settings = replay({"calls": [write("a", "".join(lines))]}, {"text": "."}, {"calls": [{"read_file": {"path": "a"}}]})
 
     def apply(params: Json) -> Json:
-        asyncio.get_running_loop().call_soon(client.apply_edit, params)  # right after the answer
+        asyncio.get_running_loop().call_soon(client.apply_edit, params)  # immediately after the answer
         return {"applied": True}
 
     async with Client(workspace, settings={**settings, "loop": {"maxRounds": 2}}) as client:
@@ -52,7 +52,7 @@ async def test_accepts_follow_each_other_before_the_editor_tells_of_the_first(
 
 
 async def test_of_two_equal_changes_each_keeps_its_id(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, Target: a hunk that was decided is not there any more; its twin is another one."""
+    """docs/protocol.md, Target: a hunk that was decided no longer exists; an identical one is a different hunk."""
     (workspace / "a").write_text("a\nfoo\nb\nc\nd\nfoo\ne\n")
     settings = replay({"calls": [write("a", "a\nbar\nb\nc\nd\nbar\ne\n")]}, {"text": "."})
     async with Client(workspace, settings=settings) as client:
@@ -79,7 +79,7 @@ async def test_one_file_spelled_in_several_ways_is_one(workspace: Path, replay: 
 
 
 async def test_a_glob_cannot_hold_the_server_up(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md, the rule above all cases: the server still answers within two seconds."""
+    """docs/faults.md, the rules for all cases: the server still answers within two seconds."""
     (workspace / ("a" * 100)).write_text("")
     globs = ["*a*a*a*a*a*a*b", "*a" * 25 + "b", "**/" * 20 + "x"]
     calls = [{"list_files": {"glob": glob}} for glob in globs]
@@ -100,7 +100,7 @@ async def test_a_glob_cannot_hold_the_server_up(workspace: Path, replay: Replay)
     ids=["odd id", "no id", "odd name", "no name", "long name"],
 )
 async def test_fault_21_odd_ids_and_names_do_not_spoil_the_session(connect: Connect, calls: list[Call]) -> None:
-    """docs/faults.md 21: each call has its result, and the next request is one that the API accepts."""
+    """docs/faults.md 21: each call has its result, and the API accepts the next request."""
     with FakeApi(turns=[Turn(tuple(calls)), DONE, DONE]) as api:
         async with connect(api) as client:
             first = await client.run()
@@ -111,7 +111,7 @@ async def test_fault_21_odd_ids_and_names_do_not_spoil_the_session(connect: Conn
 
 
 async def test_fault_66_half_a_character_in_a_context(connect: Connect, workspace: Path) -> None:
-    """The task is refused with the address that no file can have, and the next one runs."""
+    """A task with an impossible path is refused with that path, and the next one runs."""
     with FakeApi(turns=[DONE]) as api:
         async with connect(api) as client:
             context = [{"uri": workspace.as_uri() + "/\ud800.py"}]
@@ -122,7 +122,7 @@ async def test_fault_66_half_a_character_in_a_context(connect: Connect, workspac
 
 
 async def begun_and_cancelled(client: Client, way: str) -> tuple[str, asyncio.Future[Any]]:
-    """A task with its cancel right behind it: the session, and the answer to come."""
+    """A task that is cancelled immediately: the session, and the pending answer."""
     session = (await client.request("agent/sessions/create", {}))["sessionId"]
     number, answer = client.begin("agent/runTask", {"prompt": "x", "sessionId": session})
     if way == "agent/cancel":
@@ -134,7 +134,7 @@ async def begun_and_cancelled(client: Client, way: str) -> tuple[str, asyncio.Fu
 
 @pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
 async def test_fault_20_a_cancel_in_the_same_moment_as_the_task(workspace: Path, replay: Replay, way: str) -> None:
-    """docs/faults.md 20: the run begins and ends in good order, and the next works."""
+    """docs/faults.md 20: the run starts and ends in good order, and the next one works."""
     never = asyncio.Event()
     settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "b"})
     async with Client(workspace, settings=settings, answers={"agent/approve": lambda _: never.wait()}) as client:
@@ -150,7 +150,7 @@ async def test_fault_20_a_cancel_in_the_same_moment_as_the_task(workspace: Path,
 async def test_fault_20_a_cancel_of_a_run_that_never_waits(
     workspace: Path, replay: Replay, way: str, turns: list[dict[str, Any]]
 ) -> None:
-    """docs/faults.md 20: wherever it falls, the request has a result, and it is the one that the events tell."""
+    """docs/faults.md 20: whenever the cancel comes, the request has a result, which agrees with the events."""
     async with Client(workspace, settings=replay(*turns)) as client:
         for _ in range(3):
             session, answer = await begun_and_cancelled(client, way)
@@ -160,7 +160,7 @@ async def test_fault_20_a_cancel_of_a_run_that_never_waits(
 
 
 async def test_fault_44_an_initialize_that_was_refused_initialised_nothing(workspace: Path) -> None:
-    """docs/faults.md 44: what comes after it is refused as before, and a right one works."""
+    """docs/faults.md 44: requests after it are refused as before, and a correct one works."""
     client = Client(workspace)
     await client.start()
     no_path = {**client.initialize_params(), "workspaceFolders": None, "rootUri": "file:///%00"}
@@ -172,7 +172,7 @@ async def test_fault_44_an_initialize_that_was_refused_initialised_nothing(works
 
 
 async def test_fault_44_notifications_with_an_id_and_requests_without(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 44: the first are answered with -32600, the second do nothing."""
+    """docs/faults.md 44: the first get -32600, the second do nothing."""
     async with Client(workspace, settings=replay({"text": "a"})) as client:
         for method in ("initialized", "textDocument/didOpen", "agent/trust", "$/setTrace"):
             assert (method, (await client.error(method, {})).code) == (method, -32600)
@@ -184,7 +184,7 @@ async def test_fault_44_notifications_with_an_id_and_requests_without(workspace:
 
 
 async def test_fault_32_the_diff_shows_nothing_from_outside(workspace: Path, tmp_path: Path, replay: Replay) -> None:
-    """docs/faults.md 32: a link of the diff's scheme in the model's text opens no file of the machine."""
+    """docs/faults.md 32: a link with the diff's scheme in the model's text opens no file of the machine."""
     (tmp_path / "secret").write_text("secret")
     async with Client(workspace, settings=replay({"text": "a"})) as client:
         session = (await client.run())["sessionId"]

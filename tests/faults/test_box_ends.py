@@ -24,7 +24,7 @@ from shell.boxes import PLAIN, Boxes, find, is_there, start
 from shell.killed_server import PRCTL
 from support.sandbox import needs_sandbox
 
-# in the environment of all processes of a box, the launcher and the init included: names with this beginning are passed
+# in the environment of every process of a box, also the launcher and the init: variables with this prefix are passed
 MARK = "LC_FAIRLEAD_TEST"
 SERVER = Path(__file__).parents[1] / "shell/killed_server.py"
 NOBODY = 65534
@@ -39,7 +39,7 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A layer, with what a server elsewhere needs to make the same one."""
+    """A layer, with what a separate server process needs to make the same one."""
 
     layer: SandboxLayer
     workspace: Path
@@ -48,14 +48,14 @@ class Kind:
     mark: str
 
     def left(self) -> Iterator[int]:
-        """The processes with the mark, ended ones left out."""
+        """The living processes with the mark."""
         for name in os.listdir("/proc"):
             with contextlib.suppress(OSError):
                 if name.isdigit() and f"{MARK}={self.mark}".encode() in Path("/proc", name, "environ").read_bytes():
                     yield int(name)
 
     async def is_over(self) -> bool:
-        """Whether all of them have gone in time; what has not is ended."""
+        """Whether all of them end in time. Kills the others."""
         until = time.monotonic() + WITHIN
         while left := list(self.left()):
             if time.monotonic() > until:
@@ -98,14 +98,14 @@ async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("way", COMMANDS)
 async def test_fault_73_nothing_is_left_when_a_command_has_ended(kind: Kind, way: str) -> None:
-    """docs/faults.md 73: by itself, or since it met a limit."""
+    """docs/faults.md 73: without a signal, and after it reached a limit."""
     await Boxes(kind.layer).run(COMMANDS[way], limits=Limits(processes=40, memory=100 << 20))
     assert await kind.is_over()
 
 
 @pytest.mark.parametrize("killed", ["launcher", "init"])
 async def test_fault_73_nothing_is_left_of_a_box_that_is_killed(kind: Kind, killed: str) -> None:
-    """docs/faults.md 73: neither of the two that make a box needs the other to live on."""
+    """docs/faults.md 73: neither of the two processes that make a box survives the other."""
     opened = await kind.layer.open(STUBBORN, PLAIN)
     process = await start(opened)
     assert process.stdout is not None
@@ -119,7 +119,7 @@ async def test_fault_73_nothing_is_left_of_a_box_that_is_killed(kind: Kind, kill
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["as usual", "the kernel tells nobody"])
 async def test_fault_73_nothing_is_left_of_a_killed_server(kind: Kind, deaf: bool) -> None:
-    """docs/faults.md 73: also where the kernel does not tell the launcher, which looks for its server each second."""
+    """docs/faults.md 73: also if the kernel does not signal the launcher, which checks its server each second."""
     if deaf and platform.machine() not in PRCTL:
         pytest.skip("no filter for this machine")
     run = [sys.executable, str(SERVER), str(kind.workspace), str(kind.place), kind.bubblewrap, *(["deaf"] * deaf)]

@@ -18,7 +18,7 @@ TOO_LONG = HttpError(400, "invalid_request_error", "prompt is too long: 9999 tok
 
 
 def sizes(body: Json) -> dict[str, int]:
-    """What a real model would count, near enough."""
+    """Roughly what a real model would count."""
     return {"input_tokens": len(json.dumps(body["messages"])) // 4}
 
 
@@ -39,10 +39,12 @@ def told(api: FakeApi, number: int = -1) -> str:
 
 
 @pytest.mark.parametrize("plain", [False, True])
-async def test_fault_24_old_results_give_way_before_the_limit(connect: Connect, workspace: Path, plain: bool) -> None:
-    """docs/faults.md 24: in one go and in valid pairs; the task, the plan and the newest results stay whole.
+async def test_fault_24_old_results_are_compacted_before_the_limit(
+    connect: Connect, workspace: Path, plain: bool
+) -> None:
+    """docs/faults.md 24: at once and in valid pairs; the task, the plan and the newest results stay complete.
 
-    The API clears by itself, a `plain` server does not: the conversation that goes on is the same one.
+    The API clears old results itself, a `plain` server does not. The conversation continues the same way.
     """
     plan = Turn((Call("todo", {"items": PLAN}),))
     with FakeApi(turns=[plan, *reading(workspace, 12, not plain), DONE], plain=plain) as api:
@@ -64,7 +66,7 @@ async def test_fault_24_old_results_give_way_before_the_limit(connect: Connect, 
 
 
 async def test_fault_24_then_a_summary_stands_for_what_was(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 24: where clearing is not enough; the person's words, plan and proposals stay as they are."""
+    """docs/faults.md 24: if clearing is not enough; the user's messages, plan and proposals stay as they are."""
     writes = [
         lambda body, n=n: Turn(
             (Call("write_file", {"path": f"{n}.md", "content": f"{n} {'text ' * 1600}\n"}),), usage=sizes(body)
@@ -100,7 +102,7 @@ async def test_fault_24_then_a_summary_stands_for_what_was(connect: Connect, wor
 
 
 async def test_fault_24_a_refused_length_makes_room_once_and_asks_again(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 24: of a model whose window nobody knows, it is learned from the refusal."""
+    """docs/faults.md 24: an unknown window is learned from the error."""
     turns = [*reading(workspace, 6), TOO_LONG, lambda body: Turn((Text("Done."),), usage=sizes(body))]
     with FakeApi(turns=turns) as api:
         async with connect(api, settings={"model": "some-local-model"}) as client:
@@ -115,7 +117,7 @@ async def test_fault_24_a_refused_length_makes_room_once_and_asks_again(connect:
 async def test_fault_24_an_answer_that_fills_the_window_goes_on_in_a_shorter_one(
     connect: Connect, workspace: Path
 ) -> None:
-    """docs/faults.md 24: `model_context_window_exceeded` makes room, and the answer is asked to go on."""
+    """docs/faults.md 24: after `model_context_window_exceeded` the history is compacted and the answer continues."""
 
     def full(body: Json) -> Turn:
         return Turn((Text("I was about to"),), stop_reason="model_context_window_exceeded", usage=sizes(body))
@@ -128,7 +130,7 @@ async def test_fault_24_an_answer_that_fills_the_window_goes_on_in_a_shorter_one
 
 
 async def test_fault_24_what_cannot_be_made_to_fit_ends_with_what_to_do(connect: Connect) -> None:
-    """docs/faults.md 24: nothing can give way: an error that says it, and the session is usable."""
+    """docs/faults.md 24: if nothing can be compacted, an error says so, and the session is usable."""
     with FakeApi(turns=[TOO_LONG, DONE]) as api:
         async with connect(api) as client:
             result = await client.run("Think of this: " + "word " * 8000)
@@ -139,7 +141,7 @@ async def test_fault_24_what_cannot_be_made_to_fit_ends_with_what_to_do(connect:
 
 
 async def test_reading_an_unchanged_file_again_costs_a_note(connect: Connect, workspace: Path) -> None:
-    """Where its text still stands in the conversation; a model that insists and a changed file get the whole text."""
+    """While its text is still in the conversation. A model that insists, and a changed file, get the whole text."""
     (workspace / "a.txt").write_text("line\n" * 400)
     read = Turn((Call("read_file", {"path": "a.txt"}),))
     edit = Turn((Call("write_file", {"path": "a.txt", "content": "other\n" * 400}),))

@@ -38,7 +38,7 @@ BYTES: list[tuple[str, bytes, str, str, bytes]] = [
 async def test_only_those_bytes_change(
     workspace: Path, replay: Replay, name: str, before: bytes, old: str, new: str, after: bytes
 ) -> None:
-    """docs/faults.md 1 and 2: line ends, BOM and the missing final newline stay."""
+    """docs/faults.md 1 and 2: line endings, the BOM and the missing final newline stay."""
     file = workspace / "f.txt"
     file.write_bytes(before)
     async with Client(workspace, settings=replay({"calls": [edit("f.txt", old, new)]}, {"text": "."})) as client:
@@ -61,7 +61,7 @@ REFUSED: list[tuple[str, bytes, str, list[str]]] = [
 async def test_an_edit_that_cannot_be_made_explains_itself(
     workspace: Path, replay: Replay, name: str, content: bytes, old: str, said: list[str]
 ) -> None:
-    """docs/faults.md 3, 4, 5, 12: an error that says what is there; no change."""
+    """docs/faults.md 3, 4, 5, 12: an error that describes the file; no change."""
     file = workspace / "f"
     file.write_bytes(content)
     async with Client(workspace, settings=replay({"calls": [edit("f", old, "z")]}, {"text": "."})) as client:
@@ -75,7 +75,7 @@ async def test_an_edit_that_cannot_be_made_explains_itself(
 
 
 async def test_fault_12_a_sparse_file_of_two_gigabytes(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 12: refused at once by its size."""
+    """docs/faults.md 12: refused at once because of its size."""
     with (workspace / "big").open("wb") as file:
         file.truncate(2_000_000_000)
     async with Client(workspace, settings=replay({"calls": [{"read_file": {"path": "big"}}]}, {"text": "."})) as client:
@@ -84,7 +84,7 @@ async def test_fault_12_a_sparse_file_of_two_gigabytes(workspace: Path, replay: 
 
 
 async def test_fault_13_two_proposals_only_the_second_accepted(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 13: two edits apart: the second alone is applied, the first stays proposed on the new text."""
+    """docs/faults.md 13: of two separate edits, only the second is applied; the first stays proposed."""
     file = workspace / "f"
     file.write_text("1\n2\n3\n4\n5\n")
     settings = replay({"calls": [edit("f", "1\n", "one\nmore\n"), edit("f", "5", "five")]}, {"text": "."})
@@ -100,7 +100,7 @@ async def test_fault_13_two_proposals_only_the_second_accepted(workspace: Path, 
 
 
 async def test_fault_14_a_new_file_in_a_new_folder(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 14, its part here: created on accept, not after a reject; one that came meanwhile is kept."""
+    """docs/faults.md 14, the part for new files: created on accept, not on reject; one created meanwhile stays."""
     calls = [{"write_file": {"path": f"new/{name}.txt", "content": name}} for name in "abc"]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
         session = (await client.run())["sessionId"]
@@ -114,7 +114,7 @@ async def test_fault_14_a_new_file_in_a_new_folder(workspace: Path, replay: Repl
 
 
 async def test_fault_31_wild_output_is_bounded_and_escaped(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 31: invalid UTF-8, ANSI and OSC sequences: the person gets the colours, the model plain text."""
+    """docs/faults.md 31: invalid UTF-8, ANSI and OSC sequences: the user sees colours, the model plain text."""
     (workspace / "wild").write_bytes(
         b"\xff\xfe ok \x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b]8;;http://x\x1b\\link end\x00\n"
     )
@@ -128,7 +128,7 @@ async def test_fault_31_wild_output_is_bounded_and_escaped(workspace: Path, repl
 
 
 async def test_fault_33_links_that_lead_outside(workspace: Path, tmp_path: Path, replay: Replay) -> None:
-    """docs/faults.md 33, and 43's benign link: as the file or as a parent, read and write: refused; inside: fine."""
+    """docs/faults.md 33, and 43's harmless link: as the file or a parent, read and written: refused; inside: fine."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text("secret")
@@ -153,7 +153,7 @@ async def test_fault_33_links_that_lead_outside(workspace: Path, tmp_path: Path,
 
 
 async def test_fault_40_commands_get_no_key(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 40, its part here: the environment of a command holds no API key."""
+    """docs/faults.md 40, the part for commands: their environment contains no API key."""
     settings = replay({"calls": [{"bash": {"command": "env"}}]}, {"text": "."})
     env = {"ANTHROPIC_API_KEY": "sk-secret", "ANTHROPIC_AUTH_TOKEN": "tok-secret"}
     env["AWS_BEARER_TOKEN_BEDROCK"] = "bedrock-secret"

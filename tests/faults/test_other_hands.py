@@ -1,4 +1,4 @@
-"""docs/faults.md 6 and 72: another hand at the same files: the watch on the disk, and what the model is told of it."""
+"""docs/faults.md 6 and 72: other programs change the same files: the watch on the disk, and the model's feedback."""
 
 import asyncio
 import os
@@ -24,20 +24,20 @@ def edit(path: str, old: str, new: str) -> dict[str, Any]:
 
 
 def told(api: FakeApi, request: int) -> list[str]:
-    """The text blocks behind the results in the last message of a request."""
+    """The text blocks after the results in the last message of a request."""
     content = api.requests[request].body["messages"][-1]["content"]
     assert content[0]["type"] == "tool_result"
     return [block["text"] for block in content if block["type"] == "text"]
 
 
 async def moved(client: Client, version: int) -> Json:
-    """The next state of the proposals; the watch must see a change within moments."""
+    """The next state of the proposals; the watch must notice a change soon."""
     await client.until(lambda: client.last("agent/edits")["version"] > version)
     return client.last("agent/edits")
 
 
 def notified(client: Client) -> int:
-    """How often the client was sent the proposals."""
+    """How often the client received the proposals."""
     return sum(method == "agent/edits" for method, _ in client.log)
 
 
@@ -46,7 +46,7 @@ def overwrite(path: Path, text: str) -> None:
 
 
 def replace(path: Path, text: str) -> None:
-    """As many editors save: beside it first, then in its place."""
+    """As many editors save: to another name first, then over the file."""
     other = path.with_name(".other")
     other.write_text(text)
     os.replace(other, path)
@@ -56,7 +56,7 @@ def replace(path: Path, text: str) -> None:
 async def test_fault_06_a_proposal_moves_along_when_its_file_changes_on_disk(
     workspace: Path, replay: Replay, write: Callable[[Path, str], None]
 ) -> None:
-    """docs/faults.md 6: without a question from the client: merged, in conflict, gone, and there again."""
+    """docs/faults.md 6: without a request of the client: merged, in conflict, deleted, and there again."""
     folder = workspace / "sub"
     folder.mkdir()
     file = folder / "a"
@@ -84,7 +84,7 @@ async def test_fault_06_a_proposal_moves_along_when_its_file_changes_on_disk(
 
 
 async def test_fault_72_files_that_change_together_are_told_together(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 72: one look at all files and one notification, however many files change at one moment."""
+    """docs/faults.md 72: one read of all files and one notification, however many files change at once."""
     names = [f"{n}.txt" for n in range(40)]
     for name in names:
         (workspace / name).write_text(LINES)
@@ -101,7 +101,7 @@ async def test_fault_72_files_that_change_together_are_told_together(workspace: 
 
 
 async def test_fault_06_a_new_file_that_comes_into_being_is_seen(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 6: where a file is only proposed, and where its very folder is."""
+    """docs/faults.md 6: for a file that is only proposed, and in a folder that does not exist."""
     calls = [{"write_file": {"path": path, "content": "agent\n"}} for path in ("new", "made/by/hand")]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
         session = (await client.run())["sessionId"]
@@ -121,7 +121,10 @@ async def test_fault_06_a_new_file_that_comes_into_being_is_seen(workspace: Path
 
 
 async def test_fault_06_the_model_hears_of_files_that_changed_while_it_works(workspace: Path, connect: Connect) -> None:
-    """docs/faults.md 6: behind the round's results: those that it knows, where, and once; its own edits are no news."""
+    """docs/faults.md 6: after the round's results, once: files that it knows, and where.
+
+    Its own edits are not reported.
+    """
     for name in ("known", "edited", "unknown"):
         (workspace / name).write_text(LINES)
 
@@ -148,7 +151,7 @@ async def test_fault_06_the_model_hears_of_files_that_changed_while_it_works(wor
 
 
 async def test_fault_06_the_agents_own_command_is_another_hand(workspace: Path, connect: Connect) -> None:
-    """docs/faults.md 6: a formatter beside the sandbox, on a file that it edited: it hears of it, and reads both."""
+    """docs/faults.md 6: a formatter outside the sandbox changes a file that the model edited: it reads both."""
     (workspace / "a").write_text(LINES)
     command = Turn((Call("bash", {"command": "sed -i.bak 's/line 9/nine/' a && rm a.bak", "unsandboxed": True}),))
     first = Turn((Call("edit_file", edit("a", "line 5", "FIVE")["edit_file"]),))
@@ -164,7 +167,7 @@ async def test_fault_06_the_agents_own_command_is_another_hand(workspace: Path, 
 
 
 async def test_the_model_hears_of_a_review_at_the_next_boundary(workspace: Path, connect: Connect) -> None:
-    """docs/protocol.md, `feedback`: decided while the model speaks; it reads it behind the results of that round."""
+    """docs/protocol.md, `feedback`: decisions during the stream reach the model after the results of that round."""
     (workspace / "a").write_text(LINES)
     go_on = threading.Event()
     calls = [edit("a", "line 2\n", "TWO\n"), edit("a", "line 8\n", "EIGHT\n")]

@@ -1,4 +1,4 @@
-"""Commands that will not end well, through a real server: each ends, nothing of it stays, and the server answers."""
+"""Commands that do not end properly, through a real server: each ends without leftovers, and the server answers."""
 
 import asyncio
 import random
@@ -16,9 +16,9 @@ from support.client import Client
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the commands and their end are those of Linux")
 Replay = Callable[..., dict[str, Any]]
 ALLOW: dict[str, Any] = {"agent/approve": lambda _: {"option": "allow_once"}}
-# where there is a sandbox, these are about what happens outside of it (docs/sandbox.md has its own)
+# even where there is a sandbox, these run outside of it (docs/sandbox.md has its own tests)
 ASK = {"approvals": "ask"}
-# seconds; on a quiet machine it is two
+# seconds; on a quiet machine it takes two
 BUSY = 10
 
 
@@ -36,7 +36,7 @@ def running(command: str) -> bool:
 
 @pytest.fixture
 async def run(workspace: Path, replay: Replay) -> AsyncIterator[Callable[..., Any]]:
-    """Runs a command through a server and returns the client and what the model read."""
+    """Run a command through a server; returns the client and the text for the model."""
     clients: list[Client] = []
 
     async def through(command: str, **given: Any) -> tuple[Client, str]:
@@ -53,13 +53,13 @@ async def run(workspace: Path, replay: Replay) -> AsyncIterator[Callable[..., An
 
 
 async def answers(client: Client) -> None:
-    """The server answers (docs/faults.md, the rule above all cases); how soon depends on what else the machine does."""
+    """The server answers (docs/faults.md, the rules for all cases); how soon depends on the machine's load."""
     await client.request("agent/sessions/create", {})
 
 
 @pytest.mark.parametrize("command", ["cat", "read x </dev/tty", "python3 -c 'input()'"])
 async def test_fault_26_what_waits_for_input_returns(run: Callable[..., Any], command: str) -> None:
-    """docs/faults.md 26: at once, with what it says to no input."""
+    """docs/faults.md 26: they return at once, and report that there is no input."""
     began = time.monotonic()
     _, text = await run(command)
     assert "(exit code " in text
@@ -67,7 +67,7 @@ async def test_fault_26_what_waits_for_input_returns(run: Callable[..., Any], co
 
 
 async def test_fault_27_a_flood_is_bounded(run: Callable[..., Any]) -> None:
-    """docs/faults.md 27: for the model, for the person and in the server's memory."""
+    """docs/faults.md 27: for the model, for the user and in the server's memory."""
     client, text = await run("echo first; yes | head -c 200000000; echo last")
     assert text.startswith("first\ny\n")
     assert "bytes left out ...]" in text
@@ -82,7 +82,7 @@ async def test_fault_27_a_flood_is_bounded(run: Callable[..., Any]) -> None:
 async def test_fault_28_what_left_its_group_ends_with_the_command(
     workspace: Path, replay: Replay, nap: str, end: str
 ) -> None:
-    """docs/faults.md 28: within two seconds of a cancel, of the time limit, and of the server's own end."""
+    """docs/faults.md 28: within two seconds of a cancel, of the time limit, and of the server's end."""
     limit = {"timeout_seconds": 1} if end == "time" else {}
     call = {"bash": {"command": f"setsid {nap} & echo on; {nap}", "unsandboxed": True, **limit}}
     async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW) as client:
@@ -111,7 +111,7 @@ async def test_fault_28_what_left_its_group_ends_with_the_command(
 
 
 async def test_fault_29_a_command_that_ignores_sigterm_is_killed(run: Callable[..., Any], nap: str) -> None:
-    """docs/faults.md 29: and what it said is kept."""
+    """docs/faults.md 29: and its output is there."""
     client, text = await run(f"trap '' TERM; echo deaf; while :; do {nap}; done", timeout_seconds=1)
     assert "Ended after the time limit of 1 s. Output so far:\ndeaf" in text
     assert not running(nap)
@@ -119,7 +119,7 @@ async def test_fault_29_a_command_that_ignores_sigterm_is_killed(run: Callable[.
 
 
 async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) -> None:
-    """docs/faults.md 30: the model reads why, and the server lives."""
+    """docs/faults.md 30: the model reads the reason, and the server survives."""
     client, text = await run(f"while :; do {nap} & done")
     assert "processes at once (setting bash.processes)." in text
     assert not running(nap)
@@ -127,7 +127,7 @@ async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) 
 
 
 async def test_fault_31_what_a_terminal_obeys_reaches_nobody(run: Callable[..., Any]) -> None:
-    """docs/faults.md 31: colours reach the person, and nothing else."""
+    """docs/faults.md 31: the user sees colours, and no other sequence."""
     client, text = await run(r"printf '\033[31mred\033]0;t\007\033[2J \xff\033]52;c;eA==\007ok\n'")
     assert text.startswith("red \ufffdok\n") or "\nred \ufffdok\n" in text
     assert client.text("tool_output") == "\x1b[31mred \ufffdok\n"
@@ -136,7 +136,7 @@ async def test_fault_31_what_a_terminal_obeys_reaches_nobody(run: Callable[..., 
 async def test_a_background_command_goes_on_behind_its_run_and_is_ended_by_the_person(
     workspace: Path, replay: Replay, nap: str
 ) -> None:
-    """docs/protocol.md, `agent/command/stop`: its end is told, is on record under its step, and is no failure."""
+    """docs/protocol.md, `agent/command/stop`: its end is reported and recorded under its step, and is not a failure."""
     steps = {"todo": {"items": [{"content": "Serve", "status": "in_progress"}]}}
     call = {"bash": {"command": f"echo on; {nap}", "unsandboxed": True, "background": True}}
     turns = [{"calls": [steps, call]}, {"text": "."}, {"calls": [{"bash_output": {"id": "cmd-1"}}]}, {"text": "."}]
@@ -162,7 +162,7 @@ async def test_a_background_command_goes_on_behind_its_run_and_is_ended_by_the_p
 async def test_background_commands_end_with_the_persons_stop_and_with_the_server(
     workspace: Path, replay: Replay, nap: str, end: str
 ) -> None:
-    """Nothing is left behind, whichever way."""
+    """No process is left, however the command ends."""
     call = {"bash": {"command": f"echo on; {nap}", "unsandboxed": True, "background": True}}
     async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW) as client:
         session = (await client.run())["sessionId"]
@@ -176,7 +176,8 @@ async def test_background_commands_end_with_the_persons_stop_and_with_the_server
 
 
 async def test_fault_23_waiting_for_a_command_is_no_repetition(workspace: Path, replay: Replay, nap: str) -> None:
-    """docs/faults.md 23 and docs/plan.md L10: the same look that waits is run each time, one that does not is not."""
+    """docs/faults.md 23 and docs/plan.md L10: a repeated poll that waits runs each time; one that does not wait is
+    refused."""
     start = {"bash": {"command": nap, "unsandboxed": True, "background": True}}
     waits, looks = ({"bash_output": {"id": "cmd-1", **wait}} for wait in ({"wait_seconds": 1}, {}))
     turns = [{"calls": [start]}, *[{"calls": [waits]}] * 3, *[{"calls": [looks]}] * 2]

@@ -19,7 +19,7 @@ def write(path: str, content: str = "new\n") -> dict[str, Any]:
 
 
 class Asked:
-    """A person who answers each question with the next of the options, the last one again and again."""
+    """A user who answers each question with the next option, and repeats the last one."""
 
     def __init__(self, *options: str) -> None:
         self.options = list(options)
@@ -35,7 +35,7 @@ class Asked:
 
 
 async def decide(client: Client, session: str, how: str = "accept", **target: Any) -> dict[str, tuple[str, str]]:
-    """What came of a decision, by file: outcome and message."""
+    """The result of a decision, by file: outcome and message."""
     review = await client.request(f"agent/edits/{how}", {"sessionId": session, "target": target or {"all": True}})
     return {Path(one["uri"]).name: (one["outcome"], one["message"]) for one in review["outcomes"]}
 
@@ -44,7 +44,7 @@ async def decide(client: Client, session: str, how: str = "accept", **target: An
 async def test_fault_35_accept_all_accepts_no_protected_file_by_itself(
     workspace: Path, replay: Replay, there: bool
 ) -> None:
-    """docs/faults.md 35: there already or not; each is asked for by itself, a no or no answer leaves it pending."""
+    """docs/faults.md 35: existing or not; each has its own question, and a no or no answer leaves it pending."""
     for name in NAMES if there else ():
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text("old\n")
@@ -72,7 +72,7 @@ async def test_fault_35_accept_all_accepts_no_protected_file_by_itself(
 
 
 async def test_fault_35_a_file_or_a_hunk_by_itself_asks_as_well(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: also a step of the plan; a yes for the session holds for this very text, and no other."""
+    """docs/faults.md 35: also for a step of the plan; "allow for the session" covers this text only."""
     (workspace / ".envrc").write_text("a\nb\nc\nd\ne\n")
     plan = {"todo": {"items": [{"content": "One", "status": "in_progress"}]}}
     settings = replay(
@@ -98,7 +98,7 @@ async def test_fault_35_a_file_or_a_hunk_by_itself_asks_as_well(workspace: Path,
 
 
 async def test_fault_35_undo_and_redo_ask_nothing(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: what the person confirmed they may take back, and do again."""
+    """docs/faults.md 35: the user can undo and redo what they confirmed."""
     asked = Asked("allow_once")
     settings = replay({"calls": [write(".vscode/tasks.json")]}, {"text": "."})
     async with Client(workspace, settings=settings, answers={"agent/approve": asked}) as client:
@@ -111,7 +111,7 @@ async def test_fault_35_undo_and_redo_ask_nothing(workspace: Path, replay: Repla
 
 
 async def test_fault_35_a_rename_or_a_deletion_is_one_too(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: to a protected name, away from one, and its end."""
+    """docs/faults.md 35: renaming to and from a protected name, and deleting it."""
     for name in ("plain.txt", "CLAUDE.md", ".bashrc"):
         (workspace / name).write_text("old\n")
     calls: list[dict[str, Any]] = [
@@ -131,7 +131,7 @@ async def test_fault_35_a_rename_or_a_deletion_is_one_too(workspace: Path, repla
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 async def test_fault_35_behind_a_link_it_is_the_same_file(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: what a protected name leads to, called by either name; its neighbours are ordinary."""
+    """docs/faults.md 35: the target of a protected link, by either name; its neighbours are not protected."""
     (workspace / "config").mkdir()
     (workspace / ".vscode").symlink_to("config")
     (workspace / "README.md").write_text("old\n")
@@ -150,7 +150,7 @@ async def test_fault_35_behind_a_link_it_is_the_same_file(workspace: Path, repla
 async def test_fault_35_a_plain_client_is_asked_by_a_message(
     workspace: Path, replay: Replay, title: str | None
 ) -> None:
-    """docs/faults.md 35, docs/protocol.md: with the file's name and the reason; where nobody can ask, it is a no."""
+    """docs/faults.md 35, docs/protocol.md: with the file's name and the reason; a client that cannot ask means no."""
     messages: list[Json] = []
 
     def answer(params: Json) -> Json | None:
@@ -174,7 +174,7 @@ async def test_fault_35_a_plain_client_is_asked_by_a_message(
 async def test_fault_35_what_is_changed_while_the_question_is_open_is_not_accepted(
     workspace: Path, replay: Replay
 ) -> None:
-    """docs/faults.md 35: a yes is for what was shown; the agent's newer text stays a proposal."""
+    """docs/faults.md 35: a yes covers the text that was shown; newer text of the agent stays a proposal."""
     settings = replay(
         {"calls": [write("CLAUDE.md", "shown\n")]}, {"text": "."}, {"calls": [write("CLAUDE.md")]}, {"text": "."}
     )
@@ -191,7 +191,7 @@ async def test_fault_35_what_is_changed_while_the_question_is_open_is_not_accept
 
 
 async def test_a_secret_is_read_only_after_a_yes(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: `agent/approve` of kind `file`; the model reads of a no, and goes on."""
+    """docs/protocol.md: `agent/approve` of kind `file`; the model is told about a no and continues."""
     (workspace / ".env").write_text("TOKEN=1\n")
     calls = [
         {"read_file": {"path": ".env"}},
@@ -213,7 +213,7 @@ async def test_a_secret_is_read_only_after_a_yes(workspace: Path, replay: Replay
 
 
 async def test_a_client_that_announces_nothing_reads_no_secret(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 47's kind: nobody can be asked, so it is a no, and the run works."""
+    """docs/faults.md 47's kind: a client that cannot ask means no, and the run works."""
     (workspace / ".env").write_text("TOKEN=1\n")
     settings = replay({"calls": [{"read_file": {"path": ".env"}}]}, {"text": "."})
     async with Client(workspace, settings=settings, capabilities=NOTHING) as client:
@@ -224,7 +224,7 @@ async def test_a_client_that_announces_nothing_reads_no_secret(workspace: Path, 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 @pytest.mark.parametrize("data", [b"caf\xe9\n", b"plain\n"], ids=["written by the server", "written by the editor"])
 async def test_fault_34_a_link_put_in_the_way_before_the_accept(workspace: Path, replay: Replay, data: bytes) -> None:
-    """docs/faults.md 34: by whatever command; the accept fails with words, and the file outside is as it was."""
+    """docs/faults.md 34: whatever the command; the accept fails with a reason, and the file outside does not change."""
     outside = workspace.parent / "outside"
     for folder in (workspace / "sub", outside):
         folder.mkdir()
@@ -244,7 +244,7 @@ async def test_fault_34_a_link_put_in_the_way_before_the_accept(workspace: Path,
 
 
 async def test_fault_42_a_hostile_repository_is_only_opened(workspace: Path, tmp_path: Path, replay: Replay) -> None:
-    """docs/faults.md 42: what its configuration names is never run, by reading, searching, proposing or accepting."""
+    """docs/faults.md 42: programs in its settings never run, by reading, searching, proposing or accepting."""
     marker = tmp_path / "was-run"
     script = workspace / "run.sh"
     script.write_text(f"#!/bin/sh\ntouch '{marker}'\n")

@@ -1,4 +1,4 @@
-"""docs/faults.md 8, 10, 11, 67 to 69: what an editor, a disk and another program do in the midst of an accept."""
+"""docs/faults.md 8, 10, 11, 67 to 69: an editor, a disk or another program interferes with an accept."""
 
 import asyncio
 import os
@@ -26,14 +26,14 @@ def edit(path: str, old: str, new: str) -> dict[str, Any]:
 
 
 async def accept(client: Client, session: str, **given: Any) -> dict[str, tuple[str, str]]:
-    """What came of an accept of everything, by file."""
+    """The results of accepting everything, by file."""
     params = {"sessionId": session, "target": {"all": True}, **given}
     review = await client.request("agent/edits/accept", params)
     return {Path(one["uri"]).name: (one["outcome"], one["message"]) for one in review["outcomes"]}
 
 
 def limit(client: Client, size: int | None) -> None:
-    """How large a file the server may write; None: any size."""
+    """The largest file that the server may write; None: no limit."""
     import resource
 
     most = resource.RLIM_INFINITY if size is None else size
@@ -41,7 +41,7 @@ def limit(client: Client, size: int | None) -> None:
 
 
 def parts(params: Json) -> list[tuple[str, Json]]:
-    """The single changes of a workspace edit, each by its file's name and as an edit of its own."""
+    """The single changes of a workspace edit, each with its file's name and as a separate edit."""
     changes = params["edit"]["documentChanges"]
     return [
         (change["textDocument"]["uri"].rsplit("/", 1)[-1], {"edit": {"documentChanges": [change]}})
@@ -51,7 +51,7 @@ def parts(params: Json) -> list[tuple[str, Json]]:
 
 @pytest.mark.parametrize("says", ["refuses", "fails"])
 async def test_fault_10_the_editor_stops_half_way(workspace: Path, replay: Replay, says: str) -> None:
-    """docs/faults.md 10: what it did before it failed counts, the rest is asked for again, an undo takes all back."""
+    """docs/faults.md 10: changes before the failure count, the rest can be accepted later, and an undo reverts all."""
     for name in "abc":
         (workspace / name).write_text("1\n")
     settings = replay({"calls": [edit(name, "1", "2") for name in "abc"]}, {"text": "."})
@@ -85,7 +85,7 @@ async def test_fault_10_the_editor_stops_half_way(workspace: Path, replay: Repla
 
 
 async def test_fault_10_an_editor_that_does_it_all_and_says_no(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 10: what the files say counts; nothing is applied a second time."""
+    """docs/faults.md 10: the files' content decides; nothing is applied twice."""
     for name in "ab":
         (workspace / name).write_text("1\n")
     settings = replay({"calls": [edit(name, "1", "1\n1") for name in "ab"]}, {"text": "."})
@@ -103,7 +103,7 @@ async def test_fault_10_an_editor_that_does_it_all_and_says_no(workspace: Path, 
 
 
 async def test_fault_10_an_editor_that_writes_something_else(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 10: what it made of the hunk's lines is a conflict, never overwritten; beside them, merged."""
+    """docs/faults.md 10: its changes to the hunk's lines are a conflict and are not overwritten; others are merged."""
     (workspace / "a").write_text(LINES)
     (workspace / "b").write_text(LINES)
     calls = [edit("a", "line 5\n", "LINE 5\n"), edit("b", "line 5\n", "LINE 5\n")]
@@ -127,7 +127,7 @@ async def test_fault_10_an_editor_that_writes_something_else(workspace: Path, re
 async def test_fault_08_typing_elsewhere_while_an_accept_is_under_way(
     workspace: Path, replay: Replay, when: str
 ) -> None:
-    """docs/faults.md 8: typed before the editor gets to the edit, or behind it before it answers: both survive."""
+    """docs/faults.md 8: typed before the editor applies the edit, or after it but before the answer: both survive."""
     file = workspace / "a"
     file.write_text(LINES)
     settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n"), edit("a", "line 9\n", "")]}, {"text": "."})
@@ -160,7 +160,7 @@ async def test_fault_08_typing_elsewhere_while_an_accept_is_under_way(
 
 
 async def test_fault_08_typing_in_the_hunk_while_its_accept_is_under_way(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 8: the same lines: what was typed stays, and the hunk is a conflict."""
+    """docs/faults.md 8: in the same lines: the typed text stays, and the hunk is a conflict."""
     file = workspace / "a"
     file.write_text(LINES)
     async with Client(
@@ -183,7 +183,7 @@ async def test_fault_08_typing_in_the_hunk_while_its_accept_is_under_way(workspa
 
 
 async def test_fault_08_who_never_stops_typing_gets_an_answer(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 8: each attempt meets another version: after some the accept has failed, nothing is lost."""
+    """docs/faults.md 8: each attempt finds another version: after some attempts the accept fails; nothing is lost."""
     file = workspace / "a"
     file.write_text(LINES)
     async with Client(
@@ -206,7 +206,8 @@ async def test_fault_08_who_never_stops_typing_gets_an_answer(workspace: Path, r
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prlimit")
 async def test_fault_11_the_disk_is_full_where_fairlead_writes(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 11: the original is whole, no temporary file stays, the proposal is kept; later it is accepted."""
+    """docs/faults.md 11: the original is intact, no temporary file stays, the proposal remains and can be accepted
+    later."""
     large, small = b"a\r\nb\n" * 20_000, b"a\r\nx\n"
     (workspace / "large.txt").write_bytes(large + b"end\n")
     (workspace / "small.txt").write_bytes(small)
@@ -237,7 +238,7 @@ async def test_fault_11_the_disk_is_full_where_fairlead_writes(workspace: Path, 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prlimit")
 async def test_fault_11_an_undo_that_finds_the_disk_full(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 11: it is refused, the deletion stays done and undone it can be later."""
+    """docs/faults.md 11: the undo is refused; the file stays deleted, and the undo works later."""
     data = os.urandom(100_000)
     (workspace / "a.bin").write_bytes(data)
     async with Client(
@@ -255,7 +256,7 @@ async def test_fault_11_an_undo_that_finds_the_disk_full(workspace: Path, replay
 
 
 async def test_fault_10_an_undo_that_the_editor_does_half_way(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 10: what is back is said file by file; the rest can be undone later, and all be done again."""
+    """docs/faults.md 10: reverted files are reported one by one; the others can be undone later, and all redone."""
     for name in "ab":
         (workspace / name).write_text("1\n")
     settings = replay({"calls": [edit(name, "1", "2") for name in "ab"]}, {"text": "."})
@@ -294,7 +295,7 @@ async def test_fault_10_an_undo_that_the_editor_does_half_way(workspace: Path, r
 async def test_fault_67_another_program_writes_a_closed_file_before_the_editor_does(
     workspace: Path, replay: Replay, checks: bool, where: str
 ) -> None:
-    """docs/faults.md 67: the other program's lines stay; what is accepted is put where it belongs, or is a conflict."""
+    """docs/faults.md 67: the other program's lines stay; accepted lines go where they belong, or are a conflict."""
     file = workspace / "a"
     file.write_text(LINES)
     pulled = f"pulled\n{LINES}" if where == "elsewhere" else LINES.replace("line 5", "pulled 5")
@@ -310,7 +311,7 @@ async def test_fault_67_another_program_writes_a_closed_file_before_the_editor_d
         client.answers["workspace/applyEdit"] = apply
         session = (await client.run())["sessionId"]
         outcome, _ = (await accept(client, session))["a"]
-        if not checks:  # the server writes the file itself, so that no editor comes between
+        if not checks:  # the server writes the file itself, so no editor is involved
             assert (outcome, file.read_text()) == ("applied", LINES.replace("line 5", "LINE 5"))
             assert client.all("workspace/applyEdit") == []
         elif where == "elsewhere":
@@ -324,7 +325,7 @@ async def test_fault_67_another_program_writes_a_closed_file_before_the_editor_d
 async def test_fault_67_nothing_is_changed_where_one_file_of_several_was_written(
     workspace: Path, replay: Replay, kind: str
 ) -> None:
-    """docs/faults.md 67: the terminal's client changes all files or none, whatever would be done to the one."""
+    """docs/faults.md 67: the terminal's client changes all files or none, whatever the edit of that file is."""
     for name in "ab":
         (workspace / name).write_text(LINES)
     calls = {
@@ -359,7 +360,7 @@ async def test_fault_67_nothing_is_changed_where_one_file_of_several_was_written
 
 @pytest.mark.parametrize("opened", [True, False])
 async def test_fault_68_an_editor_that_says_yes_and_does_nothing(workspace: Path, replay: Replay, opened: bool) -> None:
-    """docs/faults.md 68: it is asked once, the change is still proposed, and a later accept of it works."""
+    """docs/faults.md 68: the edit is sent once, stays proposed, and a later accept works."""
     file = workspace / "a"
     file.write_text(LINES)
     settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
@@ -377,7 +378,8 @@ async def test_fault_68_an_editor_that_says_yes_and_does_nothing(workspace: Path
 
 
 async def test_fault_68_an_editor_that_says_yes_and_changes_other_lines(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 68: an editor that ignores versions loses a line: that is said, and nothing is put on top."""
+    """docs/faults.md 68: an editor that ignores versions loses a line: the user is told, and nothing is written over
+    it."""
     file = workspace / "a"
     file.write_text(LINES)
     settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
@@ -400,7 +402,7 @@ async def test_fault_68_an_editor_that_says_yes_and_changes_other_lines(workspac
 
 
 async def test_fault_68_a_formatter_that_runs_with_the_save(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 68: what it makes of the accepted lines before the editor answers is the user's own change."""
+    """docs/faults.md 68: its changes to the accepted lines before its answer are the user's own."""
     file = workspace / "a"
     file.write_text(LINES)
     settings = replay({"calls": [edit("a", "line 5\n", "LINE   5\n")]}, {"text": "."})
@@ -419,7 +421,7 @@ async def test_fault_68_a_formatter_that_runs_with_the_save(workspace: Path, rep
 
 
 async def test_fault_69_an_editor_that_never_answers_holds_nothing_up(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 69: a cancelled accept has accepted nothing, and the session takes decisions again at once."""
+    """docs/faults.md 69: a cancelled accept has accepted nothing, and the session accepts decisions at once."""
     file = workspace / "a"
     file.write_text(LINES)
     settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
@@ -438,7 +440,7 @@ async def test_fault_69_an_editor_that_never_answers_holds_nothing_up(workspace:
 
 
 async def test_fault_69_an_editor_has_a_time_limit() -> None:
-    """docs/faults.md 69: what is not answered in time is withdrawn, and is no yes."""
+    """docs/faults.md 69: a question without an answer in time is withdrawn, and counts as no."""
 
     class Silent(Line):
         async def request(self, method: str, params: Json) -> None:

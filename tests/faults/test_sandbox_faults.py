@@ -1,4 +1,4 @@
-"""The faults of docs/faults.md that a box must stand, each by a command that really runs in one."""
+"""The cases of docs/faults.md for boxes, each with a command that really runs in one."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ async def box(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path) -
 
 
 def named(mark: str) -> list[psutil.Process]:
-    """The processes of this machine that have a mark in their command line."""
+    """The processes of this machine with a mark in their command line."""
     found: list[psutil.Process] = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -52,7 +52,7 @@ def named(mark: str) -> list[psutil.Process]:
 
 
 async def there_are(number: int, mark: str, seconds: float = 20) -> bool:
-    """Whether so many of them are there in time."""
+    """Whether that many of them appear in time."""
     until = time.monotonic() + seconds
     while len(named(mark)) != number:
         if time.monotonic() > until:
@@ -101,7 +101,7 @@ FORK_LOOPS = {
 
 
 def at_work(workspace: Path) -> list[int]:
-    """Launchers and inits of this test run, and all processes that have a workspace as their folder."""
+    """Launchers and inits of this test run, and all processes whose working directory is a workspace."""
     found: list[int] = []
     for each in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
@@ -116,7 +116,8 @@ def at_work(workspace: Path) -> list[int]:
 
 @pytest.mark.parametrize("way", FORK_LOOPS)
 async def test_fault_48_a_box_of_too_many_processes_is_ended(box: Boxes, workspace: Path, way: str) -> None:
-    """docs/faults.md 48: a fork loop (30 too), whatever sessions it makes; nothing is left, and changes come back."""
+    """docs/faults.md 48: a fork loop (30 too), whatever sessions it creates; no process is left, and changes are read
+    back."""
     if way == "C" and not has("gcc"):
         pytest.skip("gcc is not installed")
     limits = Limits(processes=40, memory=DEFAULT_LIMITS.memory)
@@ -135,7 +136,8 @@ HOGS = {
 
 @pytest.mark.parametrize("way", HOGS)
 async def test_fault_49_a_box_of_too_much_memory_is_ended(box: Boxes, workspace: Path, way: str) -> None:
-    """docs/faults.md 49: all its processes and its files in memory count; nothing is left, changes come back."""
+    """docs/faults.md 49: all its processes and its files in memory count; no process is left, and changes are read
+    back."""
     ran = await box.run(f"echo kept > kept.txt; {HOGS[way]}", limits=Limits(DEFAULT_LIMITS.processes, 100 << 20))
     assert ran.output.endswith(f"\nEnded: {TOO_LARGE.format(100)}.\n")
     assert (ran.code, ran.left) == (137, {"kept.txt": b"kept\n"})
@@ -143,7 +145,7 @@ async def test_fault_49_a_box_of_too_much_memory_is_ended(box: Boxes, workspace:
 
 
 async def test_fault_49_shared_memory_counts_once(box: Boxes) -> None:
-    """docs/faults.md 49: the counterpart; ten processes that share 50 MB take 50 MB."""
+    """docs/faults.md 49: the counterpart; ten processes that share 50 MB use 50 MB."""
     code = (
         "import os, time\\nb = b'x' * 50_000_000\\nfor _ in range(10):\\n"
         "    if os.fork() == 0: time.sleep(9); os._exit(0)\\ntime.sleep(1.5); print('well')"
@@ -159,7 +161,7 @@ async def test_fault_49_what_is_only_reserved_does_not_count(box: Boxes) -> None
 
 
 def inits() -> list[int]:
-    """The inits of this test run's boxes: each the first process of a namespace."""
+    """The inits of this test run's boxes: each is the first process of a namespace."""
     found: list[int] = []
     for each in psutil.Process().children(recursive=True):
         with contextlib.suppress(OSError):
@@ -170,8 +172,8 @@ def inits() -> list[int]:
 
 @pytest.mark.parametrize("hangs", [False, True], ids=["as usual", "the init hangs"])
 async def test_fault_50_a_box_is_gone_within_5_s(box: Boxes, workspace: Path, hangs: bool) -> None:
-    """docs/faults.md 50: of a stop, though its processes fork all the time and the init does nothing; what was changed
-    comes back."""
+    """docs/faults.md 50: a stop works although its processes fork all the time and the init hangs; changes are read
+    back."""
     on = asyncio.Event()
     loop = "python3 -c 'import os, time\nwhile 1:\n    os.fork() or (os.setsid(), time.sleep(0.1), os._exit(0))'"
     opened = await box.layer.open(f"trap '' TERM; echo kept > kept.txt; echo on; {loop}", View())
@@ -192,7 +194,7 @@ async def test_fault_50_a_box_is_gone_within_5_s(box: Boxes, workspace: Path, ha
 
 @pytest.mark.skipif(not has("npm"), reason="npm is not installed")
 async def test_fault_51_a_program_without_network_gives_up(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 51: npm looks for a newer npm whatever it does; it asks once, and not for more than a minute."""
+    """docs/faults.md 51: npm always checks for a newer npm; it tries once instead of retrying for a minute."""
     async with boxes(workspace, tmp_path / "state") as box, asyncio.timeout(50):
         assert (await box.run("npm init")).code == 1
 
@@ -238,7 +240,7 @@ async def test_fault_38_no_way_out(box: Boxes, way: str, tmp_path: Path) -> None
 
 
 def _own_address() -> str:
-    """An address of this machine that is not its loopback, where it has one."""
+    """An address of this machine that is not its loopback, if it has one."""
     with socket.socket(type=socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
         probe.connect(("192.0.2.1", 9))
         return probe.getsockname()[0]
@@ -246,21 +248,21 @@ def _own_address() -> str:
 
 
 async def test_servers_within_a_box_work(box: Boxes) -> None:
-    """The counterpart of 38: tests that start a server on localhost reach it."""
+    """The counterpart of 38: tests that start a server on localhost can connect to it."""
     server = "python3 -m http.server --bind 127.0.0.1 8765 >/dev/null 2>&1 &"
     reach = "(exec 3<>/dev/tcp/localhost/8765) 2>/dev/null && echo reached && exit"
     assert await box.output(f"{server} for n in $(seq 50); do sleep 0.1; {reach}; done") == "reached\n"
 
 
 async def test_the_network_is_there_if_it_was_allowed(box: Boxes) -> None:
-    """The counterpart of 38: what was asked for and allowed works."""
+    """The counterpart of 38: with permission, the network works."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         command = f"exec 3<>/dev/tcp/127.0.0.1/{server.getsockname()[1]} && echo reached"
         assert await box.output(command, View(), network=True) == "reached\n"
 
 
 async def test_fault_40_no_key_is_to_be_had(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 40: not from the environment, and not from another process, the server's own first of all."""
+    """docs/faults.md 40: neither in the environment nor in other processes, such as the server itself."""
     mark = "sk-secret-of-the-server"
     code = (
         "import asyncio, pathlib, sys\n"
@@ -289,7 +291,7 @@ HARMLESS = ["git log --oneline | head -1", "yes | head -1", "cat 'ä b/..foo'", 
 
 @pytest.mark.parametrize("command", HARMLESS)
 async def test_fault_43_harmless_commands_work(box: Boxes, workspace: Path, command: str) -> None:
-    """docs/faults.md 43: pipes that close early, names that look odd, quotes."""
+    """docs/faults.md 43: pipes that close early, odd names, quotes."""
     write(workspace, {"ä b/..foo": "x"})
     for arguments in (["init", "-q"], ["add", "."], ["-c", "user.name=A", "-c", "user.email=a", "commit", "-qm", "m"]):
         process = await asyncio.create_subprocess_exec("git", "-C", str(workspace), *arguments)
@@ -300,7 +302,7 @@ async def test_fault_43_harmless_commands_work(box: Boxes, workspace: Path, comm
 
 
 async def test_fault_43_the_workspaces_own_environment_works(box: Boxes, workspace: Path) -> None:
-    """docs/faults.md 43: the interpreter of its .venv, wherever the Python behind it lies."""
+    """docs/faults.md 43: the interpreter of its .venv works, wherever its Python is installed."""
     make = [sys.executable, "-m", "venv", "--without-pip", str(workspace / ".venv")]
     process = await asyncio.create_subprocess_exec(*make)
     assert await process.wait() == 0
@@ -309,7 +311,7 @@ async def test_fault_43_the_workspaces_own_environment_works(box: Boxes, workspa
 
 
 async def test_fault_58_a_secret_in_a_folder_of_dependencies(box: Boxes, workspace: Path) -> None:
-    """Files that are named like a secret cannot be read wherever they lie; what a package ships can."""
+    """docs/faults.md 58: files with names like secrets cannot be read anywhere; files of installed packages can."""
     hidden = (
         *("node_modules/.env", "node_modules/a/.env", "node_modules/@s/a/sub/.npmrc", "node_modules/server.key"),
         *(".venv/.env", ".venv/lib/python3.12/site-packages/auth.json", ".venv/pip/.netrc", "venv/id_rsa"),
@@ -370,7 +372,8 @@ REPOSITORIES = {
 
 
 async def test_fault_59_a_token_in_settings_of_git(box: Boxes, workspace: Path) -> None:
-    """No command reads a token in any file that git takes for settings; git works, and the files stay as they are."""
+    """docs/faults.md 59: no command can read a token in any file that git reads as settings; git works, and the files
+    do not change."""
     for name, files in REPOSITORIES.items():
         subprocess.run(["find", str(workspace), "-mindepth", "1", "-delete"], check=True)
         subprocess.run(["git", "init", "-q", str(workspace)], check=True)
@@ -386,7 +389,7 @@ async def test_fault_59_a_token_in_settings_of_git(box: Boxes, workspace: Path) 
 
 
 async def test_fault_52_a_socket_that_goes_while_a_box_is_made(box: Boxes, workspace: Path) -> None:
-    """docs/faults.md 52: a program's socket that comes and goes at every moment keeps no command from being run."""
+    """docs/faults.md 52: a program's socket that constantly appears and disappears keeps no command from running."""
     over = threading.Event()
 
     def come_and_go(path: str) -> None:

@@ -1,4 +1,4 @@
-"""Several servers on one state folder: they start, end and are killed at any moment, and none is in another's way."""
+"""Several servers with one state folder: they start, end and are killed at any moment without disturbing each other."""
 
 import json
 import os
@@ -26,7 +26,7 @@ ID, ROOT = "0123456789ab", "/ws"
 
 @needs_linux
 def test_fault_52_a_folder_that_is_made_is_not_swept(tmp_path: Path) -> None:
-    """docs/faults.md 52: servers that make, use and sweep layers at one moment never lose a layer that is in use."""
+    """docs/faults.md 52: servers that create, use and sweep layers at the same moment never lose a layer in use."""
 
     from fairlead.shell.sandbox.layer_folder import LayerFolder, sweep
 
@@ -45,8 +45,8 @@ def test_fault_52_a_folder_that_is_made_is_not_swept(tmp_path: Path) -> None:
 
 @needs_linux
 def test_fault_53_a_killed_servers_layer_is_swept_and_no_other(tmp_path: Path) -> None:
-    """docs/faults.md 53: whatever a server leaves that is killed at any line of making, removing or sweeping layers,
-    the next sweep removes it; a layer in use stays."""
+    """docs/faults.md 53: if a server is killed at any line of creating, removing or sweeping layers, the next sweep
+    removes what is left; a layer in use stays."""
     from fairlead.shell.sandbox import layer_folder, trees
     from fairlead.shell.sandbox.layer_folder import LayerFolder, sweep
 
@@ -62,7 +62,7 @@ def test_fault_53_a_killed_servers_layer_is_swept_and_no_other(tmp_path: Path) -
 
     lines = 0
     for lines in killed_at_each_line(life, layer_folder, trees):
-        if lines % 3 == 0:  # so that most sweeps of `life` find what the last one left
+        if lines % 3 == 0:  # so that most sweeps of `life` find what the previous one left
             sweep(tmp_path)
             assert list(tmp_path.iterdir()) == [used.path]
     assert lines > 40
@@ -75,8 +75,8 @@ def test_fault_53_a_killed_servers_layer_is_swept_and_no_other(tmp_path: Path) -
 @needs_linux
 @pytest.mark.parametrize("hidden", [[], BUBBLEWRAP], ids=["as it is", "without bubblewrap"])
 def test_fault_54_a_read_only_workspace(tmp_path: Path, hidden: Sequence[str]) -> None:
-    """docs/faults.md 54: in a workspace on a read-only file system commands run in the sandbox and what they change is
-    proposed; an accept says for each file why it was not written, and the run ends."""
+    """docs/faults.md 54: in a workspace on a read-only file system, commands run in the sandbox and their changes are
+    proposed; an accept reports for each file why it was not written, and the run ends."""
     workspace = tmp_path / "ws"
     workspace.mkdir()
     (workspace / "a.txt").write_text("a\n")
@@ -108,7 +108,8 @@ def test_fault_54_a_read_only_workspace(tmp_path: Path, hidden: Sequence[str]) -
 
 
 def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path) -> None:
-    """docs/faults.md 52: processes that take, remove and make the same lock at one moment never hold it together."""
+    """docs/faults.md 52: processes that take, remove and create the same lock at the same moment never hold it
+    together."""
     path, owner = tmp_path / "x.lock", tmp_path / "owner"
 
     def many() -> None:
@@ -128,7 +129,7 @@ def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path)
 
 
 def test_fault_52_an_old_session_that_was_gone_on_with_is_not_removed(tmp_path: Path) -> None:
-    """docs/faults.md 52: a session that is found to be too old stays if another window has used it since."""
+    """docs/faults.md 52: an expired session stays if another window has used it since."""
     kept = Journals(tmp_path)
     journal = kept.new(ID, ROOT)
     journal.write(SessionState("Old", "idle", 5.0))
@@ -145,8 +146,8 @@ def test_fault_52_an_old_session_that_was_gone_on_with_is_not_removed(tmp_path: 
 
 
 def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: Path) -> None:
-    """docs/faults.md 52: where a lock cannot be made, a session is read only; another process that gets the lock is the
-    one that writes."""
+    """docs/faults.md 52: if a lock cannot be created, a session is read-only; another process that gets the lock writes
+    it."""
     said: list[str] = []
     kept = Journals(tmp_path, said.append)
     first = kept.new(ID, ROOT)
@@ -167,7 +168,7 @@ def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: P
 
 
 def test_fault_53_a_killed_servers_journal_is_whole_or_swept(tmp_path: Path) -> None:
-    """docs/faults.md 53: killed at any line of making, rewriting or deleting a journal, a server leaves a session
+    """docs/faults.md 53: killed at any line of creating, rewriting or deleting a journal, a server leaves a session
     that can be opened, or files that are swept; a journal in use stays."""
     used = Journals(tmp_path).new("used", ROOT)
     used.write(SessionState("used", "running"))

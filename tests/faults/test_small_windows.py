@@ -1,4 +1,4 @@
-"""Models with small windows, of servers that each refuse in their own words (tests/support/fixtures/refusals.yaml)."""
+"""Models with small windows, on servers with their own error texts (tests/support/fixtures/refusals.yaml)."""
 
 import json
 from collections.abc import Callable
@@ -27,7 +27,7 @@ TASK = [
 
 
 def played(calls: list[Call]) -> Callable[[Json], Turn]:
-    """Makes the calls one by one, for each prompt again; a summary is said where it is asked for."""
+    """Makes the calls one by one, again for each prompt; answers a request for a summary."""
     rest = list(calls)
 
     def turn(body: Json) -> Turn:
@@ -51,18 +51,18 @@ def told(request: Request) -> str:
 
 
 def accepted(api: FakeApi, window: int, server: str) -> list[Request]:
-    """The requests that were not refused for their length."""
+    """The requests that were not refused because of their length."""
     fake = FakeWindow(window, server)
     return [request for request in api.requests if fake.refusal(request.body) is None]
 
 
-# one that lets the window cut the answer, one that wants room for it, one whose error is a text, one that names no size
+# one server lets the window cut the answer, one reserves space for it, one has a text error, one names no size
 @pytest.mark.parametrize("window", [4096, 8192])
 @pytest.mark.parametrize("server", ["llama.cpp", "vLLM 0.15", "LM Studio", "Amazon Bedrock"])
 async def test_fault_80_a_task_is_done_in_a_small_window(
     connect: Connect, workspace: Path, server: str, window: int
 ) -> None:
-    """docs/faults.md 80: in a window of 4k and of 8k, with files that are longer than it, and maxTokens as it is."""
+    """docs/faults.md 80: in a window of 4k and of 8k, with files that are longer than it, and maxTokens unchanged."""
     files(workspace)
     names = REFUSALS[server].get("names", True)
     with FakeApi([played(TASK)] * 20, window=FakeWindow(window, server)) as api:
@@ -104,7 +104,7 @@ async def test_fault_80_a_conversation_from_elsewhere_learns_the_window_that_the
 
 
 async def test_fault_80_a_window_that_was_made_larger_is_used(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 80: what a refusal taught holds for one run, as the server may have been started again since."""
+    """docs/faults.md 80: a window that was learned applies to one run, since the server may be restarted."""
     files(workspace)
     read = [Call("read_file", {"path": "long.txt", "limit": 300, "offset": n * 300 + 1}) for n in range(4)]
     with FakeApi([played(read)] * 20, window=FakeWindow(4096)) as api:
@@ -119,7 +119,7 @@ async def test_fault_80_a_window_that_was_made_larger_is_used(connect: Connect, 
 
 @pytest.mark.parametrize("server", ["vLLM 0.15", "vLLM 0.16", "vLLM 0.9", "LiteLLM before Anthropic"])
 async def test_fault_81_an_answer_limit_beyond_the_window_is_lowered(connect: Connect, server: str) -> None:
-    """docs/faults.md 81: once, to what fits; nothing of the conversation gives way."""
+    """docs/faults.md 81: once, to what fits; nothing of the conversation is lost."""
     with FakeApi([Turn((Call("list_files", {}),)), played([])], window=FakeWindow(32_768, server)) as api:
         async with connect(api, settings=LOCAL) as client:
             result = await client.run("Look around.")
@@ -133,7 +133,8 @@ async def test_fault_81_an_answer_limit_beyond_the_window_is_lowered(connect: Co
 async def test_fault_82_a_window_that_is_too_small_for_any_task_is_told_with_what_helps(
     connect: Connect, server: str
 ) -> None:
-    """docs/faults.md 82: the sizes, and how each server is given a larger window; a new task only if it may help."""
+    """docs/faults.md 82: the sizes, and how each server gets a larger window; a new task is suggested only if it can
+    help."""
     with FakeApi([played([])], window=FakeWindow(1500, server)) as api:
         async with connect(api, settings=LOCAL) as client:
             result = await client.run("Add a type.")

@@ -1,4 +1,4 @@
-"""docs/faults.md 63 and 64: a stop is answered at once, and one server bears many tasks that begin and end together."""
+"""docs/faults.md 63 and 64: a stop is answered at once, and one server handles many tasks at the same time."""
 
 import asyncio
 import os
@@ -30,12 +30,12 @@ async def session_of(client: Client) -> str:
 
 @contextmanager
 def slow_sdk(folder: Path) -> Iterator[tuple[dict[str, str], Callable[[], None]]]:
-    """An environment in which the import of the SDK ends when the test says so, with what says it."""
+    """An environment in which the import of the SDK waits for the test, with the function that releases it."""
     folder.mkdir()
     (folder / "anthropic.py").write_text(SHADOW)
     gate = folder / "gate"
     os.mkfifo(gate)
-    both_ends = os.open(gate, os.O_RDWR)  # so that a read finds no end of file
+    both_ends = os.open(gate, os.O_RDWR)  # both ends, so that a read finds no end of file
     is_open = True
 
     def release() -> None:
@@ -53,8 +53,11 @@ def slow_sdk(folder: Path) -> Iterator[tuple[dict[str, str], Callable[[], None]]
 
 
 async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Connect, tmp_path: Path) -> None:
-    """docs/faults.md 63 and 64: the import hangs. Two tasks that begin together are taken, a stopped one answers, the
-    next one in its session is taken at once, requests are answered; when the import is done all of them are done."""
+    """docs/faults.md 63 and 64: the import hangs.
+
+    Two tasks that start together are accepted, a stop is answered, the next task of its session is accepted at
+    once, and requests are answered. After the import, all tasks are done.
+    """
     with FakeApi([HERE] * 3) as api, slow_sdk(tmp_path / "shadow") as (env, release):
         client = connect(api)
         client.env |= env
@@ -81,9 +84,9 @@ async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Co
 
 
 async def test_fault_63_a_stop_is_answered_whatever_is_waited_for(connect: Connect) -> None:
-    """docs/faults.md 63: an API that never answers or falls silent, a retry an hour away, a question, an approval, an
-    editor that never answers, a command that goes on: each stop is answered while that is still open, and the next
-    task in the session is done."""
+    """docs/faults.md 63: an API that never answers or falls silent, a retry in an hour, a question, an approval, an
+    editor that never answers, a command that does not end: each stop is answered meanwhile, and the session does the
+    next task."""
     never, silent = asyncio.Event(), threading.Event()
     hour = HttpError(429, "rate_limit_error", "Later", {"retry-after": "3600"})
     command = {"command": "trap '' TERM; echo on; while :; do sleep 1; done"}
@@ -122,10 +125,9 @@ async def test_fault_63_a_stop_is_answered_whatever_is_waited_for(connect: Conne
         assert api.refusals == []
 
 
-async def test_fault_64_fifty_sessions_and_a_flood_of_words(connect: Connect) -> None:
-    """docs/faults.md 64: fifty tasks at one moment in one server, every other one stopped and given again at once, all
-    of them spoken to hundreds of times: each has its own answer, and each word is heard by its own session, in order.
-    """
+async def test_fault_64_fifty_sessions_and_hundreds_of_messages(connect: Connect) -> None:
+    """docs/faults.md 64: fifty tasks at once in one server, every other one stopped and restarted, each with hundreds
+    of messages: each has its own answer, and each message reaches its own session, in order."""
     count, words = 50, 20
     gate = threading.Event()
 

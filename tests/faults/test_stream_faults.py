@@ -18,7 +18,7 @@ OVERLOADED = HttpError(529, "overloaded_error", "Overloaded", {"retry-after": "0
 
 
 async def still_works(client: Client, api: FakeApi, session: str) -> None:
-    """The guarantee behind every fault: the next prompt works, and nothing that the API would refuse was sent."""
+    """The guarantee for every fault: the next prompt works, and the API would refuse no request."""
     api.push(Turn((Text("I am here."),)))
     result = await client.run("Still there?", sessionId=session)
     assert (result["stopReason"], result["message"]) == ("end_turn", "I am here.")
@@ -27,7 +27,7 @@ async def still_works(client: Client, api: FakeApi, session: str) -> None:
 
 @pytest.mark.parametrize("how", ["close", "drop", "reset"])
 async def test_fault_17_a_connection_that_breaks_after_some_text(connect: Connect, how: Any) -> None:
-    """docs/faults.md 17: bounded retry, no text twice, and the retry is told."""
+    """docs/faults.md 17: bounded retries, no text twice, and the retry is reported."""
     turn = Turn((Text("One two three four five."),), chunk=4)
     with FakeApi(turns=[Cut(turn, after=6, how=how), turn]) as api:
         async with connect(api) as client:
@@ -40,7 +40,7 @@ async def test_fault_17_a_connection_that_breaks_after_some_text(connect: Connec
 
 
 async def test_fault_17_another_answer_after_the_break_says_so(connect: Connect) -> None:
-    """docs/faults.md 17: where the second answer differs, the person sees that it starts again."""
+    """docs/faults.md 17: if the second answer differs, the user sees that it starts again."""
     first, second = Turn((Text("I read the file."),), chunk=2), Turn((Text("I look first."),))
     with FakeApi(turns=[Cut(first, after=6), second]) as api:
         async with connect(api) as client:
@@ -50,7 +50,7 @@ async def test_fault_17_another_answer_after_the_break_says_so(connect: Connect)
 
 
 async def test_fault_18_overloaded_twice_then_fine(connect: Connect) -> None:
-    """docs/faults.md 18."""
+    """docs/faults.md 18: 529 twice, then an answer."""
     with FakeApi(turns=[OVERLOADED, OVERLOADED, DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -58,7 +58,7 @@ async def test_fault_18_overloaded_twice_then_fine(connect: Connect) -> None:
 
 
 async def test_fault_18_always_overloaded_ends_with_a_clear_error(connect: Connect) -> None:
-    """docs/faults.md 18: bounded, the session usable afterwards."""
+    """docs/faults.md 18: bounded, and the session is usable afterwards."""
     with FakeApi(turns=[OVERLOADED] * 5) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -113,8 +113,10 @@ async def test_fault_20_cancel_during_an_approval(connect: Connect) -> None:
 
 
 async def test_fault_20_cancel_during_a_command(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 20: what was started is killed with its children, and the result says how far it came. The next
-    command runs when nothing of it is left."""
+    """docs/faults.md 20: a started command is killed with its children, and the result says how far it got.
+
+    The next command runs when no process of it is left.
+    """
     allow = {"agent/approve": lambda _: {"option": "allow_once"}}
     with FakeApi(turns=[THREE]) as api:
         async with connect(api, answers=allow) as client:
@@ -134,7 +136,7 @@ async def test_fault_20_cancel_during_a_command(connect: Connect, workspace: Pat
 
 
 async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> None:
-    """docs/faults.md 20: wherever the stream stands, nothing runs, and the next prompt in the session is valid."""
+    """docs/faults.md 20: wherever the stream is, nothing runs, and the next prompt in the session is valid."""
     with FakeApi() as api:
         async with connect(api) as client:
             for before in range(len(event_names(THREE))):
@@ -204,7 +206,7 @@ async def test_fault_25_a_wrong_key(workspace: Path) -> None:
 
 
 async def test_fault_25_no_network(workspace: Path) -> None:
-    """docs/faults.md 25: bounded retries, then one message that names where it could not connect."""
+    """docs/faults.md 25: bounded retries, then one message with the address that could not be reached."""
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     async with Client(workspace, env=env) as client:
         result = await client.run(deadline=40)
@@ -232,7 +234,7 @@ async def test_a_lone_surrogate_in_the_prompt_is_harmless(connect: Connect) -> N
 
 
 async def test_a_server_without_caching_and_thinking_works(workspace: Path) -> None:
-    """A Messages API server that knows neither: the fields are left out from then on."""
+    """A Messages API server that knows neither field: both are left out from then on."""
     with FakeApi(
         turns=[Turn((Call("search", {"pattern": "x"}),)), DONE], plain=True, require_key=False, alternate=True
     ) as api:

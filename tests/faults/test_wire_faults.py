@@ -1,4 +1,4 @@
-"""docs/faults.md 44 and 45: wrong messages, each answered with its code; a stream out of step ends the process."""
+"""docs/faults.md 44 and 45: wrong messages get their error codes; a stream that lost its framing ends the process."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ async def test_fault_44_each_wrong_request_gets_its_code(workspace: Path) -> Non
 
 
 async def test_fault_44_before_initialize_and_after_shutdown(workspace: Path) -> None:
-    """docs/faults.md 44: -32002 before `initialize`, -32600 after `shutdown`, exit codes as LSP says."""
+    """docs/faults.md 44: -32002 before `initialize`, -32600 after `shutdown`, exit codes as in LSP."""
     client = Client(workspace)
     await client.start()
     assert (await client.error("agent/runTask", {"prompt": "x"})).code == -32002
@@ -74,7 +74,7 @@ async def test_fault_44_before_initialize_and_after_shutdown(workspace: Path) ->
 
 
 async def test_fault_44_exit_without_shutdown(workspace: Path) -> None:
-    """LSP: `exit` without `shutdown` ends with 1."""
+    """LSP: `exit` without `shutdown` exits with 1."""
     client = Client(workspace)
     await client.start()
     await client.request("initialize", client.initialize_params())
@@ -119,7 +119,7 @@ async def test_fault_45_invalid_json_in_a_good_frame(workspace: Path) -> None:
     ],
 )
 async def test_fault_45_a_stream_out_of_step_ends_the_process(workspace: Path, stream: bytes) -> None:
-    """docs/faults.md 45: a wrong Content-Length or half a frame: a non-zero code, never a hang."""
+    """docs/faults.md 45: a wrong Content-Length or half a frame: a non-zero exit code, never a hang."""
     client = Client(workspace)
     await client.start()
     assert client.process.stdin is not None
@@ -134,7 +134,7 @@ async def test_fault_45_a_stream_out_of_step_ends_the_process(workspace: Path, s
 async def test_fault_45_a_length_that_nobody_has_the_memory_for_ends_the_process(
     workspace: Path, length: bytes
 ) -> None:
-    """docs/faults.md 45: at once, though the client goes on holding its end open."""
+    """docs/faults.md 45: at once, although the client keeps its end open."""
     client = Client(workspace)
     client.command = ["sh", "-c", 'ulimit -v 300000; exec "$0" "$@"', *client.command]
     await client.start()
@@ -145,7 +145,7 @@ async def test_fault_45_a_length_that_nobody_has_the_memory_for_ends_the_process
 
 
 async def test_a_client_that_leaves_ends_the_server_and_its_command(workspace: Path, replay: Replay) -> None:
-    """The client is gone (its pipe is closed) while a command runs: the server ends, and the command with it."""
+    """The client dies (its pipe is closed) while a command runs: the server ends, and the command with it."""
     pid_file = workspace / "pid"
     settings = replay({"calls": [{"bash": {"command": "echo $$ > pid; echo up; sleep 300", "unsandboxed": True}}]})
     client = Client(workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "allow_once"}})
@@ -186,7 +186,7 @@ async def test_fault_40_the_finest_log_tells_no_password(workspace: Path, capfd:
 
 
 async def test_fault_40_the_sdks_own_log_tells_nothing(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """docs/faults.md 40: ANTHROPIC_LOG, set for another program perhaps, shows no request in our log."""
+    """docs/faults.md 40: ANTHROPIC_LOG, which may be set for another program, shows no request in our log."""
     with FakeApi([Turn((Text("PRIVATE-1"),))], require_key=False) as api:
         address = api.url.removeprefix("http://")
         env = {"ANTHROPIC_API_KEY": "PRIVATE-2", "ANTHROPIC_BASE_URL": f"http://user:PRIVATE-3@{address}"}
@@ -201,7 +201,7 @@ async def test_fault_40_the_sdks_own_log_tells_nothing(workspace: Path, capfd: p
 
 
 async def test_a_level_of_the_log_that_is_none(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Bad input: the server works, at WARNING, and says which levels there are."""
+    """Bad input: the server works, at WARNING, and lists the valid levels."""
     async with Client(workspace, env={"FAIRLEAD_LOG": "nonsense"}) as client:
         await client.error("workspace/executeCommand", "nope")
     [line] = capfd.readouterr().err.splitlines()
@@ -212,7 +212,7 @@ async def test_a_level_of_the_log_that_is_none(workspace: Path, capfd: pytest.Ca
 async def test_a_level_of_the_log_in_any_dress(
     workspace: Path, capfd: pytest.CaptureFixture[str], given: str, told: bool
 ) -> None:
-    """The counterpart: an empty one is none, and blanks and small letters are no mistake."""
+    """The counterpart: an empty value counts as unset; blanks and small letters are accepted."""
     async with Client(workspace, env={"FAIRLEAD_LOG": given}) as client:
         await client.error("workspace/executeCommand", "nope")
     log = capfd.readouterr().err
@@ -220,7 +220,7 @@ async def test_a_level_of_the_log_in_any_dress(
 
 
 async def test_no_folder_and_a_folder_that_is_none(tmp_path: Path) -> None:
-    """Bad input: no folder open, or a workspace that is a file: -32803 with the reason."""
+    """Bad input: no open folder, or a workspace that is a file: -32803 with the reason."""
     async with Client(None) as client:
         error = await client.error("agent/runTask", {"prompt": "x"})
         assert error.code == -32803 and "No folder is open" in error.message
@@ -232,7 +232,7 @@ async def test_no_folder_and_a_folder_that_is_none(tmp_path: Path) -> None:
 
 
 async def test_a_replay_file_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
-    """Bad input: the line and the reason, as the run's error; a mended file works in the same session."""
+    """Bad input: the line and the reason, as the run's error; after the file is corrected, the same session works."""
     file = tmp_path / "bad.yaml"
     file.write_text("replay: 1\nturns:\n  - text: a\n    cals: []\n")
     async with Client(workspace, settings={"replay": str(file)}) as client:
