@@ -26,7 +26,7 @@ async def decide(client: Client, how: str, session: str, **target: Any) -> list[
 
 
 @pytest.mark.parametrize("opened", [False, True])
-async def test_accepts_follow_each_other_before_the_editor_tells_of_the_first(
+async def test_a_second_accept_before_the_editor_reports_the_first(
     workspace: Path, replay: Replay, opened: bool
 ) -> None:
     """docs/faults.md 7, 8, 13: accepted text is current at once, however late the disk or didChange is."""
@@ -65,7 +65,7 @@ async def test_of_two_equal_changes_each_keeps_its_id(workspace: Path, replay: R
         assert await decide(client, "reject", session, uri=found["uri"], hunk=second) == ["rejected"]
 
 
-async def test_one_file_spelled_in_several_ways_is_one(workspace: Path, replay: Replay) -> None:
+async def test_different_spellings_of_a_uri_name_one_file(workspace: Path, replay: Replay) -> None:
     """docs/protocol.md, File.uri: dots, `localhost` and a scheme in capitals name the same file."""
     (workspace / "a").write_text("1\n2\n3\n4\n5\n6\n7\n")
     settings = replay({"calls": [write("a", "one\n2\n3\nfour\n5\n6\nseven\n")]}, {"text": "."})
@@ -78,7 +78,7 @@ async def test_one_file_spelled_in_several_ways_is_one(workspace: Path, replay: 
             assert await decide(client, "accept", session, uri=uri, hunk=hunk) == ["applied"]
 
 
-async def test_a_glob_cannot_hold_the_server_up(workspace: Path, replay: Replay) -> None:
+async def test_a_glob_cannot_block_the_server(workspace: Path, replay: Replay) -> None:
     """docs/faults.md, the rules for all cases: the server still answers within two seconds."""
     (workspace / ("a" * 100)).write_text("")
     globs = ["*a*a*a*a*a*a*b", "*a" * 25 + "b", "**/" * 20 + "x"]

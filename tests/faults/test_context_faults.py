@@ -39,7 +39,7 @@ def told(api: FakeApi, number: int = -1) -> str:
 
 
 @pytest.mark.parametrize("plain", [False, True])
-async def test_fault_24_old_results_are_compacted_before_the_limit(
+async def test_fault_24_old_results_are_removed_before_the_limit(
     connect: Connect, workspace: Path, plain: bool
 ) -> None:
     """docs/faults.md 24: at once and in valid pairs; the task, the plan and the newest results stay complete.
@@ -65,7 +65,7 @@ async def test_fault_24_old_results_are_compacted_before_the_limit(
         assert len(set(firsts)) == 2, "the beginning of the conversation changed more than once"
 
 
-async def test_fault_24_then_a_summary_stands_for_what_was(connect: Connect, workspace: Path) -> None:
+async def test_fault_24_then_a_summary_replaces_the_old_messages(connect: Connect, workspace: Path) -> None:
     """docs/faults.md 24: if clearing is not enough; the user's messages, plan and proposals stay as they are."""
     writes = [
         lambda body, n=n: Turn(
@@ -101,7 +101,7 @@ async def test_fault_24_then_a_summary_stands_for_what_was(connect: Connect, wor
             assert kept in last
 
 
-async def test_fault_24_a_refused_length_makes_room_once_and_asks_again(connect: Connect, workspace: Path) -> None:
+async def test_fault_24_a_refused_length_compacts_once_and_repeats(connect: Connect, workspace: Path) -> None:
     """docs/faults.md 24: an unknown window is learned from the error."""
     turns = [*reading(workspace, 6), TOO_LONG, lambda body: Turn((Text("Done."),), usage=sizes(body))]
     with FakeApi(turns=turns) as api:
@@ -114,9 +114,7 @@ async def test_fault_24_a_refused_length_makes_room_once_and_asks_again(connect:
         assert api.refusals == []
 
 
-async def test_fault_24_an_answer_that_fills_the_window_goes_on_in_a_shorter_one(
-    connect: Connect, workspace: Path
-) -> None:
+async def test_fault_24_an_answer_that_fills_the_window_continues(connect: Connect, workspace: Path) -> None:
     """docs/faults.md 24: after `model_context_window_exceeded` the history is compacted and the answer continues."""
 
     def full(body: Json) -> Turn:
@@ -129,7 +127,7 @@ async def test_fault_24_an_answer_that_fills_the_window_goes_on_in_a_shorter_one
         assert api.refusals == []
 
 
-async def test_fault_24_what_cannot_be_made_to_fit_ends_with_what_to_do(connect: Connect) -> None:
+async def test_fault_24_a_history_that_cannot_fit_ends_with_advice(connect: Connect) -> None:
     """docs/faults.md 24: if nothing can be compacted, an error says so, and the session is usable."""
     with FakeApi(turns=[TOO_LONG, DONE]) as api:
         async with connect(api) as client:
@@ -155,7 +153,7 @@ async def test_reading_an_unchanged_file_again_costs_a_note(connect: Connect, wo
         assert changed == "other\n" * 400
 
 
-async def test_a_file_whose_text_was_cleared_is_told_whole_again(connect: Connect, workspace: Path) -> None:
+async def test_a_file_whose_text_was_cleared_is_sent_again(connect: Connect, workspace: Path) -> None:
     """No note refers to a text that is no longer there."""
     again = Turn((Call("read_file", {"path": "0.txt"}),))
     with FakeApi(turns=[*reading(workspace, 8), again, DONE]) as api:

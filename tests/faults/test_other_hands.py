@@ -53,7 +53,7 @@ def replace(path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("write", [overwrite, replace])
-async def test_fault_06_a_proposal_moves_along_when_its_file_changes_on_disk(
+async def test_fault_06_a_proposal_follows_changes_on_disk(
     workspace: Path, replay: Replay, write: Callable[[Path, str], None]
 ) -> None:
     """docs/faults.md 6: without a request of the client: merged, in conflict, deleted, and there again."""
@@ -83,7 +83,7 @@ async def test_fault_06_a_proposal_moves_along_when_its_file_changes_on_disk(
         assert state["files"] == []
 
 
-async def test_fault_72_files_that_change_together_are_told_together(workspace: Path, replay: Replay) -> None:
+async def test_fault_72_files_that_change_together_are_reported_together(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 72: one read of all files and one notification, however many files change at once."""
     names = [f"{n}.txt" for n in range(40)]
     for name in names:
@@ -100,7 +100,7 @@ async def test_fault_72_files_that_change_together_are_told_together(workspace: 
         assert notified(client) - before < 10
 
 
-async def test_fault_06_a_new_file_that_comes_into_being_is_seen(workspace: Path, replay: Replay) -> None:
+async def test_fault_06_a_file_that_is_created_meanwhile_is_noticed(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 6: for a file that is only proposed, and in a folder that does not exist."""
     calls = [{"write_file": {"path": path, "content": "agent\n"}} for path in ("new", "made/by/hand")]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
@@ -120,7 +120,7 @@ async def test_fault_06_a_new_file_that_comes_into_being_is_seen(workspace: Path
         assert (workspace / "made" / "by" / "hand").read_text() == "mine\n"
 
 
-async def test_fault_06_the_model_hears_of_files_that_changed_while_it_works(workspace: Path, connect: Connect) -> None:
+async def test_fault_06_the_model_is_told_about_changed_files(workspace: Path, connect: Connect) -> None:
     """docs/faults.md 6: after the round's results, once: files that it knows, and where.
 
     Its own edits are not reported.
@@ -150,7 +150,7 @@ async def test_fault_06_the_model_hears_of_files_that_changed_while_it_works(wor
         assert api.refusals == []
 
 
-async def test_fault_06_the_agents_own_command_is_another_hand(workspace: Path, connect: Connect) -> None:
+async def test_fault_06_the_agents_own_command_counts_as_another_program(workspace: Path, connect: Connect) -> None:
     """docs/faults.md 6: a formatter outside the sandbox changes a file that the model edited: it reads both."""
     (workspace / "a").write_text(LINES)
     command = Turn((Call("bash", {"command": "sed -i.bak 's/line 9/nine/' a && rm a.bak", "unsandboxed": True}),))
@@ -166,7 +166,7 @@ async def test_fault_06_the_agents_own_command_is_another_hand(workspace: Path, 
         assert api.refusals == []
 
 
-async def test_the_model_hears_of_a_review_at_the_next_boundary(workspace: Path, connect: Connect) -> None:
+async def test_the_model_is_told_about_a_review_after_the_next_results(workspace: Path, connect: Connect) -> None:
     """docs/protocol.md, `feedback`: decisions during the stream reach the model after the results of that round."""
     (workspace / "a").write_text(LINES)
     go_on = threading.Event()

@@ -58,7 +58,7 @@ async def answers(client: Client) -> None:
 
 
 @pytest.mark.parametrize("command", ["cat", "read x </dev/tty", "python3 -c 'input()'"])
-async def test_fault_26_what_waits_for_input_returns(run: Callable[..., Any], command: str) -> None:
+async def test_fault_26_commands_that_read_input_return(run: Callable[..., Any], command: str) -> None:
     """docs/faults.md 26: they return at once, and report that there is no input."""
     began = time.monotonic()
     _, text = await run(command)
@@ -79,7 +79,7 @@ async def test_fault_27_a_flood_is_bounded(run: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("end", ["agent/cancel", "time", "kill", "shutdown"])
-async def test_fault_28_what_left_its_group_ends_with_the_command(
+async def test_fault_28_a_process_that_left_its_group_ends_with_the_command(
     workspace: Path, replay: Replay, nap: str, end: str
 ) -> None:
     """docs/faults.md 28: within two seconds of a cancel, of the time limit, and of the server's end."""
@@ -126,14 +126,14 @@ async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) 
     await answers(client)
 
 
-async def test_fault_31_what_a_terminal_obeys_reaches_nobody(run: Callable[..., Any]) -> None:
+async def test_fault_31_terminal_sequences_reach_nobody(run: Callable[..., Any]) -> None:
     """docs/faults.md 31: the user sees colours, and no other sequence."""
     client, text = await run(r"printf '\033[31mred\033]0;t\007\033[2J \xff\033]52;c;eA==\007ok\n'")
     assert text.startswith("red \ufffdok\n") or "\nred \ufffdok\n" in text
     assert client.text("tool_output") == "\x1b[31mred \ufffdok\n"
 
 
-async def test_a_background_command_goes_on_behind_its_run_and_is_ended_by_the_person(
+async def test_a_background_command_outlives_its_run_until_the_user_ends_it(
     workspace: Path, replay: Replay, nap: str
 ) -> None:
     """docs/protocol.md, `agent/command/stop`: its end is reported and recorded under its step, and is not a failure."""
@@ -159,7 +159,7 @@ async def test_a_background_command_goes_on_behind_its_run_and_is_ended_by_the_p
 
 
 @pytest.mark.parametrize("end", ["agent/cancel", "close"])
-async def test_background_commands_end_with_the_persons_stop_and_with_the_server(
+async def test_background_commands_end_with_a_stop_and_with_the_server(
     workspace: Path, replay: Replay, nap: str, end: str
 ) -> None:
     """No process is left, however the command ends."""

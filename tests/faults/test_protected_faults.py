@@ -41,9 +41,7 @@ async def decide(client: Client, session: str, how: str = "accept", **target: An
 
 
 @pytest.mark.parametrize("there", [True, False])
-async def test_fault_35_accept_all_accepts_no_protected_file_by_itself(
-    workspace: Path, replay: Replay, there: bool
-) -> None:
+async def test_fault_35_accept_all_asks_for_each_protected_file(workspace: Path, replay: Replay, there: bool) -> None:
     """docs/faults.md 35: existing or not; each has its own question, and a no or no answer leaves it pending."""
     for name in NAMES if there else ():
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +69,7 @@ async def test_fault_35_accept_all_accepts_no_protected_file_by_itself(
     assert sorted(said) == sorted(["new\n"] * 2 + (["old\n"] * 3 if there else []))
 
 
-async def test_fault_35_a_file_or_a_hunk_by_itself_asks_as_well(workspace: Path, replay: Replay) -> None:
+async def test_fault_35_accepting_a_file_or_a_hunk_asks(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 35: also for a step of the plan; "allow for the session" covers this text only."""
     (workspace / ".envrc").write_text("a\nb\nc\nd\ne\n")
     plan = {"todo": {"items": [{"content": "One", "status": "in_progress"}]}}
@@ -110,7 +108,7 @@ async def test_fault_35_undo_and_redo_ask_nothing(workspace: Path, replay: Repla
         assert len(asked.params) == 1
 
 
-async def test_fault_35_a_rename_or_a_deletion_is_one_too(workspace: Path, replay: Replay) -> None:
+async def test_fault_35_a_rename_or_a_deletion_asks(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 35: renaming to and from a protected name, and deleting it."""
     for name in ("plain.txt", "CLAUDE.md", ".bashrc"):
         (workspace / name).write_text("old\n")
@@ -130,7 +128,7 @@ async def test_fault_35_a_rename_or_a_deletion_is_one_too(workspace: Path, repla
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
-async def test_fault_35_behind_a_link_it_is_the_same_file(workspace: Path, replay: Replay) -> None:
+async def test_fault_35_a_protected_file_by_a_link(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 35: the target of a protected link, by either name; its neighbours are not protected."""
     (workspace / "config").mkdir()
     (workspace / ".vscode").symlink_to("config")
@@ -171,9 +169,7 @@ async def test_fault_35_a_plain_client_is_asked_by_a_message(
     assert "tells coding agents what to do" in message["message"]
 
 
-async def test_fault_35_what_is_changed_while_the_question_is_open_is_not_accepted(
-    workspace: Path, replay: Replay
-) -> None:
+async def test_fault_35_text_that_changed_during_the_question_is_not_accepted(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 35: a yes covers the text that was shown; newer text of the agent stays a proposal."""
     settings = replay(
         {"calls": [write("CLAUDE.md", "shown\n")]}, {"text": "."}, {"calls": [write("CLAUDE.md")]}, {"text": "."}
@@ -223,7 +219,7 @@ async def test_a_client_that_announces_nothing_reads_no_secret(workspace: Path, 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 @pytest.mark.parametrize("data", [b"caf\xe9\n", b"plain\n"], ids=["written by the server", "written by the editor"])
-async def test_fault_34_a_link_put_in_the_way_before_the_accept(workspace: Path, replay: Replay, data: bytes) -> None:
+async def test_fault_34_a_link_that_appears_before_the_accept(workspace: Path, replay: Replay, data: bytes) -> None:
     """docs/faults.md 34: whatever the command; the accept fails with a reason, and the file outside does not change."""
     outside = workspace.parent / "outside"
     for folder in (workspace / "sub", outside):

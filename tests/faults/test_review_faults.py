@@ -84,7 +84,7 @@ async def test_fault_10_the_editor_stops_half_way(workspace: Path, replay: Repla
             assert [(workspace / name).read_text() for name in "abc"] == expected
 
 
-async def test_fault_10_an_editor_that_does_it_all_and_says_no(workspace: Path, replay: Replay) -> None:
+async def test_fault_10_an_editor_that_applies_everything_and_reports_failure(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 10: the files' content decides; nothing is applied twice."""
     for name in "ab":
         (workspace / name).write_text("1\n")
@@ -182,7 +182,7 @@ async def test_fault_08_typing_in_the_hunk_while_its_accept_is_under_way(workspa
         assert hunk["conflict"] == {"base": "line 5\n", "current": "mine 5\n", "proposed": "LINE 5\n"}
 
 
-async def test_fault_08_who_never_stops_typing_gets_an_answer(workspace: Path, replay: Replay) -> None:
+async def test_fault_08_an_accept_ends_although_the_user_keeps_typing(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 8: each attempt finds another version: after some attempts the accept fails; nothing is lost."""
     file = workspace / "a"
     file.write_text(LINES)
@@ -359,7 +359,7 @@ async def test_fault_67_nothing_is_changed_where_one_file_of_several_was_written
 
 
 @pytest.mark.parametrize("opened", [True, False])
-async def test_fault_68_an_editor_that_says_yes_and_does_nothing(workspace: Path, replay: Replay, opened: bool) -> None:
+async def test_fault_68_an_editor_that_does_nothing(workspace: Path, replay: Replay, opened: bool) -> None:
     """docs/faults.md 68: the edit is sent once, stays proposed, and a later accept works."""
     file = workspace / "a"
     file.write_text(LINES)
@@ -377,7 +377,7 @@ async def test_fault_68_an_editor_that_says_yes_and_does_nothing(workspace: Path
         assert text == LINES.replace("line 5", "LINE 5")
 
 
-async def test_fault_68_an_editor_that_says_yes_and_changes_other_lines(workspace: Path, replay: Replay) -> None:
+async def test_fault_68_an_editor_that_changes_other_lines(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 68: an editor that ignores versions loses a line: the user is told, and nothing is written over
     it."""
     file = workspace / "a"
@@ -420,7 +420,7 @@ async def test_fault_68_a_formatter_that_runs_with_the_save(workspace: Path, rep
         assert client.buffers[uri][0] == LINES.replace("line 5", "LINE 5")
 
 
-async def test_fault_69_an_editor_that_never_answers_holds_nothing_up(workspace: Path, replay: Replay) -> None:
+async def test_fault_69_an_editor_that_never_answers_blocks_nothing(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 69: a cancelled accept has accepted nothing, and the session accepts decisions at once."""
     file = workspace / "a"
     file.write_text(LINES)

@@ -154,7 +154,7 @@ async def test_fault_49_shared_memory_counts_once(box: Boxes) -> None:
     assert (ran.output, ran.code) == ("well\n", 0)
 
 
-async def test_fault_49_what_is_only_reserved_does_not_count(box: Boxes) -> None:
+async def test_fault_49_reserved_memory_does_not_count(box: Boxes) -> None:
     """docs/faults.md 49: the counterpart; a program that was built with an address sanitizer reserves 14 TB."""
     ran = await box.run("python3 -c 'import mmap; mmap.mmap(-1, 1 << 43, flags=0x4022)' && echo well")
     assert (ran.output, ran.code) == ("well\n", 0)
@@ -254,14 +254,14 @@ async def test_servers_within_a_box_work(box: Boxes) -> None:
     assert await box.output(f"{server} for n in $(seq 50); do sleep 0.1; {reach}; done") == "reached\n"
 
 
-async def test_the_network_is_there_if_it_was_allowed(box: Boxes) -> None:
+async def test_the_network_works_with_permission(box: Boxes) -> None:
     """The counterpart of 38: with permission, the network works."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         command = f"exec 3<>/dev/tcp/127.0.0.1/{server.getsockname()[1]} && echo reached"
         assert await box.output(command, View(), network=True) == "reached\n"
 
 
-async def test_fault_40_no_key_is_to_be_had(workspace: Path, tmp_path: Path) -> None:
+async def test_fault_40_no_key_can_be_read(workspace: Path, tmp_path: Path) -> None:
     """docs/faults.md 40: neither in the environment nor in other processes, such as the server itself."""
     mark = "sk-secret-of-the-server"
     code = (
@@ -388,7 +388,7 @@ async def test_fault_59_a_token_in_settings_of_git(box: Boxes, workspace: Path) 
         assert on_disk(workspace) == before
 
 
-async def test_fault_52_a_socket_that_goes_while_a_box_is_made(box: Boxes, workspace: Path) -> None:
+async def test_fault_52_a_socket_that_disappears_while_a_box_is_made(box: Boxes, workspace: Path) -> None:
     """docs/faults.md 52: a program's socket that constantly appears and disappears keeps no command from running."""
     over = threading.Event()
 

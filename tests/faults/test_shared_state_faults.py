@@ -128,7 +128,7 @@ def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_fault_52_an_old_session_that_was_gone_on_with_is_not_removed(tmp_path: Path) -> None:
+def test_fault_52_an_expired_session_in_use_is_not_removed(tmp_path: Path) -> None:
     """docs/faults.md 52: an expired session stays if another window has used it since."""
     kept = Journals(tmp_path)
     journal = kept.new(ID, ROOT)

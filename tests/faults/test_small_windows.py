@@ -81,7 +81,7 @@ async def test_fault_80_a_task_is_done_in_a_small_window(
         assert any("of this result are left out here" in told(request) for request in good)
 
 
-async def test_fault_80_a_conversation_from_elsewhere_learns_the_window_that_the_refusal_names(
+async def test_fault_80_a_long_conversation_learns_the_window_from_the_refusal(
     connect: Connect, workspace: Path
 ) -> None:
     """docs/faults.md 80: as much of another model's long conversation stays as fits into the window."""
@@ -130,9 +130,7 @@ async def test_fault_81_an_answer_limit_beyond_the_window_is_lowered(connect: Co
 
 
 @pytest.mark.parametrize("server", ["llama.cpp", "vLLM 0.15", "Amazon Bedrock"])
-async def test_fault_82_a_window_that_is_too_small_for_any_task_is_told_with_what_helps(
-    connect: Connect, server: str
-) -> None:
+async def test_fault_82_a_window_too_small_for_any_task_is_reported_with_advice(connect: Connect, server: str) -> None:
     """docs/faults.md 82: the sizes, and how each server gets a larger window; a new task is suggested only if it can
     help."""
     with FakeApi([played([])], window=FakeWindow(1500, server)) as api:

@@ -83,7 +83,7 @@ async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Co
         assert api.refusals == []
 
 
-async def test_fault_63_a_stop_is_answered_whatever_is_waited_for(connect: Connect) -> None:
+async def test_fault_63_a_stop_is_answered_whatever_the_run_waits_for(connect: Connect) -> None:
     """docs/faults.md 63: an API that never answers or falls silent, a retry in an hour, a question, an approval, an
     editor that never answers, a command that does not end: each stop is answered meanwhile, and the session does the
     next task."""

@@ -154,7 +154,7 @@ async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> N
 
 
 @pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
-async def test_fault_20_stopped_and_asked_again_in_one_breath(connect: Connect, way: str) -> None:
+async def test_fault_20_stopped_and_restarted_at_once(connect: Connect, way: str) -> None:
     """docs/faults.md 20: each of three tasks is answered, the stopped ones as stopped, in their order."""
     with FakeApi(turns=[Wait(THREE, threading.Event(), 3)]) as api:
         async with connect(api) as client:

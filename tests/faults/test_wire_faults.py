@@ -131,9 +131,7 @@ async def test_fault_45_a_stream_out_of_step_ends_the_process(workspace: Path, s
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory")
 @pytest.mark.parametrize("length", [b"260000000", b"260000000000"])
-async def test_fault_45_a_length_that_nobody_has_the_memory_for_ends_the_process(
-    workspace: Path, length: bytes
-) -> None:
+async def test_fault_45_an_impossible_length_ends_the_process(workspace: Path, length: bytes) -> None:
     """docs/faults.md 45: at once, although the client keeps its end open."""
     client = Client(workspace)
     client.command = ["sh", "-c", 'ulimit -v 300000; exec "$0" "$@"', *client.command]
@@ -161,7 +159,7 @@ async def test_a_client_that_leaves_ends_the_server_and_its_command(workspace: P
     assert not Path(f"/proc/{pid_file.read_text().strip()}").exists()
 
 
-async def test_fault_44_a_cancel_of_what_can_be_no_request(
+async def test_fault_44_a_cancel_with_an_impossible_id(
     workspace: Path, capfd: pytest.CaptureFixture[str], replay: Replay
 ) -> None:
     """docs/faults.md 44: ignored, without a traceback in the log."""
@@ -173,7 +171,7 @@ async def test_fault_44_a_cancel_of_what_can_be_no_request(
     assert "Traceback" not in capfd.readouterr().err
 
 
-async def test_fault_40_the_finest_log_tells_no_password(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_fault_40_the_finest_log_contains_no_password(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """docs/faults.md 40: the SDK logs each request with its address, and a header that it could not send."""
     with FakeApi([Turn((Text("Done."),))], require_key=False) as api:
         address = api.url.removeprefix("http://")
@@ -185,7 +183,7 @@ async def test_fault_40_the_finest_log_tells_no_password(workspace: Path, capfd:
     assert "PRIVATE" not in capfd.readouterr().err
 
 
-async def test_fault_40_the_sdks_own_log_tells_nothing(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_fault_40_the_sdks_own_log_is_silent(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """docs/faults.md 40: ANTHROPIC_LOG, which may be set for another program, shows no request in our log."""
     with FakeApi([Turn((Text("PRIVATE-1"),))], require_key=False) as api:
         address = api.url.removeprefix("http://")
@@ -200,7 +198,7 @@ async def test_fault_40_the_sdks_own_log_tells_nothing(workspace: Path, capfd: p
     assert "PRIVATE" not in told
 
 
-async def test_a_level_of_the_log_that_is_none(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_an_unknown_log_level(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Bad input: the server works, at WARNING, and lists the valid levels."""
     async with Client(workspace, env={"FAIRLEAD_LOG": "nonsense"}) as client:
         await client.error("workspace/executeCommand", "nope")
@@ -209,7 +207,7 @@ async def test_a_level_of_the_log_that_is_none(workspace: Path, capfd: pytest.Ca
 
 
 @pytest.mark.parametrize(("given", "told"), [("", False), (" info ", True), ("Error", False)])
-async def test_a_level_of_the_log_in_any_dress(
+async def test_a_log_level_in_any_spelling(
     workspace: Path, capfd: pytest.CaptureFixture[str], given: str, told: bool
 ) -> None:
     """The counterpart: an empty value counts as unset; blanks and small letters are accepted."""
@@ -219,7 +217,7 @@ async def test_a_level_of_the_log_in_any_dress(
     assert ("INFO fairlead.lsp.rpc" in log, "levels are" in log) == (told, False)
 
 
-async def test_no_folder_and_a_folder_that_is_none(tmp_path: Path) -> None:
+async def test_no_folder_and_a_file_instead_of_one(tmp_path: Path) -> None:
     """Bad input: no open folder, or a workspace that is a file: -32803 with the reason."""
     async with Client(None) as client:
         error = await client.error("agent/runTask", {"prompt": "x"})

@@ -1,4 +1,4 @@
-"""CommandLayers on real folders, with both programs that make a box, for the tests of the sandbox."""
+"""Layers on real folders, with both programs that make a box, for the tests of the sandbox."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ PLAIN = View()
 
 @dataclass(frozen=True)
 class Ran:
-    """A command that ended: its exit code (negative: killed), its output, and what it left."""
+    """A command that ended: its exit code (negative: killed), its output and its changes."""
 
     code: int | None
     output: str
@@ -31,7 +31,7 @@ class Ran:
 
     @property
     def left(self) -> dict[str, bytes | None]:
-        """The bytes of each changed file, None for deleted ones."""
+        """The bytes of each changed file; None for deleted ones."""
         return {
             each.path: each.after.data if each.after else None for each in self.changes.files if not each.not_proposed
         }
@@ -65,7 +65,7 @@ class Boxes:
         return Ran(process.returncode, output.decode("utf-8", "replace"), await box.close())
 
     async def output(self, command: str, view: View = PLAIN, *, network: bool = False) -> str:
-        """What a command writes that must end well."""
+        """The result of a command that must succeed."""
         ran = await self.run(command, view, network=network)
         assert ran.code == 0, ran.output
         return ran.output
@@ -86,7 +86,7 @@ async def start(box: Box) -> asyncio.subprocess.Process:
 
 
 async def find(workspace: Path, place: Path, backend: str) -> Capability:
-    """The sandbox as it is found here, made by the named backend."""
+    """The sandbox of this machine with the named backend."""
     found = await probe(workspace, place)
     if found.layers_folder is None:
         pytest.skip(found.reason)

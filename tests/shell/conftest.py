@@ -1,4 +1,4 @@
-"""What the tests of commands share."""
+"""Fixtures for the tests of commands."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-# what these import is not to be had elsewhere
+# these modules import only on Linux
 collect_ignore_glob = (
     [] if sys.platform == "linux" else ["test_overlay*.py", "test_upper.py", "test_sandbox_walls.py", "test_boxed.py"]
 )

@@ -1,7 +1,7 @@
 """A server that is killed while a command of it runs: `killed_server.py WORKSPACE PLACE BUBBLEWRAP [deaf]`.
 
-It prints the command's first line. `deaf`: no process is told by the kernel that its parent has died, as it happened
-once (docs/faults.md 28).
+It prints the command's first line. `deaf`: the kernel does not signal the death of a parent, as it happened once
+(docs/faults.md 28).
 """
 
 import asyncio
@@ -20,7 +20,7 @@ PRCTL = {"x86_64": 157, "aarch64": 167}
 
 
 def without_death_signals() -> None:
-    """From now on asking for the signal at the parent's death succeeds and does nothing."""
+    """From now on, requesting a signal at the parent's death succeeds without effect."""
     load, equal, answer = 0x20, 0x15, 0x06
     number, first, allow, succeed = 0, 16, 0x7FFF0000, 0x00050000
     steps = [(load, 0, number), (equal, 3, PRCTL[platform.machine()]), (load, 0, first), (equal, 1, 1)]

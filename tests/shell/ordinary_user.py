@@ -1,4 +1,7 @@
-"""What test_sandbox_walls.py runs as an ordinary user: `ordinary_user.py FOLDER`; says "all well" at its end."""
+"""The program that test_sandbox_walls.py runs as an ordinary user: `ordinary_user.py FOLDER`.
+
+Prints "all well" at its end.
+"""
 
 import asyncio
 import os
@@ -42,8 +45,8 @@ async def main(folder: Path) -> None:
     write(workspace, {".env": "KEY", ".gitignore": "*.o\nk.d/\n", "a.txt": "a", "d/b.txt": "b"})
     write(folder / "home", {".ssh/id": "PRIVATE"})
     (workspace / "d/b.txt").chmod(0o444)
-    workspace.chmod(0o555)  # the user may not write there: a command writes to the layer
-    os.environ["PATH"] += f":{pwd.getpwuid(0).pw_dir}/bin"  # a folder of the path that the user cannot look at
+    workspace.chmod(0o555)  # the user may not write here; commands write to the layer
+    os.environ["PATH"] += f":{pwd.getpwuid(0).pw_dir}/bin"  # a folder of PATH that the user cannot read
     found = await probe(workspace, state)
     assert found.layers_folder == state, found
     for program in {found.bubblewrap, ""}:

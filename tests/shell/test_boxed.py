@@ -1,4 +1,4 @@
-"""The launcher of a box: how its command starts and ends, its network, and the kernel's calls that it may not make."""
+"""The launcher of a box: how its command starts and ends, its network, and the system calls that it denies."""
 
 import asyncio
 import contextlib
@@ -30,8 +30,8 @@ def sandboxed() -> None:
     needs_sandbox()
 
 
-async def test_a_server_in_the_background_is_reached_by_the_next_command(box: Boxes, workspace: Path) -> None:
-    """By its port on the loopback, whichever started first; another session and the machine itself do not reach it."""
+async def test_the_next_command_reaches_a_background_server(box: Boxes, workspace: Path) -> None:
+    """By its port on the loopback, whichever started first. Another session and the machine cannot reach it."""
     write(workspace, {"index.html": "served"})
     opened = await box.layer.open(SERVE, PLAIN, background=True)
     process = await start(opened)
@@ -48,8 +48,8 @@ async def test_a_server_in_the_background_is_reached_by_the_next_command(box: Bo
         await opened.close()
 
 
-async def test_nothing_is_left_of_the_network(workspace: Path, tmp_path: Path) -> None:
-    """After `aclose` it is gone, since no process and no descriptor holds it."""
+async def test_the_network_namespace_is_removed(workspace: Path, tmp_path: Path) -> None:
+    """After `aclose` it does not exist, since no process and no descriptor holds it."""
     async with boxes(workspace, tmp_path / "state") as box:
         network = (await box.output("readlink /proc/self/ns/net")).strip()
         assert network in _held(os.getpid())
@@ -58,8 +58,8 @@ async def test_nothing_is_left_of_the_network(workspace: Path, tmp_path: Path) -
     assert list(_in_network(network)) == []
 
 
-async def test_no_devices_but_the_boxs_own(box: Boxes) -> None:
-    """No mount has any, whoever made a node on it, but those of the box's /dev (and /proc, where nobody makes one)."""
+async def test_only_the_boxs_own_devices_work(box: Boxes) -> None:
+    """No mount except the box's /dev (and /proc, where nobody can create one), whoever created the node."""
     mounts = [line.split() for line in (await box.output("cat /proc/self/mountinfo")).splitlines()]
     devices = {each[4] for each in mounts if "nodev" not in each[5].split(",")}
     assert {path for path in devices if path != "/proc" and not path.startswith("/dev/")} == set()
@@ -83,8 +83,8 @@ print(socket.socketpair() and "pair")
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="no filter for this machine")
-async def test_calls_that_no_command_needs(box: Boxes, workspace: Path) -> None:
-    """Sockets of unusual kinds, the kernel's keyrings, programs, rings and log are not there; the usual ones are."""
+async def test_unneeded_system_calls_are_denied(box: Boxes, workspace: Path) -> None:
+    """Unusual kinds of sockets, the kernel's keyrings, BPF, io_uring and log are denied; the usual sockets work."""
     x86 = (425, 250, 248, 249, 321, 298, 323, 103, 0x40000027)
     numbers = x86 if platform.machine() == "x86_64" else (425, 219, 217, 218, 280, 241, 282, 116, 0x40000027)
     write(workspace, {"calls.py": CALLS.replace("NUMBERS", repr(numbers))})
@@ -99,16 +99,17 @@ async def test_calls_that_no_command_needs(box: Boxes, workspace: Path) -> None:
 
 @pytest.mark.skipif(not has("gcc"), reason="gcc is not installed")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the other numbers are those of x86-64")
-async def test_no_calls_by_other_numbers(box: Boxes) -> None:
-    """The calls of 32 bits, which have other numbers, end the program; compiled programs run."""
+async def test_32_bit_system_calls_are_denied(box: Boxes) -> None:
+    """A program that makes 32-bit calls, which have other numbers, is killed; compiled programs run."""
     source = 'int main(int n, char **a) { if (n > 1) asm volatile("int $0x80" :: "a"(20)); return 0; }'
     ran = await box.run(f"echo '{source}' | gcc -x c - -o /tmp/a && /tmp/a && echo runs && /tmp/a 32; echo $?")
     assert ran.output.splitlines()[0] == "runs"
     assert ran.output.splitlines()[-1] == str(128 + signal.SIGSYS)
 
 
-async def test_a_box_that_fails_is_not_taken_for_the_command(box: Boxes, workspace: Path) -> None:
-    """Whatever makes it: the command was not run, which is an error and no exit code; a command's own is none."""
+async def test_a_failed_box_is_an_error_and_no_exit_code(box: Boxes, workspace: Path) -> None:
+    """Whatever fails: the command was not run, which is an error and not an exit code; a command's own code is no
+    error."""
     write(workspace, {".env": "KEY"})
     opened = await box.layer.open("echo ran", View(hidden=[".env"]))
     nothing = box.layer._folder / "no-file"
@@ -122,8 +123,8 @@ async def test_a_box_that_fails_is_not_taken_for_the_command(box: Boxes, workspa
     assert (await box.run("kill -9 $$")).code == 137
 
 
-async def test_a_secret_in_a_folder_that_is_hidden_too(box: Boxes, workspace: Path) -> None:
-    """The folder hides it (a program's socket in a folder of root's, say); the box can be made."""
+async def test_a_secret_in_a_hidden_folder(box: Boxes, workspace: Path) -> None:
+    """A folder hides the path (a socket in a folder of root's, for example); the box can be made."""
     write(workspace, {"certs/a/x.pem": "KEY", "a.txt": "a"})
     ran = await box.run("cat certs/a/x.pem; cat a.txt", View(hidden=["certs/a/x.pem", "certs"]))
     assert (ran.code, "KEY" in ran.output) == (0, False)
@@ -134,16 +135,16 @@ async def test_a_secret_in_a_folder_that_is_hidden_too(box: Boxes, workspace: Pa
     [("echo a\0b", "null byte"), ("echo \ud800", "surrogates not allowed"), ("#" * 200_000, "Argument list too long")],
     ids=["NUL", "half a character", "too long"],
 )
-async def test_a_command_that_the_system_does_not_take(box: Boxes, line: str, reason: str) -> None:
-    """It is an error that says why, and nothing was run."""
+async def test_a_command_that_no_system_call_accepts(box: Boxes, line: str, reason: str) -> None:
+    """It is an error with the reason, and nothing was run."""
     opened = await box.layer.open(line, PLAIN)
     assert await (await start(opened)).communicate() == (b"", None)
     with pytest.raises(ToolError, match=f"was not run: .*{reason}"):
         await opened.close()
 
 
-async def test_a_command_is_asked_to_end_before_it_is_ended(box: Boxes) -> None:
-    """docs/faults.md 29: at its time limit and when the person stops it, it can clear up, as outside of the sandbox."""
+async def test_sigterm_comes_before_sigkill(box: Boxes) -> None:
+    """docs/faults.md 29: at its time limit and on a stop it can clean up, as outside of the sandbox."""
     opened, command, running = await _running(box, "trap 'echo cleared up; exit 0' TERM; sleep 60 & echo on; wait")
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -152,8 +153,8 @@ async def test_a_command_is_asked_to_end_before_it_is_ended(box: Boxes) -> None:
     assert (await opened.close()).files == []
 
 
-async def test_a_command_that_does_not_want_to_end(box: Boxes) -> None:
-    """docs/faults.md 29: it has a second, and so has what it started; then nothing of the box is left."""
+async def test_a_command_that_ignores_sigterm(box: Boxes) -> None:
+    """docs/faults.md 29: it has a second, and so have its children; then no process of the box is left."""
     opened, _, running = await _running(box, "trap '' TERM; setsid sleep 60 & echo on; sleep 60")
     before = time.monotonic()
     running.cancel()
@@ -163,8 +164,8 @@ async def test_a_command_that_does_not_want_to_end(box: Boxes) -> None:
     await opened.close()
 
 
-async def test_a_second_wish_to_end_is_the_last(box: Boxes) -> None:
-    """Who asks twice does not wait for the second to pass (on a busy machine it may have passed anyway)."""
+async def test_a_second_sigterm_kills_at_once(box: Boxes) -> None:
+    """A second stop does not wait for the second to pass, which may have passed anyway on a busy machine."""
     for _ in range(3):
         if await _seconds_of_asking_twice(box) < launcher.GRACE:
             return
@@ -188,7 +189,7 @@ async def _seconds_of_asking_twice(box: Boxes) -> float:
 
 
 async def _running(box: Boxes, line: str) -> tuple[Box, Command, asyncio.Future[CommandResult]]:
-    """A command that has said "on"."""
+    """A command that has written "on"."""
     on = asyncio.Event()
     opened = await box.layer.open(line, PLAIN)
     command = Command(opened.launch, None, lambda text: on.set() if "on" in text else None)
@@ -207,7 +208,7 @@ async def _port(process: asyncio.subprocess.Process) -> int:
 
 
 def _held(pid: int) -> list[str]:
-    """What the descriptors of a process are."""
+    """The targets of a process's descriptors."""
     held: list[str] = []
     for path in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(OSError):
@@ -216,7 +217,7 @@ def _held(pid: int) -> list[str]:
 
 
 def _in_network(network: str) -> Iterator[int]:
-    """The processes in a network."""
+    """The processes in a network namespace."""
     for path in Path("/proc").glob("[0-9]*/ns/net"):
         with contextlib.suppress(OSError):
             if os.readlink(path) == network:

@@ -1,4 +1,4 @@
-"""Git's rules, as git itself reads them."""
+"""Git's ignore rules, compared with git."""
 
 import subprocess
 import time
@@ -29,8 +29,8 @@ def reader(root: Path) -> IgnoreRules:
     return IgnoreRules(read, OuterRules(user_rules(root / ".git")))
 
 
-def test_as_git_has_it(tmp_path: Path) -> None:
-    """Each path is ignored where `git check-ignore` says so: levels, exceptions, folders, anchors, odd lines."""
+def test_the_same_files_as_git(tmp_path: Path) -> None:
+    """Each path is ignored if `git check-ignore` says so: levels, exceptions, folders, anchors, odd lines."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     write(tmp_path, {**RULES, ".git/info/exclude": "excluded\n"})
     write(tmp_path, {path: "" for path in PATHS if path != "foo/bar"})
@@ -40,8 +40,8 @@ def test_as_git_has_it(tmp_path: Path) -> None:
     assert [path for path in PATHS if ignored.ignores_file(path)] == said
 
 
-def test_a_folder_of_a_repository_as_git_has_it(tmp_path: Path) -> None:
-    """The rules above a workspace count in it, by its place in the repository, and its own ones before them."""
+def test_a_subfolder_of_a_repository_as_in_git(tmp_path: Path) -> None:
+    """Rules above a workspace apply in it, by its path in the repository; its own rules override them."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     above = {".gitignore": "*.log\n/packages/a/top\n/top2\n*.tmp\n", "packages/.gitignore": "/a/made/\n!keep.log\n"}
     write(tmp_path, {**above, ".git/info/exclude": "/packages/a/excluded\n"})
@@ -60,8 +60,8 @@ def test_a_folder_of_a_repository_as_git_has_it(tmp_path: Path) -> None:
     )
 
 
-def test_a_workspace_that_its_repository_ignores_has_its_own_rules_alone(tmp_path: Path) -> None:
-    """What is done in a folder that the repository around it ignores is work too."""
+def test_an_ignored_workspace_has_only_its_own_rules(tmp_path: Path) -> None:
+    """Work in a folder that the repository around it ignores is not ignored."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     write(tmp_path, {".gitignore": "/scratch\n*.log\n", "scratch/ws/a.log": "", ".git/info/exclude": "*.x\n"})
     ignored = IgnoreRules({".gitignore": b"*.o\n"}.get, outer_rules(tmp_path / "scratch/ws", tmp_path / ".git"))
@@ -70,7 +70,7 @@ def test_a_workspace_that_its_repository_ignores_has_its_own_rules_alone(tmp_pat
 
 @pytest.mark.parametrize("path", ["build", "sub/build", "foo/bar"])
 def test_folders(tmp_path: Path, path: str) -> None:
-    """A rule that ends in a slash names folders only; one without names both."""
+    """A rule that ends with a slash matches folders only; one without matches both."""
     write(tmp_path, RULES)
     ignored = reader(tmp_path)
     assert ignored.ignores_folder(path) == (path != "foo/bar")
@@ -82,7 +82,7 @@ HOSTILE = ["*a*a*a*a*a*b", "*?a*?a*?a*?b", "**a**a**a**a**b", "*[a/]*[a/]*[a/]*[
 
 @pytest.mark.parametrize("rule", HOSTILE)
 def test_no_rule_takes_long(rule: str) -> None:
-    """A pattern with many stars, on a long name and on a deep path, does not hold the server."""
+    """A pattern with many stars, on a long name and on a deep path, does not block the server."""
     text = f"{rule}\nlast\n".encode()
     ignored = IgnoreRules({".gitignore": text}.get, OuterRules())
     deep = "/".join(["a" * 100] * 40)

@@ -1,4 +1,4 @@
-"""An index in which what is not shown is not missed, as git itself reads it."""
+"""The index for commands that see only one folder, compared with git."""
 
 import os
 import shutil
@@ -21,8 +21,8 @@ def git(root: Path, *arguments: str, **environment: str) -> list[str]:
 
 @pytest.mark.parametrize("version", [2, 3, 4])
 @pytest.mark.parametrize("form", ["sha1", "sha256"])
-def test_what_lies_beside_a_folder_is_not_missed(tmp_path: Path, version: int, form: str) -> None:
-    """In each form of the index git misses what is gone in the folder, and nothing beside it; it is sound to git."""
+def test_files_outside_of_the_folder_are_not_reported_as_deleted(tmp_path: Path, version: int, form: str) -> None:
+    """In each format of the index, git reports missing files in the folder and none outside; git accepts the index."""
     top, made = tmp_path / "repository", tmp_path / "index"
     subprocess.run(["git", "init", "-q", f"--object-format={form}", str(top)], check=True)
     write(top, dict.fromkeys(NAMES, "x\n"))
@@ -46,8 +46,8 @@ def test_what_lies_beside_a_folder_is_not_missed(tmp_path: Path, version: int, f
     git(top, "fsck")
 
 
-def test_what_is_no_index_is_left_alone(tmp_path: Path) -> None:
-    """No file, an empty one, another one, and one that is cut off."""
+def test_an_unknown_index_is_left_alone(tmp_path: Path) -> None:
+    """No file, an empty one, another format, and a truncated one."""
     path = tmp_path / "index"
     assert assume_rest_unchanged(b"p", path) is None
     for data in (b"", b"x" * 100, b"DIRC\0\0\0\x02\0\0\0\x05" + b"\0" * 60, b"DIRC\0\0\0\x04\0\0\0\x05" + b"\xff" * 80):

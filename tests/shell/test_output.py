@@ -1,4 +1,4 @@
-"""A command's output as a person and a model may see it: bounded, and without what a terminal would obey."""
+"""A command's output for the user and the model: bounded, and without terminal sequences."""
 
 import asyncio
 import re
@@ -34,8 +34,8 @@ PLAIN = {
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_fault_31_what_a_terminal_obeys_is_taken_out(name: str) -> None:
-    """docs/faults.md 31: colours, titles, links, the clipboard; what is said stays."""
+def test_fault_31_terminal_sequences_are_removed(name: str) -> None:
+    """docs/faults.md 31: colours, titles, links, the clipboard; the text stays."""
     text, shown = PLAIN[name]
     assert strip_sequences(text) == shown
 
@@ -47,7 +47,7 @@ NOISE = st.text(
 
 @given(NOISE)
 def test_fault_31_no_control_character_is_left(text: str) -> None:
-    """docs/faults.md 31: but for tabs and newlines; and doing it again changes nothing."""
+    """docs/faults.md 31: except tabs and newlines; a second pass changes nothing."""
     shown = strip_sequences(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
     assert strip_sequences(shown) == shown
@@ -65,15 +65,15 @@ COLOURED = {
 
 
 @pytest.mark.parametrize("name", COLOURED)
-def test_fault_31_for_the_person_colours_stay(name: str) -> None:
-    """docs/faults.md 31: and lines that start anew; all else that a terminal obeys is taken out."""
+def test_fault_31_colours_stay_for_the_user(name: str) -> None:
+    """docs/faults.md 31: and carriage returns; all other terminal sequences are removed."""
     text, shown = COLOURED[name]
     assert keep_colours(text) == (text if shown is None else shown)
 
 
 @given(NOISE)
-def test_fault_31_for_the_person_nothing_but_colours_stays(text: str) -> None:
-    """docs/faults.md 31: whatever comes, and doing it again changes nothing."""
+def test_fault_31_only_colours_stay_for_the_user(text: str) -> None:
+    """docs/faults.md 31: for any text; a second pass changes nothing."""
     shown = keep_colours(text)
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]", shown)
     assert re.sub(r"\x1b\[[0-9;:]*m", "", shown).count("\x1b") == 0
@@ -82,9 +82,8 @@ def test_fault_31_for_the_person_nothing_but_colours_stays(text: str) -> None:
 
 
 @given(st.lists(NOISE, max_size=6))
-async def test_what_streams_in_pieces_is_shown_as_in_one(pieces: list[str]) -> None:
-    """A sequence or a character that is cut in two is whole for the person; but for those that no terminal would wait
-    for."""
+async def test_a_stream_in_pieces_is_shown_like_one_text(pieces: list[str]) -> None:
+    """The user sees a divided sequence or character as a whole, unless no terminal would wait for the rest."""
     shown: list[str] = []
     stream = Stream(shown.append)
     data = "".join(pieces).encode()
@@ -94,8 +93,9 @@ async def test_what_streams_in_pieces_is_shown_as_in_one(pieces: list[str]) -> N
     assert "".join(shown) == keep_colours(data.decode())
 
 
-async def test_fault_27_a_flood_is_bounded_for_the_person_too() -> None:
-    """docs/faults.md 27: the start as it comes, then the newest now and then, and what was left out is said."""
+async def test_fault_27_a_flood_is_bounded_for_the_user() -> None:
+    """docs/faults.md 27: the start at once, then the newest output from time to time, with the number of bytes left
+    out."""
     shown: list[str] = []
     stream = Stream(shown.append)
     for _ in range(100):
@@ -109,8 +109,8 @@ async def test_fault_27_a_flood_is_bounded_for_the_person_too() -> None:
     assert len(text) < STREAM_LIMIT + BATCH + 100
 
 
-async def test_what_comes_behind_a_flood_is_shown_soon() -> None:
-    """A server that said much at its start is still to be watched."""
+async def test_output_after_a_flood_is_shown_soon() -> None:
+    """The output of a server that wrote much at its start is still shown."""
     shown: list[str] = []
     stream = Stream(shown.append)
     stream.add(b"x" * STREAM_LIMIT)
@@ -123,7 +123,7 @@ async def test_what_comes_behind_a_flood_is_shown_soon() -> None:
 
 
 @given(NOISE, st.integers(0, 60))
-def test_fault_31_nor_where_it_is_cut_in_two(text: str, cut: int) -> None:
+def test_fault_31_divided_sequences_are_removed(text: str, cut: int) -> None:
     """docs/faults.md 31: a stream is shown piece by piece."""
     assert "\x1b" not in strip_sequences(text[:cut]) + strip_sequences(text[cut:])
 
@@ -142,14 +142,14 @@ VISIBLE = {
 
 
 @pytest.mark.parametrize("command", VISIBLE)
-def test_a_command_that_a_person_approves_hides_nothing(command: str) -> None:
-    """Control characters and those that turn or hide text are written out; what people write is as it is."""
+def test_a_command_for_approval_hides_nothing(command: str) -> None:
+    """Control characters, and characters that reverse or hide text, are escaped; other text stays."""
     assert escape_invisible(command) == VISIBLE[command]
 
 
 @given(st.lists(st.binary(max_size=12), max_size=12), st.integers(1, 8), st.integers(1, 8))
 def test_head_and_tail_are_kept_and_the_rest_is_counted(chunks: list[bytes], head: int, tail: int) -> None:
-    """docs/faults.md 27: against the whole output, in whatever pieces it came; readable at any moment."""
+    """docs/faults.md 27: compared with the whole output, in any pieces; readable at any time."""
     output = BoundedOutput(head, tail)
     everything = b""
     for chunk in chunks:
@@ -164,8 +164,8 @@ def test_head_and_tail_are_kept_and_the_rest_is_counted(chunks: list[bytes], hea
             assert text == f"{strip_sequences(first)}\n[... {left_out:,} bytes left out ...]\n{strip_sequences(last)}"
 
 
-def test_a_gigabyte_takes_the_room_of_its_ends() -> None:
-    """docs/faults.md 27: however much comes."""
+def test_a_gigabyte_takes_bounded_memory() -> None:
+    """docs/faults.md 27: whatever the size."""
     output = BoundedOutput()
     output.add(b"first\n")
     chunk = b"y\n" * 500_000

@@ -1,4 +1,4 @@
-"""The layer of Linux: what a command sees, what comes back of it, and what stays for the next one."""
+"""The sandboxed layer: the view of a command, its changes, and the files that stay for the next one."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ def sandboxed() -> None:
 
 
 async def test_a_command_sees_the_proposed_files(box: Boxes, workspace: Path) -> None:
-    """Changed, new and deleted files are seen as proposed, in the workspace's own folder."""
+    """Changed, new and deleted files appear as proposed, at the workspace's own path."""
     write(workspace, {"a.txt": "old", "gone.txt": "x", "sub/b.txt": "b"})
     view = seen(**{"a.txt": "new", "gone.txt": None, "fresh/c.txt": "c", "sub/d.txt": "d"})
     assert await box.output("cat a.txt fresh/c.txt sub/b.txt sub/d.txt; pwd; test ! -e gone.txt", view) == (
@@ -24,8 +24,8 @@ async def test_a_command_sees_the_proposed_files(box: Boxes, workspace: Path) ->
     )
 
 
-async def test_what_a_command_changes_comes_back_and_the_disk_stays(box: Boxes, workspace: Path) -> None:
-    """New, changed and deleted files with what the command found before; the person's files keep bytes and times."""
+async def test_changes_are_returned_and_the_disk_does_not_change(box: Boxes, workspace: Path) -> None:
+    """New, changed and deleted files, with their content before the command; the user's files keep bytes and times."""
     write(workspace, {"a.txt": "old", "b.txt": "b", "sub/c.txt": "c", "same.txt": "s"})
     times = {path: path.stat().st_mtime_ns for path in workspace.rglob("*")}
     change = "echo x >> a.txt; rm b.txt; mkdir -p n/m; echo n > n/m/e.txt; touch same.txt"
@@ -39,7 +39,7 @@ async def test_what_a_command_changes_comes_back_and_the_disk_stays(box: Boxes, 
 
 
 async def test_nothing_changed_is_no_change(box: Boxes, workspace: Path) -> None:
-    """Files that are read, written anew with the same bytes, or made and removed again, and proposals left alone."""
+    """Files that are read, rewritten with the same bytes, or created and removed again, and untouched proposals."""
     write(workspace, {"a.txt": "a", "sub/b.txt": "b"})
     view = View({"p.txt": Entry(b"p"), "x.sh": Entry(b"x", 0o755), "sub/b.txt": None})
     nothing = "cat a.txt p.txt; printf a > a.txt; touch t; rm t; cp -a a.txt c && mv c a.txt; mkdir empty"
@@ -48,8 +48,8 @@ async def test_nothing_changed_is_no_change(box: Boxes, workspace: Path) -> None
     assert ran.changes.files == []
 
 
-async def test_a_deleted_proposal_comes_back_as_deleted(box: Boxes, workspace: Path) -> None:
-    """Of a new file, of one over a file on the disk, and of a whole folder with both."""
+async def test_a_deleted_proposal_is_returned_as_deleted(box: Boxes, workspace: Path) -> None:
+    """Of a new file, of one over a file on disk, and of a whole folder with both."""
     write(workspace, {"a.txt": "a", "d/b.txt": "b"})
     ran = await box.run("rm new.txt a.txt; rm -r d", seen(**{"new.txt": "n", "a.txt": "A", "d/new.txt": "n"}))
     assert ran.left == {"new.txt": None, "a.txt": None, "d/b.txt": None, "d/new.txt": None}
@@ -57,7 +57,7 @@ async def test_a_deleted_proposal_comes_back_as_deleted(box: Boxes, workspace: P
 
 
 async def test_a_deletion_that_is_proposed_is_no_change(box: Boxes, workspace: Path) -> None:
-    """Not by itself, not where the folder around it goes; writing the file again is one, of a new file."""
+    """Neither alone, nor with its folder; writing the file again is a change of a new file."""
     write(workspace, {"d/a.txt": "a", "d/b.txt": "b", "c.txt": "c"})
     ran = await box.run("rm -r d; echo again > c.txt", seen(**{"d/a.txt": None, "c.txt": None}))
     assert ran.left == {"d/b.txt": None, "c.txt": b"again\n"}
@@ -65,7 +65,7 @@ async def test_a_deletion_that_is_proposed_is_no_change(box: Boxes, workspace: P
 
 
 async def test_permissions_are_changes(box: Boxes, workspace: Path) -> None:
-    """`chmod +x` alone comes back, and a new script keeps its bit; setuid does not."""
+    """`chmod +x` alone is a change, and a new script keeps its bit; setuid is not proposed."""
     write(workspace, {"a.sh": "a", "b.sh": "b"})
     ran = await box.run("chmod +x a.sh; echo n > n.sh; chmod 4755 n.sh; echo t > t.txt; echo c >> b.sh")
     assert ran.change("a.sh").after == Entry(b"a", 0o755)
@@ -75,7 +75,7 @@ async def test_permissions_are_changes(box: Boxes, workspace: Path) -> None:
 
 
 async def test_renames(box: Boxes, workspace: Path) -> None:
-    """Files and folders: the old paths are gone, the new ones there."""
+    """Files and folders: the old paths are deleted, the new ones exist."""
     write(workspace, {"a.txt": "a", "d/x.txt": "x", "d/e/y.txt": "y"})
     ran = await box.run("mv a.txt b.txt; mv d f; mv p.txt q.txt", seen(**{"p.txt": "p", "d/new.txt": "n"}))
     assert ran.code == 0, ran.output
@@ -83,15 +83,15 @@ async def test_renames(box: Boxes, workspace: Path) -> None:
     assert ran.left == {**gone, "b.txt": b"a", "f/x.txt": b"x", "f/e/y.txt": b"y", "f/new.txt": b"n", "q.txt": b"p"}
 
 
-async def test_a_folder_made_anew_hides_what_was_there(box: Boxes, workspace: Path) -> None:
-    """`rm -r` and `mkdir`: what was not written again is deleted, the rest is compared."""
+async def test_a_replaced_folder_hides_its_old_content(box: Boxes, workspace: Path) -> None:
+    """`rm -r` and `mkdir`: files that were not written again are deleted, the others are compared."""
     write(workspace, {"out/a.txt": "a", "out/b.txt": "b"})
     ran = await box.run("rm -r out; mkdir out; printf a > out/a.txt; echo c > out/c.txt")
     assert ran.left == {"out/b.txt": None, "out/c.txt": b"c\n"}
 
 
-async def test_a_file_in_a_folders_place_and_the_reverse(box: Boxes, workspace: Path) -> None:
-    """Both come back as what went and what came, by a command and by a proposal."""
+async def test_a_file_replaces_a_folder_and_the_reverse(box: Boxes, workspace: Path) -> None:
+    """Both are returned as a deletion and a creation, by a command and by a proposal."""
     write(workspace, {"d/a.txt": "a", "f": "f", "g": "g"})
     swap = "rm -r d; echo d > d; rm f; mkdir f; echo i > f/i.txt; cat g/in.txt"
     ran = await box.run(swap, seen(**{"g": None, "g/in.txt": "g"}))
@@ -100,7 +100,7 @@ async def test_a_file_in_a_folders_place_and_the_reverse(box: Boxes, workspace: 
 
 
 async def test_ignored_outputs_stay_in_the_layer(box: Boxes, workspace: Path) -> None:
-    """A build and a folder of dependencies are there for the next command and are no changes; nor is cleaning them."""
+    """A build and a folder of dependencies stay for the next command and are no changes; nor is cleaning them."""
     write(workspace, {".gitignore": "node_modules/\n*.o\n", "a.c": "a"})
     first = await box.run("mkdir -p node_modules/x; echo x > node_modules/x/i.js; ln -s x node_modules/y; echo o > a.o")
     assert (first.changes.files, first.changes.ignored) == ([], ["a.o", "node_modules/"])
@@ -110,8 +110,8 @@ async def test_ignored_outputs_stay_in_the_layer(box: Boxes, workspace: Path) ->
     assert on_disk(workspace) == {".gitignore": "node_modules/\n*.o\n", "a.c": "a"}
 
 
-async def test_ignored_files_of_the_person_are_changed_in_the_layer_only(box: Boxes, workspace: Path) -> None:
-    """A build over the person's own build stays; `make clean` of it too; what they build anew is seen again."""
+async def test_ignored_files_of_the_user_change_in_the_layer_only(box: Boxes, workspace: Path) -> None:
+    """A build over the user's own build stays, as does `make clean`; a build that the user makes later is visible."""
     write(workspace, {".gitignore": "build/\n", "build/a.o": "theirs", "build/b.o": "theirs"})
     ran = await box.run("echo ours > build/a.o; rm build/b.o; echo c > build/c.o")
     assert ran.changes.files == []
@@ -121,37 +121,37 @@ async def test_ignored_files_of_the_person_are_changed_in_the_layer_only(box: Bo
 
 
 async def test_rules_that_a_command_writes_cannot_hide_its_edits(box: Boxes, workspace: Path) -> None:
-    """A new environment ignores itself; a file that was there is judged by the rules that were there."""
+    """A new environment ignores itself; an existing file is judged by the rules from before the command."""
     write(workspace, {"a.txt": "a"})
     ran = await box.run("mkdir env; echo '*' > env/.gitignore; echo 1 > env/x; echo '*' > .gitignore; echo b > a.txt")
     assert ran.left == {"a.txt": b"b\n"}
 
 
 async def test_a_proposal_in_an_ignored_folder_is_one(box: Boxes, workspace: Path) -> None:
-    """It is seen, its change comes back, and it does not stay in the layer."""
+    """It is visible, its change is returned, and it does not stay in the layer."""
     write(workspace, {".gitignore": "out/\n", "a": ""})
     ran = await box.run("cat out/p.txt; echo x >> out/p.txt; echo y > out/y.txt", seen(**{"out/p.txt": "p"}))
     assert (ran.output, ran.left) == ("p", {"out/p.txt": b"px\n"})
     assert await box.output("ls out") == "y.txt\n"
 
 
-async def test_the_view_is_made_anew_for_each_command(box: Boxes, workspace: Path) -> None:
-    """What was proposed, or changed by a command, is not seen by the next one unless it is proposed then."""
+async def test_each_command_gets_a_new_view(box: Boxes, workspace: Path) -> None:
+    """A proposal or a command's change is visible to the next command only if it is proposed then."""
     write(workspace, {"a.txt": "a", "b.txt": "b"})
     await box.run("echo c > c.txt; rm b.txt; echo x > a.txt", seen(**{"a.txt": "A", "d/p.txt": "p"}))
     assert await box.output("cat a.txt b.txt; ls") == "aba.txt\nb.txt\n"
 
 
-async def test_what_the_person_saves_is_seen_by_the_next_command(box: Boxes, workspace: Path) -> None:
-    """No copy that an earlier command made hides it."""
+async def test_the_next_command_sees_what_the_user_saved(box: Boxes, workspace: Path) -> None:
+    """No copy by an earlier command hides it."""
     write(workspace, {"a.txt": "a", "d/b.txt": "b"})
     await box.run("chmod 600 a.txt; touch d/b.txt; rm d/b.txt")
     write(workspace, {"a.txt": "theirs", "d/b.txt": "theirs", "d/new.txt": "new"})
     assert await box.output("cat a.txt d/b.txt d/new.txt") == "theirstheirsnew"
 
 
-async def test_what_the_person_saves_meanwhile_is_not_undone(box: Boxes, workspace: Path) -> None:
-    """A command's change of a file that the person saved while it ran cannot be proposed: it is of another text."""
+async def test_a_file_that_the_user_saves_meanwhile_is_not_undone(box: Boxes, workspace: Path) -> None:
+    """A change of a file that the user saved while the command ran cannot be proposed, because the base differs."""
     write(workspace, {"a.txt": "a"})
     opened = await box.layer.open("echo x >> a.txt; echo ready", View())
     process = await start(opened)
@@ -167,7 +167,7 @@ async def test_what_the_person_saves_meanwhile_is_not_undone(box: Boxes, workspa
 
 
 async def test_hidden_and_read_only_files(box: Boxes, workspace: Path) -> None:
-    """Hidden ones cannot be read or replaced and are no changes; read-only ones can be read; others are passed over."""
+    """Hidden files cannot be read or replaced, and are no changes; read-only ones can be read."""
     write(workspace, {".env": "KEY=1", "certs/x.pem": "k", "AGENTS.md": "a", ".vscode/s.json": "{}", "b.txt": "b"})
     os.symlink(".env", workspace / "link")
     view = View({"new.env": Entry(b"KEY=2")}, [".env", "certs", "new.env", "no.pem"], ["AGENTS.md", ".vscode", "no"])

@@ -1,4 +1,4 @@
-"""The boxes of the layer of Linux: for whom and where they are made, several at a time, and nothing left of them."""
+"""The boxes of the sandboxed layer: for which users and where they are made, several at once, and without leftovers."""
 
 import asyncio
 import os
@@ -21,7 +21,10 @@ def sandboxed() -> None:
 
 
 async def test_a_command_in_the_background(workspace: Path, tmp_path: Path) -> None:
-    """Others run meanwhile; it has what is kept, what it writes stays its own, and its changes come back at its end."""
+    """Others run meanwhile.
+
+    It sees the ignored files, its own stay private, and its changes are returned at its end.
+    """
     write(workspace, {".gitignore": "*.o\n", "a.txt": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         await box.run("echo kept > k.o")
@@ -37,7 +40,7 @@ async def test_a_command_in_the_background(workspace: Path, tmp_path: Path) -> N
         assert await box.output("ls") == "a.txt\nk.o\n"
 
 
-async def test_one_command_in_front_at_a_time(workspace: Path, tmp_path: Path) -> None:
+async def test_one_foreground_command_at_a_time(workspace: Path, tmp_path: Path) -> None:
     """A second one is refused until the first is closed."""
     async with boxes(workspace, tmp_path / "state") as box:
         opened = await box.layer.open("true", View())
@@ -48,7 +51,7 @@ async def test_one_command_in_front_at_a_time(workspace: Path, tmp_path: Path) -
 
 
 async def test_a_killed_server_leaves_nothing_for_long(workspace: Path, tmp_path: Path) -> None:
-    """The next layer removes what one left whose lock nobody holds; one that is in use stays."""
+    """The next layer removes a folder without a locked owner; one in use stays."""
     code = (
         "import asyncio, os, sys, pathlib, fairlead.shell.sandbox.overlay as o, fairlead.shell.layer as l\n"
         "async def main():\n"
@@ -88,7 +91,7 @@ async def test_a_box_that_is_never_started_leaves_nothing(workspace: Path, tmp_p
 
 
 async def test_as_the_owner_of_the_workspace(workspace: Path, tmp_path: Path) -> None:
-    """Root's server runs commands as whom the workspace belongs to: their files can be written, root's not read."""
+    """Root's server runs commands as the workspace's owner: the owner's files are writable, root's not readable."""
     if os.geteuid() != 0:
         pytest.skip("for root only")
     with_tmp = Path("/var/tmp") / f"fairlead-test-{os.getpid()}"
@@ -107,7 +110,7 @@ async def test_as_the_owner_of_the_workspace(workspace: Path, tmp_path: Path) ->
 
 
 def test_the_umask_does_not_matter(workspace: Path, tmp_path: Path) -> None:
-    """Proposed files have the mode that they would have on the disk, so that a look is no change."""
+    """Proposed files have the mode that they would have on disk, so that reading them changes nothing."""
     before = os.umask(0o077)
     try:
 
@@ -126,13 +129,13 @@ def test_the_umask_does_not_matter(workspace: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not has("node"), reason="node is not installed")
 async def test_node(box: Boxes, workspace: Path) -> None:
-    """docs/faults.md 43: a big runtime with its threads starts within the limits."""
+    """docs/faults.md 43: a large runtime with its threads starts within the limits."""
     write(workspace, {"a.js": "old"})
     assert await box.output("node a.js", seen(**{"a.js": "console.log(1 + 1)"})) == "2\n"
 
 
 async def test_a_view_that_cannot_be_shown(workspace: Path, tmp_path: Path) -> None:
-    """The command is not run, the error says why, and nothing of that view is seen by the next one."""
+    """The command is not run, the error has the reason, and the next command sees nothing of that view."""
     async with boxes(workspace, tmp_path / "state") as box:
         with pytest.raises(ToolError, match=r"could not be written to its sandbox \(File name too long"):
             await box.layer.open("true", seen(**{"a.txt": "a", "x" * 300: "b"}))
@@ -140,7 +143,7 @@ async def test_a_view_that_cannot_be_shown(workspace: Path, tmp_path: Path) -> N
 
 
 async def test_a_box_that_cannot_be_made_is_an_error(workspace: Path, tmp_path: Path) -> None:
-    """The command is not run in a weaker place, and the error says so; the next box is made again."""
+    """The command is not run in a weaker place, and the error says so; the next box is made normally."""
     async with boxes(workspace, tmp_path / "state") as box:
         opened = await box.layer.open("echo ran > ran.txt", View())
         scratch = box.layer._folder / "box-1" / "scratch"
@@ -155,7 +158,7 @@ async def test_a_box_that_cannot_be_made_is_an_error(workspace: Path, tmp_path: 
 
 
 async def test_a_cancelled_start_is_closed(workspace: Path, tmp_path: Path) -> None:
-    """A box that nobody waits for any more holds no place."""
+    """A box whose opener was cancelled is closed."""
     async with boxes(workspace, tmp_path / "state") as box:
         for _ in range(5):
             opening = asyncio.ensure_future(box.layer.open("true", seen(**{"a.txt": "a"})))

@@ -1,4 +1,4 @@
-"""The layer of Linux and git: a command's repository is a copy, and what git runs by itself is closed."""
+"""The sandboxed layer and git: a command's repository is a copy, and what git runs automatically is read-only."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ def git(workspace: Path, *arguments: str) -> str:
 
 
 async def test_git_in_a_box(box: Boxes, workspace: Path) -> None:
-    """docs/faults.md 43: git sees the proposals, `git mv` gives its files, and the repository is as it was."""
+    """docs/faults.md 43: git sees the proposals, `git mv` moves files, and the repository does not change."""
     write(workspace, {"a.txt": "a\n", "d/b.txt": "b\n"})
     git(workspace, "init", "-q")
     git(workspace, "add", ".")
@@ -49,8 +49,8 @@ async def test_git_in_a_box(box: Boxes, workspace: Path) -> None:
     assert git(workspace, "log", "--format=%s") == "first\n"
 
 
-async def test_hooks_and_settings_of_the_repository_are_closed(box: Boxes, workspace: Path) -> None:
-    """No command writes what git runs by itself later, not even in its layer."""
+async def test_hooks_and_settings_of_the_repository_are_read_only(box: Boxes, workspace: Path) -> None:
+    """No command can write programs that git runs later, not even in its layer."""
     write(workspace, {"a.txt": "a"})
     git(workspace, "init", "-q")
     ways = ["echo x > .git/hooks/pre-commit", "git config a.b x", "echo x >> .git/info/exclude", "mv .git/hooks h"]
@@ -61,7 +61,7 @@ async def test_hooks_and_settings_of_the_repository_are_closed(box: Boxes, works
 
 @pytest.mark.parametrize("kind", ["file", "link", "bare"])
 async def test_a_repository_in_another_folder_of_the_workspace(box: Boxes, workspace: Path, kind: str) -> None:
-    """Its hooks and settings are closed, its changes are dropped, and its deletion is none."""
+    """Its hooks and settings are read-only, its changes are discarded, and its deletion is not a change."""
     write(workspace, {"a.txt": "a\n"})
     git(workspace, "init", "-q", *(["--bare", "store"] if kind == "bare" else ["--separate-git-dir", "store"]))
     if kind == "link":
@@ -78,8 +78,8 @@ async def test_a_repository_in_another_folder_of_the_workspace(box: Boxes, works
     assert await box.output("git -C store rev-parse --git-dir") == ".\n"
 
 
-async def test_what_git_did_to_the_files_is_not_taken_for_edits(box: Boxes, workspace: Path) -> None:
-    """A stash or another branch is gone with the command; so are its changes, and the proposals stay."""
+async def test_changes_by_git_are_not_taken_for_edits(box: Boxes, workspace: Path) -> None:
+    """A stash or another branch ends with the command; so do its changes, and the proposals stay."""
     write(workspace, {"a.txt": "a\n"})
     git(workspace, "init", "-q")
     git(workspace, "add", ".")
@@ -102,7 +102,7 @@ async def test_what_git_did_to_the_files_is_not_taken_for_edits(box: Boxes, work
 
 @pytest.mark.parametrize("kind", ["worktree", "submodule"])
 async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None:
-    """A worktree and a submodule: git works, and what is elsewhere stays as it is too."""
+    """A worktree and a submodule: git works, and the repository elsewhere does not change."""
     main, place = tmp_path / "main", tmp_path / "state"
     write(main, {"a.txt": "a\n"})
     git(main, "init", "-q")
@@ -133,7 +133,7 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kind", ["repository", "worktree"])
 async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path) -> None:
-    """A monorepo's package as the workspace: git works on it, and nothing above it is shown or written."""
+    """A monorepo's package as the workspace: git works on it, and nothing above it is visible or writable."""
     if not is_there(backend):
         pytest.skip(f"{backend} is not installed")
     top = tmp_path / "main"
@@ -169,8 +169,8 @@ async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path)
     assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before
 
 
-async def test_what_holds_of_a_repository_above_the_workspace(tmp_path: Path) -> None:
-    """The nearest one counts, but none of the home or above it, and none where the workspace has its own."""
+async def test_which_repository_above_the_workspace_counts(tmp_path: Path) -> None:
+    """The nearest one counts, but none at the home or above it, and none if the workspace has its own."""
     write(tmp_path / "home/repo/pkg/own", {"x": ""})
     for folder in ("", "home", "home/repo", "home/repo/pkg/own"):
         git(tmp_path / folder, "init", "-q")
@@ -185,8 +185,8 @@ async def test_what_holds_of_a_repository_above_the_workspace(tmp_path: Path) ->
     assert said == [str(tmp_path / "home/repo"), "None", "None", "None", "None", "None"]
 
 
-async def test_a_false_repository_opens_no_door(tmp_path: Path) -> None:
-    """A `.git` file that names another place is not believed: what lies there is not shown, nor made writable."""
+async def test_a_false_repository_is_not_trusted(tmp_path: Path) -> None:
+    """A `.git` file that names another folder is not trusted: that folder is neither shown nor writable."""
     write(tmp_path / "ws", {".git": f"gitdir: {tmp_path / 'private'}\n"})
     write(tmp_path / "private", {"HEAD": "ref: x", "config": "", "objects/x": "", "secret": "s"})
     async with boxes(tmp_path / "ws", tmp_path / "state") as box:

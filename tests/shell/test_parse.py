@@ -1,4 +1,4 @@
-"""Taking commands apart: what is said to be understood is what bash does."""
+"""Parsing commands: what counts as understood is what bash does."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ NOT_FOUND = '() { builtin printf "%s\\0" "$#" "$@" >&2; }'
 
 
 def words(command: str) -> list[list[str | None]]:
-    """The words of each simple command, None for those that only bash knows."""
+    """The words of each simple command; None for those that only bash knows."""
     return [[word.value for word in each.words] for each in parse(command).commands]
 
 
@@ -53,7 +53,7 @@ UNDERSTOOD = {
 
 @pytest.mark.parametrize("command", UNDERSTOOD)
 def test_what_is_understood(command: str) -> None:
-    """Every simple command with its words, wherever it stands."""
+    """Every simple command with its words, also nested ones."""
     assert (words(command), parse(command).unclear) == (UNDERSTOOD[command], ())
 
 
@@ -66,20 +66,20 @@ UNCLEAR = [
 
 
 @pytest.mark.parametrize("command", UNCLEAR)
-def test_what_is_not_understood_is_named(command: str) -> None:
-    """By a sentence for people."""
+def test_unclear_text_is_reported(command: str) -> None:
+    """With a sentence for the user."""
     assert all(reason.endswith(".") or ": " in reason for reason in parse(command).unclear)
     assert parse(command).unclear
 
 
-def test_what_is_not_understood_is_still_looked_through() -> None:
-    """So that a rule that denies sees what is in it."""
+def test_commands_in_unclear_text_are_collected() -> None:
+    """So that a deny rule sees all commands."""
     for command in ("f() { a; }", "case x in y) a;; esac", "[ $(a) ]", "x <<E\n$(a)\nE", "export X=$(a)", "$(a) b"):
         assert ["a"] in words(command)
 
 
 def test_writes_and_assignments_belong_to_their_command() -> None:
-    """A copy of a descriptor, and what goes to /dev/null, is no write."""
+    """A copy of a descriptor, or a redirection to /dev/null, is not a write."""
     [command] = parse("A=1 B= a > f 2>> 'g h' 2>&1 > /dev/null < i").commands
     assert command.assignments == ("A=1", "B=")
     assert [(write.operator, write.target.value) for write in command.writes] == [(">", "f"), (">>", "g h")]
@@ -89,7 +89,7 @@ def test_writes_and_assignments_belong_to_their_command() -> None:
 @given(st.text() | TEXTS)
 @example("{\U00031860")  # crashed the grammar's scanner, and the process with it
 def test_no_text_is_too_odd(text: str) -> None:
-    """It never raises, and what a word begins with is true of its value."""
+    """It never raises, and a word's prefix is true of its value."""
     for command in parse(text).commands:
         assert all(word.value is None or word.value == word.prefix for word in command.words)
 
@@ -113,7 +113,7 @@ def test_no_text_is_too_odd(text: str) -> None:
     ],
 )
 def test_it_is_quick(text: str) -> None:
-    """10 KB of commands or of mere brackets: some hundredths of a second, and no stack that overflows."""
+    """10 KB of commands or of brackets: some hundredths of a second, and no stack overflow."""
     whole = (text * 10_000)[:10_000]
     parse(whole)
     began = time.process_time()
@@ -123,7 +123,7 @@ def test_it_is_quick(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for what the commands write; without `/` in them they reach no other one."""
+    """A folder for files that the commands write; without `/` in them they reach no other folder."""
     return tmp_path_factory.mktemp("bash")
 
 
@@ -137,8 +137,8 @@ def timed_by(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
 @pytest.mark.skipif(sys.platform == "win32" or not shutil.which("bash"), reason="compares with a real bash")
 @settings(deadline=None, max_examples=300)
 @given(TEXTS)
-def test_fault_36_bash_runs_nothing_but_what_was_understood(empty: Path, text: str) -> None:
-    """docs/faults.md 36: where nothing is unclear, all that bash comes to run is among the commands, word for word."""
+def test_fault_36_bash_runs_only_the_parsed_commands(empty: Path, text: str) -> None:
+    """docs/faults.md 36: if nothing is unclear, every command that bash runs is among the commands, word for word."""
     parsed = parse(text)
     if parsed.unclear:
         return
@@ -149,7 +149,7 @@ def test_fault_36_bash_runs_nothing_but_what_was_understood(empty: Path, text: s
 
 
 def runs(text: str, folder: Path) -> list[list[str]]:
-    """The commands, each with its words, that a bash looks for without finding any."""
+    """The commands, with their words, that bash looks up without finding any."""
     read, write = os.pipe()
     handler = f'() {{ builtin printf "%s\\0" "$#" "$@" >&{write}; }}'
     environment = {"PATH": "/nowhere", "BASH_FUNC_command_not_found_handle%%": handler}
@@ -178,7 +178,7 @@ def runs(text: str, folder: Path) -> list[list[str]]:
 
 
 def fits(words: Sequence[Word], ran: Sequence[str]) -> bool:
-    """Whether these can be the words; one of unknown value may be any number of them that begin as it does."""
+    """Whether these can be the words. One of unknown value may be any number of words with its prefix."""
     if not words:
         return not ran
     if words[0].value is not None:

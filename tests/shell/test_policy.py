@@ -1,4 +1,4 @@
-"""When a command runs, asks or is denied, and the reasons that are given."""
+"""When a command runs, asks or is denied, and the reasons."""
 
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ JOINS = [
 
 
 def judge(command: str, **given: Any) -> Permission:
-    """In the sandbox with the usual settings, unless it is said otherwise."""
+    """In the sandbox with the default settings, except for the given ones."""
     return check_permission(command, **{"where": "sandboxed", "approvals": "sandboxed", **given})
 
 
@@ -36,7 +36,7 @@ def judge(command: str, **given: Any) -> Permission:
     "command", ["npm test", "rm -rf .", "$x", "a | b > c; $(d)", "open 'quote", "# only", "\u202e"]
 )
 def test_in_the_sandbox_nothing_asks(command: str) -> None:
-    """Whatever it is: it can write nowhere and reach nothing."""
+    """Whatever it does: it can write nowhere else and reach nothing."""
     assert judge(command) == Permission("run")
 
 
@@ -49,8 +49,8 @@ def test_in_the_sandbox_nothing_asks(command: str) -> None:
         ({"approvals": "ask"}, "Your settings ask before every command."),
     ],
 )
-def test_what_is_wider_asks_unless_a_rule_allows_it(given: dict[str, Any], reason: str) -> None:
-    """The reason stands first; a rule for the command is an answer to all of them."""
+def test_more_access_asks_unless_a_rule_allows_it(given: dict[str, Any], reason: str) -> None:
+    """The reason comes first; a rule that allows the command answers all of them."""
     assert judge("npm test", **given) == Permission("ask", (reason,))
     assert judge("npm test", allow=ALLOW, **given) == Permission("run")
 
@@ -75,7 +75,7 @@ REASONS = {
 
 @pytest.mark.parametrize("command", REASONS)
 def test_the_reasons_are_exact(command: str) -> None:
-    """What is the matter, in words for people; where it runs comes first."""
+    """The problem in words for the user; where it runs comes first."""
     assert judge(command, where="workspace", allow=ALLOW) == Permission("ask", (RIGHTS, *REASONS[command]))
 
 
@@ -87,8 +87,8 @@ def test_there_are_few_reasons() -> None:
     assert verdict.reasons[-1] == "And 16 more."
 
 
-def test_what_is_denied_is_denied_in_the_sandbox_too() -> None:
-    """The strictest rule wins, also over one that allows the very same."""
+def test_deny_rules_apply_in_the_sandbox() -> None:
+    """The strictest rule wins, even over one that allows the same command."""
     rules = [Rule.parse("git push *")]
     said = Permission("deny", ("Your rule denies it: git push *",))
     for more in ({}, {"allow": rules}, {"where": "workspace"}, {"approvals": "ask"}):
@@ -96,16 +96,16 @@ def test_what_is_denied_is_denied_in_the_sandbox_too() -> None:
     assert judge("git status", deny=rules) == Permission("run")
 
 
-def test_where_it_is_not_certain_what_runs_a_rule_that_denies_makes_it_ask() -> None:
-    """A name that is made up when it runs could be the one that is denied."""
+def test_an_unclear_command_asks_if_there_are_deny_rules() -> None:
+    """A program's name that is computed could be a denied one."""
     verdict = judge("$(echo git) push", deny=[Rule.parse("git push *")])
     assert (verdict.action, verdict.reasons[0]) == ("ask", "Your deny rules cannot be checked for all of it.")
 
 
 @settings(deadline=None)
 @given(ALLOWED_COMMANDS, TEXTS, st.sampled_from(JOINS))
-def test_fault_36_nothing_runs_beside_an_allowed_command(command: str, text: str, join: str) -> None:
-    """docs/faults.md 36: joined with any text, it runs without a question only if the text would do so by itself."""
+def test_fault_36_nothing_else_runs_with_an_allowed_command(command: str, text: str, join: str) -> None:
+    """docs/faults.md 36: joined with any text, it runs without asking only if the text alone would."""
     whole = join.format(c=command, t=text)
     if judge(whole, where="workspace", allow=ALLOW).action == "run":
         alone = judge(text, where="workspace", allow=ALLOW)
@@ -115,7 +115,7 @@ def test_fault_36_nothing_runs_beside_an_allowed_command(command: str, text: str
 @settings(deadline=None)
 @given(TEXTS, st.sampled_from(ALLOWED))
 def test_deny_is_never_weaker_than_allow(command: str, rule: str) -> None:
-    """What a rule would allow it denies, if it stands there."""
+    """The same command is denied if the rule is a deny rule."""
     rules = [Rule.parse(rule)]
     if judge(command, where="workspace", allow=rules).action == "run":
         assert judge(command, where="workspace", deny=rules).action == "deny"

@@ -1,4 +1,4 @@
-"""Commands for real: no input, bounded output, a time limit, and nothing of them stays behind."""
+"""Real commands: no input, bounded output, a time limit, and no process left behind."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands ar
 
 @pytest.fixture
 def nap() -> Iterator[str]:
-    """A command that would sleep for long, told from all others; at the end of the test none of it may run."""
+    """A unique command that would sleep for long; at the end of the test none of it may run."""
     command = f"sleep {random.randint(10**6, 10**7)}"
     yield command
     left = running(command)
@@ -35,7 +35,7 @@ def nap() -> Iterator[str]:
 
 
 def running(command: str) -> list[psutil.Process]:
-    """The processes that run this very command, dead ones that nobody has reaped yet left out."""
+    """The living processes that run exactly this command."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         if process.info["cmdline"] == command.split() and process.info["status"] != psutil.STATUS_ZOMBIE:
@@ -44,7 +44,7 @@ def running(command: str) -> list[psutil.Process]:
 
 
 async def gone(command: str, seconds: float = 1) -> bool:
-    """Whether the command ends, within a second or so."""
+    """Whether the command ends, within about a second."""
     for _ in range(int(seconds * 100)):
         if not running(command):
             return True
@@ -61,7 +61,7 @@ async def ran(command: str, folder: Path, timeout: float = 10) -> CommandResult:
 
 
 class Watched:
-    """A command under way, and what it has streamed so far."""
+    """A running command, and what it has streamed so far."""
 
     def __init__(self, launch: Launch) -> None:
         self.text = ""
@@ -97,16 +97,16 @@ RESULTS: dict[str, tuple[str, str, int]] = {
 
 @pytest.mark.parametrize("name", RESULTS)
 async def test_a_command_runs_to_its_end(name: str, tmp_path: Path) -> None:
-    """Both streams in one text, the exit code as it is; docs/faults.md 31 for what a terminal would obey."""
+    """Both streams in one text, and the exit code; docs/faults.md 31 for terminal sequences."""
     command, output, code = RESULTS[name]
     result = await ran(command, tmp_path)
     assert (result.exit_code, result.ended) == (code, "exited")
     assert result.output.endswith(output)
-    assert len(result.output) <= len(output) + 60  # the shell's own name, where it has something to say
+    assert len(result.output) <= len(output) + 60  # the shell's own name, if it writes one
 
 
 async def test_it_runs_in_its_folder(tmp_path: Path) -> None:
-    """Whatever the folder is called."""
+    """Whatever the folder's name."""
     folder = tmp_path / "a b 日本"
     folder.mkdir()
     assert (await ran("pwd", folder)).output == f"{folder}\n"
@@ -116,7 +116,7 @@ async def test_it_runs_in_its_folder(tmp_path: Path) -> None:
     "command",
     ["cat", "cat /dev/stdin", "read x </dev/tty", "read x", "python3 -c 'input()'", "git commit --allow-empty", "less"],
 )
-async def test_fault_26_what_waits_for_input_returns_at_once(command: str, tmp_path: Path) -> None:
+async def test_fault_26_commands_that_read_input_return_at_once(command: str, tmp_path: Path) -> None:
     """docs/faults.md 26: there is no input and no terminal."""
     result = await ran(command, tmp_path)
     assert result.ended == "exited"
@@ -124,7 +124,7 @@ async def test_fault_26_what_waits_for_input_returns_at_once(command: str, tmp_p
 
 
 async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
-    """docs/faults.md 27: in memory, in the result and on the person's screen; meanwhile the server goes on."""
+    """docs/faults.md 27: in memory, in the result and on the user's screen; the server works meanwhile."""
     streamed = 0
     ticks = 0
 
@@ -155,22 +155,22 @@ async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
 
 
 async def test_fault_29_a_command_that_ignores_sigterm_is_killed(tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 29: and what it started as well."""
+    """docs/faults.md 29: and its children are killed too."""
     result = await ran(f"trap '' TERM; echo deaf; {nap} & while :; do {nap}; done", tmp_path, timeout=1.0)
     assert (result.output, result.exit_code, result.ended) == ("deaf\n", None, "timeout")
     assert await gone(nap)
 
 
-async def test_the_time_limit_ends_it_and_keeps_what_it_said(tmp_path: Path, nap: str) -> None:
-    """With the children of a pipe; how long it ran is known."""
+async def test_the_time_limit_ends_it_and_its_output_is_returned(tmp_path: Path, nap: str) -> None:
+    """With all processes of a pipe; the duration is known."""
     result = await ran(f"echo before; {nap} | cat", tmp_path, timeout=1.0)
     assert (result.output, result.exit_code, result.ended) == ("before\n", None, "timeout")
     assert 1.0 <= result.seconds < 10
     assert await gone(nap)
 
 
-async def test_a_command_may_clean_up_when_its_time_is_over(tmp_path: Path) -> None:
-    """SIGTERM comes first, and what is said then still counts."""
+async def test_a_command_may_clean_up_at_its_time_limit(tmp_path: Path) -> None:
+    """SIGTERM comes first, and output after it counts."""
     result = await ran("trap 'echo bye; exit' TERM; echo on; while :; do sleep 0.05; done", tmp_path, timeout=1.0)
     assert result.output.startswith("on\n")
     assert result.output.endswith("bye\n")
@@ -180,8 +180,8 @@ async def test_a_command_may_clean_up_when_its_time_is_over(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "start", ["{nap} & echo done", "sleep 0.2; {nap} & echo done", "({nap} &) ; sleep 0.1; echo done"]
 )
-async def test_a_child_in_the_background_holds_nothing_up(start: str, tmp_path: Path, nap: str) -> None:
-    """It holds the pipe, but the command is done: the result comes, and the child ends with it."""
+async def test_a_background_child_does_not_delay_the_result(start: str, tmp_path: Path, nap: str) -> None:
+    """It holds the pipe, but the command is done: the result is returned, and the child ends with it."""
     result = await ran(start.format(nap=nap), tmp_path)
     assert (result.output, result.exit_code, result.ended) == ("done\n", 0, "exited")
     assert result.seconds < 10
@@ -191,7 +191,7 @@ async def test_a_child_in_the_background_holds_nothing_up(start: str, tmp_path: 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere what leaves the group is not reached")
 @pytest.mark.parametrize("left", ["setsid {nap} &", "(setsid sh -c '{nap} & {nap}' &) ; :;", "setsid setsid {nap} &"])
 async def test_fault_28_a_child_that_left_the_group_ends_with_its_command(left: str, tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 28: when it is done, when its time is over, when it is cancelled, each within two seconds."""
+    """docs/faults.md 28: at its end, at its time limit, on a cancel, each within two seconds."""
     left = left.format(nap=nap)
     done = await ran(f"{left} sleep 0.2; echo done", tmp_path)
     assert (done.output, done.exit_code, done.ended) == ("done\n", 0, "exited")
@@ -211,7 +211,7 @@ async def test_fault_28_a_child_that_left_the_group_ends_with_its_command(left: 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing watches the server's end")
 async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
-    """However the server ends: killed it can clear up nothing by itself."""
+    """However the server ends: a killed one cannot clean up itself."""
     code = (
         "import asyncio, pathlib, sys\n"
         "from fairlead.shell.direct import DirectLayer\n"
@@ -236,7 +236,7 @@ async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system's own limit holds")
 @pytest.mark.parametrize("start", ["{nap} &", "setsid {nap} &"])
 async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 30: and the model reads why; meanwhile the loop of the server goes on."""
+    """docs/faults.md 30: and the model reads the reason; the server's loop runs meanwhile."""
     result = await ran(f"while :; do {start.format(nap=nap)} done", tmp_path, timeout=30)
     assert (result.exit_code, result.ended) == (1, "exited")
     assert result.output.endswith(TOO_MANY.format(DEFAULT_LIMITS.processes))
@@ -245,7 +245,7 @@ async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: st
 
 @pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
 async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, deaf: str) -> None:
-    """docs/faults.md 20: in the middle of it; how long it ran and what it said can be told."""
+    """docs/faults.md 20: while it runs; its duration and its output so far are known."""
     watched = Watched(await launch(f"{deaf}{nap} & (echo on; {nap}) | cat; {nap}", tmp_path))
     await watched.says("on")
     watched.task.cancel()
@@ -257,7 +257,7 @@ async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, d
 
 
 async def test_cancelled_while_it_starts_it_leaves_no_process(tmp_path: Path, nap: str) -> None:
-    """At each of the moments of a start; and nothing of the loop's is left open."""
+    """At each moment of a start; and no resource of the loop stays open."""
     for moment in range(12):
         task = asyncio.ensure_future(ran(nap, tmp_path))
         for _ in range(moment):
@@ -268,8 +268,8 @@ async def test_cancelled_while_it_starts_it_leaves_no_process(tmp_path: Path, na
     assert await gone(nap)
 
 
-async def test_nothing_is_left_open(tmp_path: Path) -> None:
-    """No descriptor stays, whatever the end of the command was."""
+async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
+    """No descriptor stays open, whatever the command's end."""
     await ran("true", tmp_path)
     before = psutil.Process().num_fds()
     for command in ("true", "exit 1", "sleep 5", "echo x >&2"):
@@ -279,26 +279,26 @@ async def test_nothing_is_left_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["echo a\0b", "echo \ud800"])
 async def test_a_command_that_cannot_be_started_is_an_error_result(command: str, tmp_path: Path) -> None:
-    """The model reads why."""
+    """The model reads the reason."""
     with pytest.raises(ToolError, match="could not be started"):
         await ran(command, tmp_path)
 
 
-async def test_a_folder_that_is_gone_is_an_error_result(tmp_path: Path) -> None:
-    """As when a person removed it meanwhile."""
+async def test_a_missing_folder_is_an_error_result(tmp_path: Path) -> None:
+    """For example because the user removed it meanwhile."""
     with pytest.raises(ToolError, match="could not be started"):
         await ran("true", tmp_path / "gone")
 
 
 async def test_a_command_cut_in_the_middle_of_a_character_streams_it_whole(tmp_path: Path) -> None:
-    """What a person sees is joined as what the model reads."""
+    """The streamed text is the text that the model reads."""
     watched = Watched(await launch(r"printf '\xe6'; sleep 0.05; printf '\x97'; sleep 0.05; printf '\xa5'", tmp_path))
     result = await watched.task
     assert result.output == watched.text == "日"
 
 
 def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
-    """docs/faults.md 40: nothing of Anthropic's or ours; the rest of a person's environment stays, pagers are off."""
+    """docs/faults.md 40: none of Anthropic's variables or ours; the user's other ones stay, pagers are off."""
     person = {"PATH": "/bin", "HOME": "/h", "ANTHROPIC_API_KEY": "s", "ANTHROPIC_AUTH_TOKEN": "s", "FAIRLEAD_X": "s"}
     assert command_environment(person) == {
         "PATH": "/bin",
@@ -311,7 +311,7 @@ def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
 
 
 def test_fault_40_a_command_sees_no_credentials(tmp_path: Path) -> None:
-    """docs/faults.md 40: in a process that has them, as the server may."""
+    """docs/faults.md 40: in a process that has keys, as the server may."""
     code = (
         "import asyncio, pathlib, sys\n"
         "from fairlead.shell.direct import DirectLayer\n"

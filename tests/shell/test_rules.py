@@ -1,4 +1,4 @@
-"""Rules: what they allow, what they do not although it looks alike, and what they deny (scenarios/rules.yaml)."""
+"""Rules: what they allow, what looks alike but is not allowed, and what they deny (scenarios/rules.yaml)."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ EXPECTED = {"run": "run", "ask": "ask", "deny_these": "deny"}
 
 
 def cases() -> list[Any]:
-    """Each command with its rules and what must come of it; a number in the title is that of the fault."""
+    """Each command with its rules and the expected result; a number in the title is a case of docs/faults.md."""
     found: list[Any] = []
     for case in CASES:
         number, _, title = case["title"].partition(" ")
@@ -58,15 +58,15 @@ def test_fault_36_and_fault_37_and_fault_43(command: str, allow: list[Rule], den
         "> f",
     ],
 )
-def test_a_text_that_is_no_plain_command_is_no_rule(text: str) -> None:
+def test_only_a_plain_command_is_a_rule(text: str) -> None:
     """With a reason that says what to write."""
     with pytest.raises(BadRule, match=r"^(A rule|The rule) "):
         Rule.parse(text)
 
 
 @pytest.mark.parametrize("text", ["te*", "npm te*t", "a {b,c}", "a ?", "a [b]", "src/**", "a $x"])
-def test_a_star_stands_where_its_meaning_is_plain(text: str) -> None:
-    """For words, and for the end of one; whatever else a shell would make of a word is refused."""
+def test_a_star_is_allowed_where_its_meaning_is_clear(text: str) -> None:
+    """For words, and for the end of a word; every other pattern is refused."""
     with pytest.raises(BadRule, match=r"^A rule |a \* matches whole words"):
         Rule.parse(text)
 
@@ -75,7 +75,7 @@ def test_a_star_stands_where_its_meaning_is_plain(text: str) -> None:
     "text", ["git status", "git log *", "npm run x:*", "sort *", "echo hi > out", "A=1 x", "rg * src"]
 )
 def test_a_rule_shows_what_it_means(text: str) -> None:
-    """The examples are true: what is said to match runs, what is said not to does not."""
+    """The examples are true: the matches run, the misses do not."""
     rule = Rule.parse(text)
     examples = rule.examples()
     assert examples.matches and examples.misses
@@ -84,7 +84,7 @@ def test_a_rule_shows_what_it_means(text: str) -> None:
 
 
 def test_the_examples_of_a_rule_with_a_star() -> None:
-    """With and without further words, and what a star does not cover."""
+    """With and without further words, and arguments that a star does not cover."""
     examples = Rule.parse("sort *").examples()
     assert examples.matches == ("sort", "sort x")
     assert examples.misses == (
@@ -97,7 +97,7 @@ def test_the_examples_of_a_rule_with_a_star() -> None:
 
 
 def test_the_examples_in_the_page_are_true() -> None:
-    """docs/commands.md: each rule allows what stands beside it, and asks for the rest."""
+    """docs/commands.md: each rule allows what its row says, and asks for the rest."""
     [rows] = tables(Page(ROOT / "docs" / "commands.md").section("Rules"))
     for rule, allowed, asked in rows:
         rules = [Rule.parse(names(rule)[0])]

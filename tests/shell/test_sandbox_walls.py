@@ -1,4 +1,4 @@
-"""What a box keeps in: nothing outside of the layer is written, nothing secret is seen, no privilege is to be had."""
+"""The walls of a box: nothing outside of the layer is written, no secret is visible, no privilege can be gained."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ def sandboxed() -> None:
 
 
 async def test_nothing_outside_is_written(box: Boxes, tmp_path: Path) -> None:
-    """System folders refuse it; folders that the box has for itself forget it."""
+    """System folders refuse writes; private folders of the box forget them."""
     outside = Path(tempfile.mkdtemp(prefix="fairlead-outside-", dir="/var/tmp"))
     home = Path.home()
     before = {path.name for path in home.iterdir()}
@@ -37,8 +37,8 @@ async def test_nothing_outside_is_written(box: Boxes, tmp_path: Path) -> None:
     outside.rmdir()
 
 
-async def test_the_machines_own_switches_are_closed(box: Boxes) -> None:
-    """The kernel's settings and devices, as root too."""
+async def test_kernel_settings_and_devices_are_read_only(box: Boxes) -> None:
+    """The kernel's settings and devices, also as root."""
     for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness", "/proc/sysrq-trigger", "/sys/power/state"):
         ran = await box.run(f"echo x > {path}")
         assert ran.code != 0, path
@@ -47,7 +47,7 @@ async def test_the_machines_own_switches_are_closed(box: Boxes) -> None:
 
 
 async def test_no_privileges(box: Boxes) -> None:
-    """No capability, no way to new ones: not by setuid, nor by another user namespace, nor by a mount."""
+    """No capability, and no way to gain one: not by setuid, another user namespace or a mount."""
     status = await box.output("cat /proc/self/status")
     assert [line.split() for line in status.splitlines() if line.startswith("Cap")] == [
         [f"Cap{kind}:", "0" * 16] for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")
@@ -58,15 +58,15 @@ async def test_no_privileges(box: Boxes) -> None:
         assert (await box.run(command)).code != 0, command
 
 
-async def test_other_processes_are_not_there(box: Boxes) -> None:
-    """They are not seen, signalled or traced, the box's own first process neither."""
+async def test_other_processes_are_hidden(box: Boxes) -> None:
+    """They cannot be seen, signalled or traced; nor can the box's init."""
     ran = await box.run(f"kill -0 {os.getpid()}; kill -9 1; cd /proc/1/root && ls; ls /proc/1/fd; echo on")
     assert ran.output.endswith("on\n")
     assert "No such process" in ran.output
 
 
-async def test_the_persons_secrets_are_not_there(box: Boxes) -> None:
-    """Of the home there is nothing but tools; root's command reads none of root's files."""
+async def test_the_users_secrets_are_hidden(box: Boxes) -> None:
+    """The home contains only tools; root's command cannot read root's files."""
     shown = (await box.output("ls -A ~")).split()
     tools = {name.split("/")[0] for name in (*installed.IN_HOME, ".gitconfig")}
     assert set(shown) <= tools | {Path(folder).relative_to(Path.home()).parts[0] for folder in _path_in_home()}
@@ -77,8 +77,8 @@ async def test_the_persons_secrets_are_not_there(box: Boxes) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_fault_61_what_only_root_may_read(workspace: Path, tmp_path: Path, backend: str) -> None:
-    """Root's command reads its workspace and what everybody may read, and no file that only root may read."""
+async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path: Path, backend: str) -> None:
+    """Root's command can read its workspace and files that everyone may read, but none that only root may read."""
     if os.geteuid() != 0 or not is_there(backend):
         pytest.skip("this is about root's commands")
     if not (await probe(workspace, tmp_path / "state")).enforce_permissions:
@@ -107,8 +107,8 @@ def _path_in_home() -> list[str]:
     return [folder for folder in os.environ["PATH"].split(":") if folder.startswith(f"{Path.home()}/")]
 
 
-async def test_our_own_folders_are_closed(workspace: Path, tmp_path: Path) -> None:
-    """Where layers are held, and what the caller names, wherever it lies."""
+async def test_our_own_folders_are_hidden(workspace: Path, tmp_path: Path) -> None:
+    """The folder of layers, and the folders that the caller names, wherever they are."""
     storage = Path(tempfile.mkdtemp(prefix="fairlead-storage-", dir=Path(__file__).parents[2]))
     (storage / "session.json").write_text("HUNTER")
     try:
@@ -128,7 +128,7 @@ async def test_our_own_folders_are_closed(workspace: Path, tmp_path: Path) -> No
 
 
 async def test_limits(box: Boxes) -> None:
-    """A file without end and a process without measure are stopped; the box is told so as programs are."""
+    """Endless files and too many processes are stopped; programs get the usual errors."""
     ran = await box.run("python3 -c \"open('big', 'wb').truncate(1 << 40)\"; rm -f big")
     assert "Error" in ran.output
     ran = await box.run('python3 -c "x = bytearray(1 << 42)"')
@@ -136,8 +136,8 @@ async def test_limits(box: Boxes) -> None:
     assert (await box.run("ulimit -c")).output == "0\n"
 
 
-async def test_the_environment_is_a_list(box: Boxes) -> None:
-    """What tools need is there, with nothing that waits; nothing else is."""
+async def test_the_environment_is_passed_by_a_list(box: Boxes) -> None:
+    """The variables that tools need, and none that lets them wait for input; nothing else."""
     environment = {"PATH": "/bin", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "k", "X_TOKEN": "t", "JAVA_HOME": "/j"}
     assert mounts.command_environment(environment, network=True).keys() == {
         *("PATH", "LC_ALL", "JAVA_HOME", "HOME", "TERM", "TMPDIR", "PAGER", "GIT_PAGER", "GIT_TERMINAL_PROMPT"),
@@ -148,7 +148,7 @@ async def test_the_environment_is_a_list(box: Boxes) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend: str) -> None:
-    """It is what the command is for, wherever it lies, and is found by the name that the editor has for it too."""
+    """It is visible wherever it is, also by the name that the editor uses."""
     if not is_there(backend):
         pytest.skip(f"{backend} is not installed")
     with tempfile.TemporaryDirectory(prefix="fairlead-ws-", dir="/var/tmp") as real:
@@ -163,7 +163,7 @@ async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend
 
 @pytest.mark.parametrize("kind", ["home", "around the home", "system"])
 async def test_workspaces_that_cannot_be_boxed(kind: str, tmp_path: Path) -> None:
-    """Refused with the reason, before anything is tried."""
+    """Refused with the reason, before a trial."""
     root = {"home": Path.home(), "around the home": Path.home().parent, "system": Path("/proc")}[kind]
     found = await probe(root, tmp_path / "state")
     assert found.layers_folder is None
@@ -171,7 +171,7 @@ async def test_workspaces_that_cannot_be_boxed(kind: str, tmp_path: Path) -> Non
 
 
 async def test_a_system_without_user_namespaces(workspace: Path, tmp_path: Path) -> None:
-    """No sandbox, and the reason is one that a person can do something about; nothing weaker is tried."""
+    """No sandbox, with a reason that the user can act on; nothing weaker is tried."""
     code = (
         "import asyncio, pathlib, sys\n"
         "from fairlead.shell.sandbox.probe import probe\n"
@@ -186,8 +186,8 @@ async def test_a_system_without_user_namespaces(workspace: Path, tmp_path: Path)
 
 
 async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 55: root's commands run as the workspace's owner; where that one cannot enter a folder on the way,
-    there is no sandbox, and the reason names the owner, the folder and what helps."""
+    """docs/faults.md 55: root's commands run as the workspace's owner; if the owner cannot enter a parent folder, there
+    is no sandbox, and the reason names the owner, the folder and what to do."""
     if os.geteuid() != 0:
         pytest.skip("only root runs commands as somebody else")
     os.chown(workspace, 65534, 65534)
@@ -221,19 +221,19 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
     ],
 )
 def test_fault_55_the_reason_is_what_failed(workspace: Path, failed: str, reason: str) -> None:
-    """docs/faults.md 55: no reason names a container, or a setting, that the failure has nothing to do with."""
+    """docs/faults.md 55: no reason names a container, or a setting, that has nothing to do with the failure."""
     assert reasons.explain([failed], workspace).startswith(reason)
 
 
 async def test_a_state_folder_inside_the_workspace_is_not_used(workspace: Path) -> None:
-    """The layer goes elsewhere, so that it is not a part of what it is over."""
+    """The layer is stored elsewhere, so that it is not a part of its own lower layer."""
     found = await probe(workspace, workspace / "state")
     assert found.layers_folder is not None
     assert not found.layers_folder.is_relative_to(workspace)
 
 
 async def test_as_an_ordinary_user(tmp_path: Path) -> None:
-    """Everything holds without root: a layer, its changes, its walls."""
+    """Everything works without root: a layer, its changes, its walls."""
     if os.geteuid() != 0:
         pytest.skip("the other tests do that already")
     python, code = "/usr/bin/python3", Path(__file__).with_name("ordinary_user.py")
@@ -302,7 +302,7 @@ PROGRAMS = (
 async def test_fault_60_of_tools_only_programs_and_libraries(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a tool in the home a command sees what runs it, and nothing that it may hold access in."""
+    """Of a tool in the home, commands see the programs and none of its credentials."""
     home = tmp_path / "home"
     write(home, dict.fromkeys(PROGRAMS, "PROGRAM\n") | dict.fromkeys(CREDENTIALS, "HUNTER\n"))
     (home / "scripts/run").chmod(0o755)
@@ -316,8 +316,8 @@ async def test_fault_60_of_tools_only_programs_and_libraries(
             assert home / ".rustup/toolchains" in mounts.tool_paths(workspace, os.environ)
 
 
-def test_of_an_environments_python_only_what_runs_it_is_shown(workspace: Path) -> None:
-    """Not what else lies beside it; a place that has a link on the way, or is no Python's, is not shown at all."""
+def test_only_programs_and_libraries_of_an_environments_python(workspace: Path) -> None:
+    """And no other file there. A path with a link in it, or without a Python, is not shown at all."""
     with tempfile.TemporaryDirectory(prefix="fairlead-python-", dir="/var/tmp") as folder:
         write(Path(folder), {f"python/{name}": "" for name in ("bin/python3", "lib/python3.12/os.py", "share/secret")})
         write(Path(folder), {"plain/bin/tool": "", "plain/secret": ""})
@@ -348,15 +348,15 @@ SETTINGS = """[user]
 """
 
 
-def test_of_the_persons_settings_of_git_only_harmless_ones_are_shown() -> None:
-    """No password, no program, nothing that is not known."""
+def test_only_harmless_git_settings_of_the_user() -> None:
+    """No password, no program, no unknown setting."""
     assert gitconfig.harmless_settings(SETTINGS).splitlines() == [
         *("[user]", "name = Ann", "[core]", "autocrlf = input", '[color "diff"]', "meta =     blue", "[user]"),
     ]
 
 
-def test_fault_59_what_the_users_settings_of_git_include(tmp_path: Path) -> None:
-    """A file that they include can lie in a place that a command sees, so its tokens are left out too."""
+def test_fault_59_files_included_by_the_users_git_settings(tmp_path: Path) -> None:
+    """An included file may be in a visible folder, so its tokens are removed too."""
     team = tmp_path / "srv/team.cfg"
     for name in (".gitconfig", ".config/git/config"):
         home = tmp_path / name.replace("/", "-")
@@ -366,8 +366,8 @@ def test_fault_59_what_the_users_settings_of_git_include(tmp_path: Path) -> None
         assert list(gitconfig.redacted_settings([], home, read_start)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
 
 
-async def test_no_access_in_the_repositorys_settings(box: Boxes, workspace: Path) -> None:
-    """A password in an address, and a header, are not shown; git works, and the file on the disk is as it was."""
+async def test_no_credentials_in_the_repositorys_settings(box: Boxes, workspace: Path) -> None:
+    """A password in an address, and a header, are not shown; git works, and the file on disk does not change."""
     subprocess.run(["git", "init", "-q", str(workspace)], check=True)
     config = workspace / ".git/config"
     with config.open("a") as file:

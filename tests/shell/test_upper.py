@@ -1,4 +1,5 @@
-"""What a command leaves is hostile: read without following it, in bounded time and memory, and removed whole."""
+"""The files that a command leaves are hostile: read without following them, in bounded time and memory, and removed
+whole."""
 
 import contextlib
 import os
@@ -22,8 +23,8 @@ def sandboxed() -> None:
 DEEP = "import os\nfor n in range(3000):\n    os.mkdir('d' * 100); os.chdir('d' * 100)\nopen('end', 'w').close()\n"
 
 
-async def test_what_is_no_ordinary_file_is_told_and_not_kept(workspace: Path, tmp_path: Path) -> None:
-    """Links, pipes and sockets, also in a file's place; a link that was there and was only touched is no change."""
+async def test_other_than_regular_files_are_reported_and_discarded(workspace: Path, tmp_path: Path) -> None:
+    """Links, pipes and sockets, also in place of a file; an existing link that was only touched is no change."""
     write(workspace, {"a.txt": "a", "b.txt": "b"})
     os.symlink("a.txt", workspace / "old")
     make = "import socket; socket.socket(socket.AF_UNIX).bind('s')"
@@ -38,7 +39,7 @@ async def test_what_is_no_ordinary_file_is_told_and_not_kept(workspace: Path, tm
 
 @pytest.mark.parametrize("ignored", [False, True])
 async def test_no_link_leads_out_of_the_layer(workspace: Path, tmp_path: Path, ignored: bool) -> None:
-    """A folder that became a link to another place: nothing is read, written or removed there, now or by a proposal."""
+    """A folder that became a link elsewhere: nothing is read, written or removed there, now or by a proposal."""
     outside = tmp_path / "outside"
     write(outside, {"a.txt": "theirs", "sub/b.txt": "theirs"})
     write(workspace, {".gitignore": "build\n" if ignored else "", "src/a.txt": "a"})
@@ -51,16 +52,16 @@ async def test_no_link_leads_out_of_the_layer(workspace: Path, tmp_path: Path, i
     assert on_disk(outside) == {"a.txt": "theirs", "sub/b.txt": "theirs"}
 
 
-async def test_a_deep_tree_is_told_and_removed(workspace: Path, tmp_path: Path) -> None:
-    """Deeper than any path can name: one line, and the layer is empty again."""
+async def test_a_deep_tree_is_reported_and_removed(workspace: Path, tmp_path: Path) -> None:
+    """Deeper than any path can be: one line, and the layer is empty again."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("python3 p.py", seen(**{"p.py": DEEP}))
         assert list(ran.not_proposed.values()) == ["the folders are nested too deeply"]
         assert await box.output("ls") == ""
 
 
-async def test_large_files_are_told_and_not_read(workspace: Path, tmp_path: Path) -> None:
-    """A sparse file of many GB, a file that grew too large; one that was large and is the same is no change."""
+async def test_large_files_are_reported_and_not_read(workspace: Path, tmp_path: Path) -> None:
+    """A sparse file of many GB, and a file that grew too large; an unchanged large one is no change."""
     with (workspace / "same.bin").open("wb") as file:
         file.truncate(collect_changes.MAX_BYTES + 5)
     write(workspace, {"a.txt": "a"})
@@ -74,7 +75,7 @@ async def test_large_files_are_told_and_not_read(workspace: Path, tmp_path: Path
 
 
 async def test_more_files_than_can_be_proposed(workspace: Path, tmp_path: Path) -> None:
-    """The first ones come back, the rest is counted; nothing stays."""
+    """The first ones are returned, the others counted; nothing stays."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("for n in $(seq 2500); do echo x > f$n; done")
         assert len(ran.left) == collect_changes.MAX_CHANGES
@@ -83,14 +84,14 @@ async def test_more_files_than_can_be_proposed(workspace: Path, tmp_path: Path) 
 
 
 async def test_names_that_are_not_text(workspace: Path, tmp_path: Path) -> None:
-    """Told in a form that can be shown, and not kept."""
+    """Reported in a printable form, and discarded."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("echo x > $'a\\xff.txt'")
     assert ran.not_proposed == {"a�.txt": "its name is not UTF-8"}
 
 
-async def test_rules_that_are_no_file(workspace: Path, tmp_path: Path) -> None:
-    """A pipe or a folder called .gitignore ends no reading."""
+async def test_rules_that_are_not_a_file(workspace: Path, tmp_path: Path) -> None:
+    """A pipe or a folder named .gitignore does not stop the reading."""
     write(workspace, {"d/.gitignore": "*.o\n", "d/a.o": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("mkfifo .gitignore; rm d/.gitignore; mkdir d/.gitignore; echo b > d/a.o; echo c > c.txt")
@@ -106,8 +107,8 @@ async def test_files_that_nobody_may_read(workspace: Path, tmp_path: Path) -> No
     assert ran.left == {"d/x": b"x\n", "a.txt": b"b\n"}
 
 
-async def test_a_proposal_over_what_is_kept(workspace: Path, tmp_path: Path) -> None:
-    """A kept deletion of an ignored folder, then a proposal in it: only the proposal is seen there."""
+async def test_a_proposal_over_a_deleted_ignored_folder(workspace: Path, tmp_path: Path) -> None:
+    """The deletion of an ignored folder stays, then a file is proposed in it: only that file is visible there."""
     write(workspace, {".gitignore": "out/\n", "out/old.txt": "old"})
     async with boxes(workspace, tmp_path / "state") as box:
         await box.run("rm -r out")
@@ -116,7 +117,7 @@ async def test_a_proposal_over_what_is_kept(workspace: Path, tmp_path: Path) -> 
 
 
 def test_a_tree_is_removed_whatever_its_modes(tmp_path: Path) -> None:
-    """Folders without rights, many beside each other, a link to a folder outside."""
+    """Folders without permissions, many next to each other, a link to a folder outside."""
     write(tmp_path, {"outside/a.txt": "a", **{f"tree/{n}/{m}/f": "" for n in range(30) for m in range(3)}})
     os.symlink(tmp_path / "outside", tmp_path / "tree/1/link")
     for path in sorted((tmp_path / "tree").rglob("*"), reverse=True):
@@ -128,7 +129,7 @@ def test_a_tree_is_removed_whatever_its_modes(tmp_path: Path) -> None:
 
 
 async def test_the_caches_of_compilers_see_each_edit(workspace: Path, tmp_path: Path) -> None:
-    """They go by whole seconds and the size: another content is from another second, the same one from the same."""
+    """They go by whole seconds and the size: other content gets another second, the same content the same one."""
     write(workspace, {"a": "0"})
     async with boxes(workspace, tmp_path / "state") as box:
         times = [await box.output("stat -c %Y a", seen(a=text)) for text in ("1", "1", "2", "3", "3")]
@@ -136,8 +137,8 @@ async def test_the_caches_of_compilers_see_each_edit(workspace: Path, tmp_path: 
     assert int((workspace / "a").stat().st_mtime) < first == again < second < third == last
 
 
-async def test_a_link_of_the_disk_is_not_looked_through(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 34: a folder in the place of a link has nothing under it, wherever the link leads."""
+async def test_a_link_on_the_disk_is_not_followed(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 34: a folder that replaced a link has nothing below it, wherever the link leads."""
     outside = tmp_path / "outside"
     write(outside, {"secret.txt": "theirs", "big": "x", ".gitignore": "*\n"})
     with (outside / "big").open("wb") as file:
@@ -163,8 +164,8 @@ async def test_a_deep_tree_in_a_repository(workspace: Path, tmp_path: Path, name
         assert await box.output(f"ls {name}") == "HEAD\nobjects\nrefs\n"
 
 
-async def test_a_closed_workspace_is_opened_again(workspace: Path, tmp_path: Path) -> None:
-    """What a command does to the rights of the workspace's own folder is gone with it."""
+async def test_a_workspace_without_permissions_is_usable_again(workspace: Path, tmp_path: Path) -> None:
+    """A command's change of the workspace folder's own permissions ends with it."""
     write(workspace, {"a.txt": "a"})
     workspace.chmod(0o750)
     async with boxes(workspace, tmp_path / "state") as box:
@@ -173,7 +174,7 @@ async def test_a_closed_workspace_is_opened_again(workspace: Path, tmp_path: Pat
 
 
 async def test_a_virtual_environment_stays_in_the_layer(workspace: Path, tmp_path: Path) -> None:
-    """Whatever it is called; a file of that name in a folder of the person hides nothing."""
+    """Whatever its name; a file named like that in a folder of the user hides nothing."""
     write(workspace, {"src/a.py": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         make = "mkdir -p my-env/lib; touch my-env/pyvenv.cfg my-env/lib/x src/pyvenv.cfg"
@@ -182,8 +183,8 @@ async def test_a_virtual_environment_stays_in_the_layer(workspace: Path, tmp_pat
         assert await box.output("ls my-env") == "lib\npyvenv.cfg\n"
 
 
-async def test_ignored_files_of_the_disk_that_differ_are_named(workspace: Path, tmp_path: Path) -> None:
-    """Once, by the command that changed them; what tools keep for themselves is not."""
+async def test_changed_ignored_files_of_the_user_are_named(workspace: Path, tmp_path: Path) -> None:
+    """Once, by the command that changed them; tools' own caches are not reported."""
     write(workspace, {".gitignore": "*.o\n", "a.o": "a", "b.o": "b", "__pycache__/a.pyc": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("echo x > a.o; rm b.o; echo x > new.o; echo x > __pycache__/a.pyc")
@@ -191,8 +192,8 @@ async def test_ignored_files_of_the_disk_that_differ_are_named(workspace: Path, 
         assert (await box.run("cat a.o")).changes.warnings == []
 
 
-def test_no_folder_is_made_behind_a_link(tmp_path: Path) -> None:
-    """Root makes them for another user, who may have put a link in the way."""
+def test_no_folder_is_created_through_a_link(tmp_path: Path) -> None:
+    """Root creates them for another user, who may have put a link there."""
     write(tmp_path, {"outside/a.txt": "a", "ours/box/b.txt": "b"})
     os.symlink(tmp_path / "outside", tmp_path / "ours/link")
     trees.make_folder(tmp_path / "ours", "box/upper", os.getuid(), os.getgid())
@@ -203,7 +204,7 @@ def test_no_folder_is_made_behind_a_link(tmp_path: Path) -> None:
 
 
 def test_fault_74_a_folder_that_is_moved_away_while_it_is_removed(tmp_path: Path) -> None:
-    """docs/faults.md 74: nothing is removed where its owner, another user than the server, moved a part of it to."""
+    """docs/faults.md 74: nothing is removed where its owner, who is not the server's user, moved a part of it."""
     names = [f"x{n}" for n in range(20)]
     write(tmp_path, {f"elsewhere/{name}/keep.txt": "k" for name in names})
     write(tmp_path, {f"layer/{name}/a.txt": "a" for name in names} | {f"layer/moved/{n}.txt": "" for n in range(2000)})
