@@ -348,11 +348,11 @@ async def test_without_approvals_of_its_own_a_client_gets_commands_too(workspace
 
 
 async def test_a_page_says_how_commands_run_here(workspace: Path, replay: Replay) -> None:
-    """The place, when the person is asked, and each rule with commands that it matches and that it does not."""
+    """The page names the sandbox, says when the user is asked, and shows examples for each rule."""
     rules = {"allow": ["npm test *", "find *"], "deny": ["git push *"]}
     async with Client(workspace, settings=replay({"text": "x"}, bash=rules)) as client:
         page = (await client.request("agent/command/rules", {}))["markdown"]
-    assert "In a sandbox (made by " in page and "You are asked for what goes beyond" in page
+    assert "In a sandbox (created by " in page and "You are asked before a command uses the network" in page
     assert "| `npm test *` | `npm test`, " in page and "`sudo npm test" in page
     assert "find -delete=f" not in page and "`find x > f`" in page
     assert "\n| `git push *` | `git push x`, `ls && git push x`, `sudo git push x`, `bash -c 'git push x'` |" in page

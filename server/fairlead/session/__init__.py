@@ -1,1 +1,1 @@
-"""One task's life: history, plan and proposals together, and the use cases that front ends call."""
+"""Sessions: one conversation each, with its plan and its proposals, and the use cases that front ends call."""

@@ -1,4 +1,4 @@
-"""How a session's commands run: in which place, who decides, what they see and what becomes of their changes."""
+"""How a session's commands run: where, with which permission, what they see, and how their changes are proposed."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from fairlead.workspace.secrets import SecretFinder
 
 
 class SessionCommands:
-    """One session's. Its layer is made for the first command, and kept for the next ones."""
+    """The commands of one session. Its layer is created for the first command and reused for the next ones."""
 
     def __init__(self, files: Files, context: ServerContext, emit: Callable[[Event | None], None]) -> None:
         self._files, self._context, self._emit = files, context, emit
@@ -31,11 +31,11 @@ class SessionCommands:
         self._unavailable = ""
 
     async def ready(self) -> None:
-        """Returns when it is known whether there is a sandbox."""
+        """Waits until it is known whether commands can run in a sandbox."""
         self._unavailable = (await self._context.layers.capability(self._files.root)).reason
 
     def tools(self) -> Commands:
-        """What the tools of a run work with, once `ready`; before that no command may be run."""
+        """What the tools of a run need to run commands; call `ready` first."""
         bash = self._context.settings.bash
         return Commands(
             layer=self._opened,
@@ -51,7 +51,7 @@ class SessionCommands:
         )
 
     def stop(self) -> None:
-        """The person stops what is going on: with the run go the commands in the background."""
+        """Stops the background commands, when the user stops the run."""
         self.background.stop()
 
     async def aclose(self) -> None:
@@ -65,11 +65,11 @@ class SessionCommands:
         return await asyncio.shield(self._layer)
 
     async def _view(self) -> View:
-        """Made right before the command runs: a question may have stood open, and secrets may have come meanwhile."""
+        """Created right before the command runs, because files may change while the user is asked."""
         root = self._files.root.path
         secrets, protected = await asyncio.gather(self._secrets.find(), asyncio.to_thread(protected_files, root))
         closed = [name for name in protected if not is_repository(name)]
-        # what a link leads to outside cannot be hidden in the workspace, so the link is
+        # hides links to secrets outside of the workspace, because their targets cannot be hidden
         proposed = {**proposed_entries(self._files), **dict.fromkeys(secrets.outside)}
         return View(proposed, secrets.names, closed, secrets.repositories)
 

@@ -1,4 +1,4 @@
-"""What a session tells: the run's events, and its two states whole whenever they change."""
+"""The events of a session: those of its runs, and its two complete states whenever they change."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,10 @@ from fairlead.session.recorder import Inferred
 
 @dataclass(frozen=True, slots=True)
 class PlanChanged:
-    """The plan and what is on record for its steps. `version` counts changes of either."""
+    """The plan, and the evidence on record for its items."""
 
     version: int
+    """Counts the changes of either."""
     state: PlanningState
     record: Record
     inferred: tuple[Inferred, ...] = ()
@@ -21,16 +22,16 @@ class PlanChanged:
 
 @dataclass(frozen=True, slots=True)
 class EditsChanged:
-    """`version` never goes back. The labels name what an undo or a redo would do, None where there is nothing.
-
-    `protected` are the paths of the proposals that are accepted only by a yes of their own.
-    """
+    """The proposals, and the decisions that can be undone and redone."""
 
     version: int
+    """Never decreases."""
     changes: Changeset
     undo_label: str | None
+    """The decision that an undo would undo; None if there is none."""
     redo_label: str | None
     protected: frozenset[str] = frozenset()
+    """The paths of the proposals that need a separate confirmation."""
 
 
 SessionEvent = Event | PlanChanged | EditsChanged

@@ -1,4 +1,4 @@
-"""Keeps the record of a session's work: what happened is put under the step that was in progress."""
+"""Records the evidence of a session's work, by the plan item that was in progress."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from fairlead.agent.model import Usage
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
 
-CHANGING = ("edit", "delete", "move")
-LOOKING = ("read", "search")
+CHANGING_KINDS = ("edit", "delete", "move")
+READING_KINDS = ("read", "search")
 
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """A step that nobody planned: what the agent was seen doing."""
+    """A step that was not planned, inferred from the agent's calls."""
 
     kind: str
     title: str
@@ -33,9 +33,9 @@ class Recorder:
     """Listens to the events of a session's runs.
 
     Args:
-        plan: the plan as it is now.
+        plan: returns the current plan.
         clock: seconds, from any start.
-        path_of: the absolute path that a location of a call means.
+        path_of: returns the absolute path of a call's location.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class Recorder:
         self._clock = clock
         self._path_of = path_of
         self._calls: dict[str, tuple[ToolStarted, str]] = {}
-        self._places: dict[str, str] = {}  # of the commands that run, by call: one in the background outlives its call
-        self._used = Usage()
+        self._command_places: dict[str, str] = {}  # by call; a background command outlives its call
+        self._usage = Usage()
         self._cost: float | None = 0.0
-        self._since: float | None = None
+        self._timed_at: float | None = None
         self._place = BEFORE
-        self._unsettled: dict[str, float] = {}
+        self._unrecorded_seconds: dict[str, float] = {}
         self._changes = self._commands = 0
         self.record = Record()
         self.inferred: tuple[Inferred, ...] = ()
@@ -58,29 +58,29 @@ class Recorder:
     def on_event(self, event: Event) -> None:
         match event:
             case RunStarted():
-                self._used, self._cost, self._calls = Usage(), 0.0, {}
-                self._since, self._place = self._clock(), self._now()
+                self._usage, self._cost, self._calls = Usage(), 0.0, {}
+                self._timed_at, self._place = self._clock(), self._current_place()
             case ToolStarted():
-                self._spend()
+                self._add_time()
                 self._calls[event.call_id] = event, self._place
             case CommandStarted(call_id):
-                self._began(call_id)
+                self._command_started(call_id)
             case CommandEnded(_, run):
-                self._settle(self.record.with_command(self._places.pop(run.call_id, BEFORE), run))
+                self._set_record(self.record.with_command(self._command_places.pop(run.call_id, BEFORE), run))
             case ToolFinished():
-                self._spend()
-                self._finished(event)
+                self._add_time()
+                self._tool_finished(event)
             case UsageReported(usage, cost):
-                self._paid(usage, cost)
+                self._add_cost(usage, cost)
             case RunFinished():
-                self._spend()
-                self._since = None
-                self._settle(self.record)
+                self._add_time()
+                self._timed_at = None
+                self._set_record(self.record)
             case _:
                 pass
 
     def since(self) -> str:
-        """What was done since the plan was last updated, a sentence for the reminder (docs/plan.md L6)."""
+        """A sentence for the reminder: what was done since the plan was last updated (docs/plan.md L6)."""
         facts = [
             f"{count} {word}{'' if count == 1 else 's'}"
             for word, count in (("edit", self._changes), ("command", self._commands))
@@ -88,28 +88,30 @@ class Recorder:
         ]
         return f" Since its last update: {' and '.join(facts)}." if facts else ""
 
-    def _now(self) -> str:
+    def _current_place(self) -> str:
         plan = self._plan()
         if plan.current is not None:
             return plan.current.id
         return UNPLANNED if plan.items else BEFORE
 
-    def _spend(self) -> None:
-        """The time since the last look is that of the step that was in progress then. Time alone is no news."""
+    def _add_time(self) -> None:
+        """Adds the time since the last event to the item that was in progress. Does not change the record yet."""
         now = self._clock()
-        if self._since is not None:
-            self._unsettled[self._place] = self._unsettled.get(self._place, 0.0) + now - self._since
-            self._since = now
-        self._place = self._now()
+        if self._timed_at is not None:
+            self._unrecorded_seconds[self._place] = (
+                self._unrecorded_seconds.get(self._place, 0.0) + now - self._timed_at
+            )
+            self._timed_at = now
+        self._place = self._current_place()
 
-    def _settle(self, record: Record) -> None:
-        """Takes over a record, with the time that went by until now."""
-        for place, seconds in self._unsettled.items():
+    def _set_record(self, record: Record) -> None:
+        """Replaces the record, adding the time since the last change."""
+        for place, seconds in self._unrecorded_seconds.items():
             record = record.with_seconds(place, seconds)
-        self._unsettled = {}
+        self._unrecorded_seconds = {}
         self.record = record
 
-    def _finished(self, event: ToolFinished) -> None:
+    def _tool_finished(self, event: ToolFinished) -> None:
         started, place = self._calls.pop(event.call_id, (None, ""))
         if started is None:
             return
@@ -117,35 +119,35 @@ class Recorder:
             self._changes = self._commands = 0
         if event.is_error:
             return
-        if started.kind in CHANGING:
+        if started.kind in CHANGING_KINDS:
             self._changes += 1
             record = self.record
             for location in started.locations:
                 record = record.with_file(place, self._path_of(location.path))
-            self._settle(record)
-        elif started.kind in LOOKING:
-            self._settle(self.record.with_look(place))
-        if place == BEFORE and started.kind in (*CHANGING, *LOOKING):
+            self._set_record(record)
+        elif started.kind in READING_KINDS:
+            self._set_record(self.record.with_look(place))
+        if place == BEFORE and started.kind in (*CHANGING_KINDS, *READING_KINDS):
             self._infer(started)
 
-    def _began(self, call_id: str) -> None:
+    def _command_started(self, call_id: str) -> None:
         started, place = self._calls[call_id]
-        self._places[call_id] = place
+        self._command_places[call_id] = place
         self._commands += 1
         if place == BEFORE:
             self._infer(started)
 
     def _infer(self, started: ToolStarted) -> None:
-        """What the agent does without a plan, as steps: looking around is one, however often it looks."""
-        looked = started.kind in LOOKING
-        step = Inferred("look", "Look around") if looked else Inferred(started.kind, started.title)
+        """Adds a step for what the agent does without a plan. Successive reads are one step."""
+        is_read = started.kind in READING_KINDS
+        step = Inferred("look", "Look around") if is_read else Inferred(started.kind, started.title)
         if not self.inferred or self.inferred[-1] != step:
             self.inferred = (*self.inferred, step)
 
-    def _paid(self, usage: Usage, cost: float | None) -> None:
-        """A round is paid by the step that was in progress when it was asked for."""
-        tokens = usage.tokens - self._used.tokens
+    def _add_cost(self, usage: Usage, cost: float | None) -> None:
+        """Adds the cost of a round to the item that was in progress when it was requested."""
+        tokens = usage.tokens - self._usage.tokens
         share = None if cost is None or self._cost is None else cost - self._cost
         if tokens > 0:
-            self._settle(self.record.with_cost(self._place, tokens, share))
-        self._used, self._cost = usage, cost
+            self._set_record(self.record.with_cost(self._place, tokens, share))
+        self._usage, self._cost = usage, cost

@@ -1,4 +1,4 @@
-"""The settings, with their defaults. How they come over the wire is lsp/settings.py's business."""
+"""The settings and their defaults. lsp/settings.py reads them from the wire."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -22,7 +22,7 @@ class LoopSettings:
 
 @dataclass(frozen=True)
 class BudgetSettings:
-    """The most that a run may use; 0: no bound."""
+    """The limits of a run; 0: no limit."""
 
     tokens: int = 0
     cost_usd: float = 0
@@ -31,21 +31,22 @@ class BudgetSettings:
 
 @dataclass(frozen=True)
 class BashSettings:
-    """`allow` and `deny` are texts of rules (shell/rules.py), each of which can be read.
-
-    `processes` and `memory_mb` are what a command may take of the machine; 0: by its size.
-    """
+    """How commands run."""
 
     timeout_seconds: int = 120
     processes: int = 0
+    """How many processes a command may have; 0: depends on the machine."""
     memory_mb: int = 0
+    """How much memory a command may use; 0: depends on the machine."""
     allow: tuple[str, ...] = ()
+    """Valid rules (shell/rules.py)."""
     deny: tuple[str, ...] = ()
+    """Valid rules (shell/rules.py)."""
 
 
 @dataclass(frozen=True)
 class CloudSettings:
-    """Where in the provider's cloud; empty: as the cloud's own environment or profile says."""
+    """Where to find the model in a cloud; empty: as the cloud's environment variables or profile say."""
 
     region: str = ""
     project: str = ""
@@ -53,14 +54,15 @@ class CloudSettings:
 
 @dataclass(frozen=True)
 class SessionsSettings:
-    """`keep_days` 0: a session does not outlive the process."""
+    """How long sessions are saved."""
 
     keep_days: int = 30
+    """0: sessions are not saved."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Names as in docs/protocol.md, `Settings`. Empty text means not set, 0 `context_tokens` as listed."""
+    """Named as in docs/protocol.md, `Settings`. Empty strings are not set; 0 `context_tokens`: from the model list."""
 
     model: str = "claude-sonnet-5-5"
     max_tokens: int = 32_000

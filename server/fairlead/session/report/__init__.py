@@ -1,1 +1,1 @@
-"""What a session reports: the evidence it records, its summary, the list of sessions, the rules in force."""
+"""What users read about sessions: the list, the record of a session's work, the rules for commands."""

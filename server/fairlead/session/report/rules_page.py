@@ -1,4 +1,4 @@
-"""How commands run here, as a page: in which place, when the person is asked, and what each of their rules means."""
+"""A page about how commands run: where, when the user is asked, and what each of the user's rules means."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from fairlead.session.server_context import ServerContext
 from fairlead.shell.rules import Rule, denied_examples
 
 ASKED = {
-    "sandboxed": "You are asked for what goes beyond the sandbox: the network, or the workspace itself.",
-    "ask": "You are asked for every command that no rule of yours allows.",
+    "sandboxed": "You are asked before a command uses the network or runs outside the sandbox.",
+    "ask": "You are asked before every command that none of your rules allows.",
 }
 
 
@@ -20,17 +20,17 @@ async def rules_page(context: ServerContext) -> str:
     found = await context.layers.capability(context.workspace())
     settings = context.settings
     if found.layers_folder is None:
-        place = f"In the workspace itself, after a question: {found.reason}"
-        asked = "You are asked for every command that no rule of yours allows."
+        place = f"In the workspace, with your permissions, after you allowed it: {found.reason}"
+        asked = ASKED["ask"]
     else:
         maker = "bubblewrap" if found.bubblewrap else "Fairlead itself"
-        place = f"In a sandbox (made by {maker}), on the proposed files; what they change is proposed."
+        place = f"In a sandbox (created by {maker}), on the proposed files. Their changes are proposed."
         asked = ASKED[settings.approvals]
     allow = [Rule.parse(text) for text in settings.bash.allow]
     deny = [Rule.parse(text) for text in settings.bash.deny]
     parts = ["# How commands run here", place, asked, *_allowed(allow), *_denied(deny)]
     if not allow and not deny:
-        parts.append("You have no rules. `fairlead.bash.allow` and `fairlead.bash.deny` in your settings take them.")
+        parts.append("No rules yet. Add them in the settings `fairlead.bash.allow` and `fairlead.bash.deny`.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -39,7 +39,7 @@ def _allowed(rules: Sequence[Rule]) -> list[str]:
         return []
     rows = [_row(rule.text, rule.examples().matches, rule.examples().misses) for rule in rules]
     return [
-        "## Run without a question",
+        "## Run without asking",
         "\n".join(["| rule | allows, for example | still asks |", "|---|---|---|", *rows]),
     ]
 

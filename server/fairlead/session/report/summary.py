@@ -1,6 +1,6 @@
-"""The record of a session's work for people: a line for the end of a run, a page for a pull request.
+"""The record of a session's work for people: a line at the end of a run, a page for a pull request.
 
-Both are of the whole session: of steps that are no longer in the plan too, and with what became of each change.
+Both cover the whole session, including steps that are no longer in the plan, and the outcome of each change.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -18,11 +18,11 @@ OUTSIDE = {BEFORE: "Before the plan", UNPLANNED: "Unplanned"}
 WORDS: dict[Verification, str] = {
     "none": "not done",
     "shown": "",
-    "claimed": "unverified: nothing is on record for it",
+    "claimed": "unverified: no changes or commands",
     "contradicted": "unverified: its last command failed",
 }
 DROPPED = "dropped from the plan"
-# in the order in which they count for a file with several
+# a file with several outcomes counts as the first of these
 OUTCOMES: dict[Outcome, str] = {
     "review": "to review",
     "accepted": "accepted",
@@ -34,28 +34,28 @@ LEADS: dict[Outcome, str] = {"accepted": "Changed", "review": "To review", "undo
 
 @dataclass(frozen=True)
 class _Part:
-    """A step, or what belongs to none (`state` None), with what is on record for it and what became of its changes.
-
-    `left`: it went out of the plan before it was done. `lost` are the files of which nothing is proposed any more.
-    """
+    """A step, or the work outside of all steps, with its evidence and the outcomes of its changes."""
 
     title: str
     state: Verification | None
-    left: bool
+    """None: outside of all steps."""
+    dropped: bool
+    """Whether the step was removed from the plan before it was done."""
     evidence: Evidence
     results: Sequence[ReviewOutcome]
-    lost: Sequence[str]
+    withdrawn: Sequence[str]
+    """The changed files for which nothing is proposed anymore."""
 
     @property
-    def says(self) -> bool:
+    def has_content(self) -> bool:
         return not self.evidence.empty or bool(self.results)
 
 
 def short_record(session: SessionState) -> str:
-    """One paragraph: steps, files, commands, cost, and what was not done. Empty where nothing happened."""
+    """One paragraph: steps, files, commands, cost, and what was not done. Empty if nothing happened."""
     commands = [run for evidence in session.record.by_place.values() for run in evidence.commands]
     failed = sum(run.failed for run in commands)
-    steps = [part for part in _parts(session) if part.state is not None and not part.left]
+    steps = [part for part in _parts(session) if part.state is not None and not part.dropped]
     done = sum(part.state != "none" for part in steps)
     facts = [
         f"{done} of {_count(len(steps), 'step')}" if steps else "",
@@ -75,7 +75,7 @@ def record_page(session: SessionState, root: Root) -> str:
     lines = [f"## {session.title or 'Task'}", ""]
     for part in _parts(session):
         mark = "x" if part.state in ("shown", "claimed", "contradicted") else " "
-        state = DROPPED if part.left else WORDS[part.state] if part.state is not None else ""
+        state = DROPPED if part.dropped else WORDS[part.state] if part.state is not None else ""
         title = f"{part.title} ({state})" if state else part.title
         lines.append(f"- [{mark}] {title}" if part.state is not None else f"- {title}")
         lines += (f"  - {lead}: {', '.join(names)}" for lead, names in _changes(part, root).items())
@@ -90,63 +90,64 @@ def record_page(session: SessionState, root: Root) -> str:
 def _parts(session: SessionState) -> list[_Part]:
     known = review_outcomes(session.changes, session.decisions)
     before = {run.call_id for run in session.record.of(BEFORE).commands}
-    here = {item.id for item in session.plan.items}
+    planned = {item.id for item in session.plan.items}
 
-    def part(place: str, title: str, state: Verification | None, left: bool) -> _Part:
+    def part(place: str, title: str, state: Verification | None, dropped: bool) -> _Part:
         evidence = session.record.of(place)
         own = [result for result in known if (result.item_id or _outside(result, session, before)) == place]
-        told = {path for result in own for path in (result.file, result.path, result.new_path)}
-        beside = [result for path in evidence.files if path not in told for result in _of(path, known)]
-        lost = [path for path in evidence.files if path not in told and not _of(path, known)]
-        return _Part(title, state, left, evidence, list(dict.fromkeys([*own, *beside])), lost)
+        covered = {path for result in own for path in (result.file, result.path, result.new_path)}
+        others = [path for path in evidence.files if path not in covered]
+        further = [result for path in others for result in _outcomes_of(path, known)]
+        withdrawn = [path for path in others if not _outcomes_of(path, known)]
+        return _Part(title, state, dropped, evidence, list(dict.fromkeys([*own, *further])), withdrawn)
 
     steps: list[_Part] = []
     for item in _all_steps(session.plan.items, session.versions):
         state = verification(item, session.record.of(item.id))
-        step = part(item.id, item.content, state, item.id not in here and state == "none")
-        if item.id in here or state != "none" or step.says:
+        step = part(item.id, item.content, state, item.id not in planned and state == "none")
+        if item.id in planned or state != "none" or step.has_content:
             steps.append(step)
     first, between = (part(place, OUTSIDE[place], None, False) for place in (BEFORE, UNPLANNED))
-    return [*([first] if first.says else []), *steps, *([between] if between.says else [])]
+    return [*([first] if first.has_content else []), *steps, *([between] if between.has_content else [])]
 
 
 def _all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> list[PlanItem]:
-    """The steps of the plan, and those that are no longer in it as they last were, behind their neighbours of then."""
+    """The steps of the plan and those that were removed from it, as they were last, after their former neighbours."""
     steps = list(items)
     for version in reversed(versions):
-        places = {item.id: place for place, item in enumerate(steps)}
-        behind = 0
+        known = {item.id for item in steps}
+        index = 0
         for item in version.items:
-            if item.id in places:
-                behind = [step.id for step in steps].index(item.id) + 1
+            if item.id in known:
+                index = [step.id for step in steps].index(item.id) + 1
             else:
-                steps.insert(behind, item)
-                behind += 1
+                steps.insert(index, item)
+                index += 1
     return steps
 
 
 def _outside(result: ReviewOutcome, session: SessionState, before: Collection[str]) -> str:
-    """The place of a change that was made under no step."""
+    """Whether a change outside of all steps was made before the plan or in between."""
     first = not session.versions or result.call_id in before or result.path in session.record.of(BEFORE).files
     return BEFORE if first else UNPLANNED
 
 
-def _of(path: str, known: Sequence[ReviewOutcome]) -> list[ReviewOutcome]:
-    """What became of a file, whoever changed it: of lines that a later step changed again only that step knows."""
+def _outcomes_of(path: str, known: Sequence[ReviewOutcome]) -> list[ReviewOutcome]:
+    """The outcomes of a file, of all authors: lines that a later step changed again count as its own."""
     return [result for result in known if path in (result.file, result.path, result.new_path)]
 
 
 def _changes(part: _Part, root: Root) -> dict[str, list[str]]:
-    """The files of a part by what became of them."""
-    ways: dict[str, set[Outcome]] = {}
+    """The files of a part by outcome."""
+    by_file: dict[str, set[Outcome]] = {}
     for result in part.results:
-        ways.setdefault(result.file, set()).add(result.outcome)
+        by_file.setdefault(result.file, set()).add(result.outcome)
     found: dict[str, list[str]] = {}
     for outcome, lead in LEADS.items():
         some = [result for result in part.results if result.outcome == outcome]
-        names = [_name(result, root) + (" (in part)" if len(ways[result.file]) > 1 else "") for result in some]
+        names = [_name(result, root) + (" (in part)" if len(by_file[result.file]) > 1 else "") for result in some]
         found[lead] = list(dict.fromkeys(names))
-    found["No longer proposed"] = [_code(path, root) for path in part.lost]
+    found["No longer proposed"] = [_code(path, root) for path in part.withdrawn]
     return {lead: names for lead, names in found.items() if names}
 
 
@@ -160,11 +161,11 @@ def _code(path: str, root: Root) -> str:
 
 
 def _files(known: Sequence[ReviewOutcome]) -> str:
-    """How many files, and what became of them: of each the first of OUTCOMES that holds."""
-    ways: dict[str, set[Outcome]] = {}
+    """The number of files by outcome; a file with several outcomes counts as the first of `OUTCOMES`."""
+    by_file: dict[str, set[Outcome]] = {}
     for result in known:
-        ways.setdefault(result.file, set()).add(result.outcome)
-    states = [next(outcome for outcome in OUTCOMES if outcome in one) for one in ways.values()]
+        by_file.setdefault(result.file, set()).add(result.outcome)
+    states = [next(outcome for outcome in OUTCOMES if outcome in found) for found in by_file.values()]
     counts = {word: states.count(outcome) for outcome, word in OUTCOMES.items() if outcome in states}
     if len(counts) < 2:
         return "".join(f"{_count(count, 'file')} {word}" for word, count in counts.items())
@@ -176,11 +177,11 @@ def _named(lead: str, titles: Sequence[str]) -> str:
 
 
 def _money(evidence: Iterable[Evidence]) -> str:
-    paid = [one for one in evidence if one.tokens]
+    paid = [each for each in evidence if each.tokens]
     if not paid:
         return ""
-    tokens = f"{sum(one.tokens for one in paid):,} tokens"
-    costs = [one.cost for one in paid]
+    tokens = f"{sum(each.tokens for each in paid):,} tokens"
+    costs = [each.cost for each in paid]
     known = [cost for cost in costs if cost is not None]
     return f"${sum(known):.2f} ({tokens})" if len(known) == len(costs) else tokens
 

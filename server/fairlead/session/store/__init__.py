@@ -1,1 +1,1 @@
-"""Sessions on disk: the journal of each, its lock, and what is restored from it."""
+"""Sessions on disk: their journals, the locks, and what is restored from them."""
