@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.calls import write
 from support.client import Client, Json
 from support.fake_api import Call, FakeApi, Text, Turn
 
@@ -14,10 +15,6 @@ Replay = Callable[..., dict[str, Any]]
 Connect = Callable[..., Client]
 
 DONE = Turn((Text("Done."),))
-
-
-def write(path: str, content: str) -> dict[str, Any]:
-    return {"write_file": {"path": path, "content": content}}
 
 
 async def decide(client: Client, how: str, session: str, **target: Any) -> list[str]:

@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
+from support.calls import edit
 from support.client import Client
 
 Replay = Callable[..., dict[str, Any]]
-
-
-def edit(path: str, old: str, new: str) -> dict[str, Any]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 async def accept_all(client: Client, session: str) -> list[str]:

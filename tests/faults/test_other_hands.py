@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.calls import LINES, edit
 from support.client import Client, Json
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
 
@@ -16,11 +17,6 @@ Connect = Callable[..., Client]
 Replay = Callable[..., dict[str, Any]]
 
 DONE = Turn((Text("Done."),))
-LINES = "".join(f"line {n}\n" for n in range(1, 11))
-
-
-def edit(path: str, old: str, new: str) -> dict[str, Any]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 def told(api: FakeApi, request: int) -> list[str]:

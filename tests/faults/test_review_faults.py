@@ -14,15 +14,10 @@ from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.workspace.editor import FileEdit
 from protocol.golden import Line
+from support.calls import LINES, edit
 from support.client import EDITOR, Client, Json, Refuse, WireError
 
 Replay = Callable[..., dict[str, Any]]
-
-LINES = "".join(f"line {n}\n" for n in range(1, 11))
-
-
-def edit(path: str, old: str, new: str) -> dict[str, Any]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 async def accept(client: Client, session: str, **given: Any) -> dict[str, tuple[str, str]]:

@@ -4,18 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.calls import LINES, edit
 from support.client import Client, Json
 
 Replay = Callable[..., dict[str, Any]]
 
-LINES = "".join(f"line {n}\n" for n in range(1, 11))
 NEOVIM: Json = {
     "workspace": {"applyEdit": True, "workspaceEdit": {"resourceOperations": ["create", "rename", "delete"]}}
 }
-
-
-def edit(path: str, old: str, new: str) -> dict[str, Any]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 async def actions(client: Client, uri: str, first: int, last: int | None = None, **context: Any) -> list[Json]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from support.calls import edit
 from support.client import EDITOR, Client, Json
 from support.sandbox import needs_sandbox
 
@@ -24,10 +25,6 @@ def sandboxed() -> None:
 
 def bash(command: str, **given: Any) -> Json:
     return {"bash": {"command": command, **given}}
-
-
-def edit(path: str, old: str, new: str) -> Json:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 def texts(client: Client) -> list[str]:

@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 
+from support.calls import edit
 from support.client import EDITOR, NOTHING, Client
 from support.fake_api import Call, FakeApi, Text, Turn
 
 Replay = Callable[..., dict[str, Any]]
 
 PLAN = {"todo": {"items": [{"content": "One", "status": "in_progress", "activeForm": "Doing one"}]}}
-
-
-def edit(path: str, old: str, new: str) -> dict[str, Any]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 async def test_the_handshake_announces_the_agent(workspace: Path) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.calls import LINES, edit
 from support.client import Client, Json
 
 Replay = Callable[..., dict[str, Any]]
 
-LINES = "".join(f"line {n}\n" for n in range(1, 11))
 PLAIN: Json = {
     "workspace": {
         "applyEdit": True,
@@ -16,10 +16,6 @@ PLAIN: Json = {
         "codeLens": {"refreshSupport": True},
     },
 }
-
-
-def edit(path: str, old: str, new: str) -> dict[str, Any]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 def plain(workspace: Path, settings: Json) -> Client:

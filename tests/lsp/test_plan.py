@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.calls import edit
 from support.client import Client
 
 Replay = Callable[..., dict[str, Any]]
@@ -16,10 +17,6 @@ Json = dict[str, Any]
 def todo(*items: tuple[str, str], reason: str = "") -> Json:
     listed = [{"content": content, "status": status} for content, status in items]
     return {"todo": {"items": listed, **({"reason": reason} if reason else {})}}
-
-
-def edit(path: str, old: str, new: str) -> Json:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 def bash(command: str) -> Json:

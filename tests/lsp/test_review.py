@@ -4,19 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.calls import edit, write
 from support.client import Client, Refuse
 
 Replay = Callable[..., dict[str, Any]]
 
 PLAN = {"todo": {"items": [{"content": "One", "status": "in_progress", "activeForm": "Doing one"}]}}
-
-
-def edit(path: str, old: str, new: str) -> dict[str, Any]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
-
-
-def write(path: str, content: str) -> dict[str, Any]:
-    return {"write_file": {"path": path, "content": content}}
 
 
 async def test_accept_by_hunk_file_item_and_all(workspace: Path, replay: Replay) -> None:

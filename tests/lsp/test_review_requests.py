@@ -6,13 +6,10 @@ from typing import Any
 
 import pytest
 
+from support.calls import edit
 from support.client import Client, Json, WireError
 
 Replay = Callable[..., dict[str, Any]]
-
-
-def edit(path: str, old: str, new: str) -> dict[str, Any]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 WRONG: dict[str, tuple[str, Json, str]] = {

@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from support.calls import edit
 from support.neovim import Neovim
 
 Start = Callable[..., Neovim]
-
-
-def edit(path: str, old: str, new: str) -> dict[str, object]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])

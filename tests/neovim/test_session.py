@@ -6,13 +6,10 @@ from pathlib import Path
 
 import psutil
 
+from support.calls import edit
 from support.neovim import SERVE, Neovim
 
 Start = Callable[..., Neovim]
-
-
-def edit(path: str, old: str, new: str) -> dict[str, object]:
-    return {"edit_file": {"path": path, "old_text": old, "new_text": new}}
 
 
 def answer(editor: Neovim, choice: str) -> None:
