@@ -46,7 +46,7 @@ async function open(theme, replay, size, settings = {}) {
 }
 
 async function takeStills(theme) {
-  const { recording, plan, runTask } = await import("../tests/editor/agent.mjs");
+  const { conversationSays, recording, plan, runTask } = await import("../tests/editor/agent.mjs");
   const size = { viewport: { width: 1200, height: 720 }, scale: 1.5 };
   const take = (page, name) =>
     page.screenshot(path.join(folder, `${name}-${theme}.png`)).then(() => say(`  ${name}-${theme}.png`));
@@ -63,7 +63,7 @@ async function takeStills(theme) {
   await page.page.mouse.move(600, 600);
   await take(page, "diff");
   await page.runCommand("Agent: Show Conversation");
-  await page.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame").locator("h1").waitFor();
+  await conversationSays(page, ["hello.py now has type hints"]);
   await take(page, "conversation");
   await editor.close();
 
