@@ -22,7 +22,7 @@ export default defineConfig(
     extends: [typescript.configs.strictTypeChecked, typescript.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
-      // A thin client has no promise that nobody waits for: what fails must reach the person.
+      // Every promise is awaited or handled, so that errors reach the user.
       "@typescript-eslint/no-floating-promises": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
     },
@@ -34,7 +34,7 @@ export default defineConfig(
         "error",
         { allowForKnownSafeCalls: [{ from: "package", name: "test", package: "node:test" }] },
       ],
-      // A golden's content has the type that the test says.
+      // The test states the type of a golden.
       "@typescript-eslint/no-unnecessary-type-parameters": "off",
     },
   },

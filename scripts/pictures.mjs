@@ -42,6 +42,7 @@ async function open(theme, replay, size, settings = {}) {
   });
   await editor.page.openFile("hello.py");
   await editor.page.showContainer("Fairlead");
+  await editor.page.page.mouse.move(600, 540); // nothing is highlighted there
   return editor;
 }
 
@@ -51,10 +52,10 @@ async function takeStills(theme) {
   const take = (page, name) =>
     page.screenshot(path.join(folder, `${name}-${theme}.png`)).then(() => say(`  ${name}-${theme}.png`));
 
-  const editor = await open(theme, path.join(example, "refactor.replay.yaml"), size);
+  const editor = await open(theme, await slowRecording(), size);
   const { page } = editor;
   await runTask(page, TASK);
-  await page.until("a plan half done", async () => /^[23]\//.test(await page.viewDescription("Plan")), 60_000);
+  await completedSteps(page, 2);
   await take(page, "plan");
   await endOfRun(page);
   const rows = await page.rows("Proposed Changes");
@@ -83,8 +84,23 @@ async function takeStills(theme) {
   await asking.close();
 }
 
+/** The recording of the example, slow enough for a picture of each state. */
+async function slowRecording() {
+  const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
+  const recorded = fs.readFileSync(path.join(example, "refactor.replay.yaml"), "utf8");
+  const slow = temporaryFile("slow.replay.yaml");
+  fs.writeFileSync(slow, recorded.replace(/^pace: .*$/m, "pace: 0.15"));
+  return slow;
+}
+
+async function completedSteps(page, count) {
+  const isCompleted = ({ level, icon }) => level === 1 && icon.startsWith("pass");
+  await page.until(`${count} steps`, async () => (await page.viewDescription("Plan")) === `${count}/5`, 60_000);
+  await page.rows("Plan", (rows) => rows.filter(isCompleted).length === count);
+}
+
 async function endOfRun(page) {
-  await page.until("the end", async () => (await page.viewDescription("Plan")) === "5/5", 60_000);
+  await completedSteps(page, 5);
   await page.until(
     "the summary",
     async () => (await page.toasts()).some(({ buttons }) => buttons.includes("Review Changes")),
@@ -96,11 +112,8 @@ async function endOfRun(page) {
 /** The task is typed, the plan grows, a change is accepted in its diff, then the rest. */
 async function takeAnimation() {
   const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
-  const recorded = fs.readFileSync(path.join(example, "refactor.replay.yaml"), "utf8");
-  const slow = temporaryFile("slow.replay.yaml");
-  fs.writeFileSync(slow, recorded.replace(/^pace: .*$/m, "pace: 0.15"));
   const size = { viewport: { width: 1000, height: 600 }, scale: 1.5 };
-  const { page, close } = await open("dark", slow, size, { "diffEditor.renderSideBySide": false });
+  const { page, close } = await open("dark", await slowRecording(), size, { "diffEditor.renderSideBySide": false });
   await page.until("a quiet status bar", async () => !(await page.screen()).includes("Activating"));
 
   const frames = [];
@@ -118,7 +131,7 @@ async function takeAnimation() {
   }
   await page.press("Enter");
   for (let done = 0; done < 5; done++) {
-    await page.until(`${done} steps`, async () => (await page.viewDescription("Plan")) === `${done}/5`, 60_000);
+    await completedSteps(page, done);
     await take(800);
   }
   await endOfRun(page);
