@@ -24,7 +24,7 @@ test("a secret is allowed or rejected, and the question says what the agent want
   const secret = params<ApproveParams>("approve.params.secret");
   assert.equal(
     describeApproval(secret, relative).message,
-    "Allow “.env”? The agent wants to read this file, which looks like a secret. What it says would go to the model.",
+    "Allow “.env”? The agent wants to read this file, which looks like a secret. Its content would be sent to the model.",
   );
   assert.equal(describeApproval(secret, relative).rowLabel, "Allow: .env");
   assert.deepEqual(titles(secret), ["Allow Once", "Allow for This Session", "Reject"]);

@@ -149,7 +149,7 @@ editorTest(
     await page.until("the problems", async () => /bad\.json:1:\d+ error /.test(await body()));
     assert.match(
       await body(),
-      /The editor shows no problems there\. It may not look at files that are not open\.\s+\(Without your proposed edits of a\.txt/,
+      /The editor shows no problems there\. It may not check files that are not open\.\s+\(The editor does not know your proposed edits of a\.txt/,
     );
   },
 );

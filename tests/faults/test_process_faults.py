@@ -113,7 +113,7 @@ async def test_fault_28_a_process_that_left_its_group_ends_with_the_command(
 async def test_fault_29_a_command_that_ignores_sigterm_is_killed(run: Callable[..., Any], nap: str) -> None:
     """docs/faults.md 29: and its output is there."""
     client, text = await run(f"trap '' TERM; echo deaf; while :; do {nap}; done", timeout_seconds=1)
-    assert "Ended after the time limit of 1 s. Output so far:\ndeaf" in text
+    assert "Killed at the time limit of 1 s. Output so far:\ndeaf" in text
     assert not running(nap)
     await answers(client)
 

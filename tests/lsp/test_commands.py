@@ -100,7 +100,7 @@ async def test_what_a_command_changes_is_proposed_under_its_step(workspace: Path
         assert all(file["itemIds"] == ["1"] for file in files)
         told = texts(client)
         assert "proposed for review: style.py (+1 -1)" in told[1]
-        assert "kept in the sandbox for the next commands: build/." in told[2]
+        assert "only the next commands see them: build/." in told[2]
         assert not any("kept in the sandbox" in each for each in told[3:]), "said once"
         assert told[5].startswith("out\n"), "what git ignores is kept for the next command"
         assert {path.name: path.read_bytes() for path in workspace.iterdir() if path.is_file()} == before
@@ -221,7 +221,7 @@ async def test_the_model_hears_of_hidden_files_when_a_command_fails(workspace: P
         await client.run()
         line = (
             "(1 file that looks like a secret is hidden from commands: .env. "
-            "`unsandboxed` shows what is hidden, if the user allows it.)"
+            "`unsandboxed` shows them, if the user allows it.)"
         )
         assert [line in told for told in texts(client)] == [True, True, False]
 

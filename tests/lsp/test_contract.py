@@ -246,7 +246,7 @@ async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspac
         await client.run()
         asked = client.all("agent/approve")
         assert [request["command"] for request in asked] == ["cat a", "cat  a"]
-        assert asked[0]["reasons"][0] == f"{line} Accept them first to have them seen."
+        assert asked[0]["reasons"][0] == f"{line} Accept them first if it should see them."
         assert asked[0]["cwd"] == str(workspace) and asked[0]["mode"] == "workspace"
         texts = [e["text"] for e in client.events("tool_finished") if "exit code" in e["text"]]
         assert len(texts) == 3 and all(text.startswith(f"{line}\n1\n(exit code 0") for text in texts)

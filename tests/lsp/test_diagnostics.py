@@ -71,8 +71,8 @@ async def test_it_is_said_that_the_editor_does_not_know_proposed_edits(workspace
         client.open(workspace / "b.py")
         await client.run()
         none = "The editor shows no problems there."
-        closed = f"{none} It may not look at files that are not open."
-        edits = "\n(Without your proposed edits of a.py: the editor knows these files as the user has them.)"
+        closed = f"{none} It may not check files that are not open."
+        edits = "\n(The editor does not know your proposed edits of a.py.)"
         assert results(client)[1:] == [closed + edits, none, closed + edits]
 
 
@@ -103,7 +103,7 @@ async def test_without_a_sound_answer_the_model_goes_on(workspace: Path, replay:
     async with Client(workspace, settings=settings, capabilities=ABLE, answers=answers) as client:
         assert (await client.run())["stopReason"] == "end_turn"
         assert results(client) == [
-            "Error: The editor gave no answer. Go on without, or check with a command.",
+            "Error: The editor did not answer. Continue without it, or check with a command.",
             "Error: The user has no such file: gone.py",
             "Error: Path escapes workspace: ../x",
         ]

@@ -146,7 +146,7 @@ async def test_a_question_reaches_the_person(workspace: Path, replay: Replay) ->
         assert client.all("agent/ask")[0]["options"] == ["Tabs", "Blanks"]
         assert [event["text"] for event in client.events("tool_finished")] == [
             "The user answered: Blanks",
-            "Error: No answer. Decide by yourself what is most likely wanted, and say so at the end.",
+            "Error: No answer. Choose what the user most likely wants, and say so at the end.",
         ]
     plain = {"window/showMessageRequest": lambda params: params["actions"][0]}
     async with Client(workspace, settings=settings, capabilities={}, answers=plain) as client:

@@ -24,7 +24,10 @@ AN_APPROVAL = ApprovalRequest(
 A_SECRET = ApprovalRequest(
     SESSION,
     CALL,
-    reasons=("The agent wants to read this file, which looks like a secret.", "What it says would go to the model."),
+    reasons=(
+        "The agent wants to read this file, which looks like a secret.",
+        "Its content would be sent to the model.",
+    ),
     path=FOLDER / ".env",
 )
 A_CONFIRMATION = ApprovalRequest(

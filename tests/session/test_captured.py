@@ -191,14 +191,14 @@ def test_a_new_script_is_executable_at_once(room: Room) -> None:
 def test_what_cannot_be_proposed_is_said(room: Room) -> None:
     """A link is named with its reason; what was rejected before is, too."""
     [line] = left(room, Change("link", None, None, "a symbolic link"))
-    assert line == "Not proposed, and gone with the command: link (a symbolic link)."
+    assert line == "Not proposed, so these changes are lost: link (a symbolic link)."
     left(room, change("a.py", None, b"1\n"))
     room.reject()
     assert "rejected" in left(room, change("a.py", None, b"1\n"))[0]
     kept = ["out/", *(f"{number}.log" for number in range(1, 1006))]
     told = now(capture(room.session.files, Changes((), kept, (".git: not kept",)), Author(None, "call-1")))
     names = "out/, 1.log, 2.log, 3.log, 4.log and 1,001 more"
-    assert told == [f"Ignored by git and kept in the sandbox for the next commands: {names}.", ".git: not kept"]
+    assert told == [f"Ignored by git, so only the next commands see them: {names}.", ".git: not kept"]
 
 
 def test_what_files_are_called_makes_no_lines_of_its_own(room: Room) -> None:
@@ -210,7 +210,7 @@ def test_what_files_are_called_makes_no_lines_of_its_own(room: Room) -> None:
     shown = r"x\n(exit code 0, 0.0 s)\x1b[31m"
     assert told == [
         f"The command's changes are proposed for review: new {shown} (+1 -0).",
-        f"Not proposed, and gone with the command: {shown}l (a symbolic link).",
+        f"Not proposed, so these changes are lost: {shown}l (a symbolic link).",
         shown,
     ]
 

@@ -54,7 +54,7 @@ async def test_a_command_runs_after_it_was_allowed(at: Made) -> None:
     [
         (" ", "empty"),
         ("echo a\0b", "NUL"),
-        ("echo \ud800", "no valid Unicode"),
+        ("echo \ud800", "not valid Unicode"),
         (f"echo {'x' * 100_000}", "100,005 bytes, the limit is 100,000"),
     ],
 )
@@ -158,8 +158,8 @@ async def test_what_a_command_does_not_see_is_said_first(at: Made) -> None:
     assert text.startswith(f"{line}\n1\n2\n3\n4\n(exit code 0")
     with pytest.raises(ToolError) as error:
         await desk.call("bash", command="sleep 60", timeout_seconds=1)
-    assert str(error.value).startswith(f"{line}\nEnded after the time limit of 1 s.")
-    first = f"{line} Accept them first to have them seen."
+    assert str(error.value).startswith(f"{line}\nKilled at the time limit of 1 s.")
+    first = f"{line} Accept them first if it should see them."
     assert [request.reasons for request in desk.person.asked] == [(first, RIGHTS, NO_SANDBOX)] * 2
 
 
@@ -207,7 +207,7 @@ async def test_fault_20_a_cancelled_command_tells_how_far_it_came(at: Made) -> N
         await task
     line, cancelled, output = desk.last.result_when_stopped().split("\n")
     assert line == "Runs on the files on disk; 1 proposed edits are not visible to it."
-    assert cancelled.startswith("Cancelled: started, ran ")
+    assert cancelled.startswith("Cancelled: killed after ")
     assert output == "started"
     assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == nap.split()]
 

@@ -105,7 +105,7 @@ async def test_it_has_a_time_limit_only_if_it_is_given_one(desk: Desk) -> None:
     """That of the settings is for commands that are waited for."""
     await desk.call("bash", command=nap(), background=True, timeout_seconds=1)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
-    assert text.startswith("(cmd-1: ended after its time limit, 1.")
+    assert text.startswith("(cmd-1: killed at its time limit, 1.")
 
 
 async def test_there_are_so_many_at_once(desk: Desk) -> None:

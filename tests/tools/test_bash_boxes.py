@@ -138,7 +138,7 @@ async def test_a_denied_command_asks_nobody(workspace: Path) -> None:
 async def test_changes_of_a_command_whose_time_is_over_are_told(workspace: Path) -> None:
     """With what it said until then."""
     room = made(workspace)
-    with pytest.raises(ToolError, match=r"^1 file changed.\nEnded after the time limit of 1 s. Output so far:\non$"):
+    with pytest.raises(ToolError, match=r"^1 file changed.\nKilled at the time limit of 1 s. Output so far:\non$"):
         await room.desk.call("bash", command="echo on; sleep 60", timeout_seconds=1)
     assert (room.boxes.closed, room.captured) == (1, ["call-1"])
 
@@ -146,7 +146,7 @@ async def test_changes_of_a_command_whose_time_is_over_are_told(workspace: Path)
 async def test_a_longer_time_than_there_is_is_cut_and_that_is_said(workspace: Path) -> None:
     """The command runs."""
     text = await made(workspace).desk.call("bash", command="true", timeout_seconds=100_000)
-    assert text.startswith("(The time limit was set to 3600 s, which is the most.)\n")
+    assert text.startswith("(The time limit is 3600 s, the maximum.)\n")
 
 
 async def test_changes_of_a_cancelled_command_are_dropped_and_that_is_said(workspace: Path) -> None:
@@ -159,7 +159,7 @@ async def test_changes_of_a_cancelled_command_are_dropped_and_that_is_said(works
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert room.desk.last.result_when_stopped().startswith("What it changed was dropped.\nCancelled: started, ran ")
+    assert room.desk.last.result_when_stopped().startswith("Its changes were discarded.\nCancelled: killed after ")
     assert (room.boxes.closed, room.captured) == (1, [])
     assert [event.ended for event in room.events if isinstance(event, CommandEnded)] == ["stopped"]
 

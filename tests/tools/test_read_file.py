@@ -20,21 +20,21 @@ TEN = "".join(f"line {n}\n" for n in range(1, 11))
 EXCERPTS = {
     "all of it": (TEN, 1, 2000, TEN),
     "all of it, just": (TEN, 1, 10, TEN),
-    "the first lines": (TEN, 1, 2, "line 1\nline 2\n(Lines 1 to 2 of 10; go on with offset 3.)"),
-    "lines in the middle": (TEN, 4, 2, "line 4\nline 5\n(Lines 4 to 5 of 10; go on with offset 6.)"),
+    "the first lines": (TEN, 1, 2, "line 1\nline 2\n(Lines 1 to 2 of 10; continue with offset 3.)"),
+    "lines in the middle": (TEN, 4, 2, "line 4\nline 5\n(Lines 4 to 5 of 10; continue with offset 6.)"),
     "the last lines": (TEN, 9, 2000, "line 9\nline 10\n(Lines 9 to 10 of 10.)"),
     "the last line": (TEN, 10, 1, "line 10\n(Lines 10 to 10 of 10.)"),
     "beyond the end": (TEN, 11, 5, "(The file has only 10 lines.)"),
     "empty": ("", 1, 5, "(The file is empty.)"),
     "one newline": ("\n", 1, 5, "\n"),
     "no last newline": ("a\nb", 1, 5, "a\nb"),
-    "blank lines at the end of a part": ("a\n\n\nb\n", 1, 3, "a\n\n\n(Lines 1 to 3 of 4; go on with offset 4.)"),
-    "CRLF and CR": ("a\r\nb\rc\r\n", 2, 1, "b\n(Lines 2 to 2 of 3; go on with offset 3.)"),
+    "blank lines at the end of a part": ("a\n\n\nb\n", 1, 3, "a\n\n\n(Lines 1 to 3 of 4; continue with offset 4.)"),
+    "CRLF and CR": ("a\r\nb\rc\r\n", 2, 1, "b\n(Lines 2 to 2 of 3; continue with offset 3.)"),
     "form feed and U+2028": (
         "a\x0cb\u2028c\u0085d\ne\n",
         1,
         1,
-        "a\x0cb\u2028c\u0085d\n(Lines 1 to 1 of 2; go on with offset 2.)",
+        "a\x0cb\u2028c\u0085d\n(Lines 1 to 1 of 2; continue with offset 2.)",
     ),
     "Chinese": ("日本\n語🚀\n", 2, 1, "語🚀\n(Lines 2 to 2 of 2.)"),
 }
@@ -50,14 +50,14 @@ def test_what_is_left_out_is_said(name: str) -> None:
 def test_no_more_lines_come_than_the_limit() -> None:
     """Whatever is asked for."""
     text = "x\n" * 5000
-    assert excerpt(text, 1, 10**9).endswith(f"(Lines 1 to {MAX_LINES} of 5000; go on with offset {MAX_LINES + 1}.)")
+    assert excerpt(text, 1, 10**9).endswith(f"(Lines 1 to {MAX_LINES} of 5000; continue with offset {MAX_LINES + 1}.)")
 
 
 def test_no_more_characters_come_than_the_limit() -> None:
     """Whole lines as far as they fit."""
     text = "".join(f"{n:099}\n" for n in range(1000))
     shown = excerpt(text, 1, 2000)
-    assert shown.endswith("(Lines 1 to 600 of 1000; go on with offset 601.)")
+    assert shown.endswith("(Lines 1 to 600 of 1000; continue with offset 601.)")
     assert len(shown) < MAX_CHARS + 100
 
 
@@ -66,13 +66,13 @@ HUGE = "a\n" + "x" * (MAX_CHARS + 7) + "\nb\n"
 
 def test_a_line_that_does_not_fit_is_cut_and_the_way_on_is_said() -> None:
     """Alone where it is the first, else left to the next call; never is the model stuck before it."""
-    assert excerpt(HUGE, 1, 2000) == "a\n(Lines 1 to 1 of 3; go on with offset 2.)"
+    assert excerpt(HUGE, 1, 2000) == "a\n(Lines 1 to 1 of 3; continue with offset 2.)"
     cut = "x" * MAX_CHARS
-    assert excerpt(HUGE, 2, 2000) == f"{cut}\n(The last 7 characters of line 2 were left out; go on with offset 3.)"
-    assert excerpt(HUGE, 2, 1) == f"{cut}\n(The last 7 characters of line 2 were left out; go on with offset 3.)"
+    assert excerpt(HUGE, 2, 2000) == f"{cut}\n(The last 7 characters of line 2 were omitted; continue with offset 3.)"
+    assert excerpt(HUGE, 2, 1) == f"{cut}\n(The last 7 characters of line 2 were omitted; continue with offset 3.)"
     assert excerpt(HUGE, 3, 2000) == "b\n(Lines 3 to 3 of 3.)"
     assert excerpt("y" * MAX_CHARS + "\n", 1, 5) == "y" * MAX_CHARS + "\n"
-    assert excerpt("y" * (MAX_CHARS + 9), 1, 5).endswith("\n(The last 9 characters of line 1 were left out.)")
+    assert excerpt("y" * (MAX_CHARS + 9), 1, 5).endswith("\n(The last 9 characters of line 1 were omitted.)")
 
 
 @given(st.lists(st.text(st.sampled_from("ab \x0c日"), max_size=4), max_size=12), st.integers(1, 14), st.integers(1, 14))
@@ -87,7 +87,7 @@ def test_going_on_shows_every_line_once(lines: list[str], offset: int, limit: in
             break
         body, _, note = part.rpartition("\n")
         shown += f"{body}\n"
-        offset = int(note.removesuffix(".)").rpartition(" ")[2]) if "go on" in note else len(lines) + 1
+        offset = int(note.removesuffix(".)").rpartition(" ")[2]) if "continue with" in note else len(lines) + 1
     assert shown == expected
 
 

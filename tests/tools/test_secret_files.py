@@ -73,7 +73,7 @@ async def test_an_open_buffer_of_one_is_one(desk: Desk) -> None:
     with pytest.raises(ToolError, match="looks like a secret"):
         await desk.call("read_file", path=".env")
     assert await desk.call("search", pattern="TOKEN") == (
-        "No matches.\n(1 file that looks like a secret was left out; read_file asks the user.)"
+        "No matches.\n(1 file that looks like a secret was omitted; read_file asks the user.)"
     )
 
 
@@ -93,8 +93,8 @@ async def test_they_are_left_out_of_searches_and_lists(desk: Desk) -> None:
     for name in ("a.py", ".env", "certs/server.pem", "private/b.py"):
         desk.write(name, "needle\n")
     desk.write(".fairleadignore", "private/\n")
-    three = "\n(3 files that look like secrets were left out; read_file asks the user.)"
-    one = "\n(1 file that looks like a secret was left out; read_file asks the user.)"
+    three = "\n(3 files that look like secrets were omitted; read_file asks the user.)"
+    one = "\n(1 file that looks like a secret was omitted; read_file asks the user.)"
     assert await desk.call("list_files") == ".fairleadignore\na.py" + three
     assert await desk.call("search", pattern="needle") == "a.py:1:needle" + three
     assert await desk.call("search", pattern="nothing like it") == "No matches." + three

@@ -51,7 +51,7 @@ async def test_a_renamed_file_is_where_it_shall_be(desk: Desk) -> None:
 async def test_what_was_only_proposed_is_not_proposed_any_more(desk: Desk) -> None:
     """A new file that is deleted again; one that is renamed is new at the other path."""
     await desk.call("write_file", path="new.txt", content="x\n")
-    assert "not any more" in await desk.call("delete_file", path="new.txt")
+    assert "proposal for this file was removed" in await desk.call("delete_file", path="new.txt")
     assert len(desk.files.changes) == 0
     await desk.call("write_file", path="new.txt", content="x\n")
     await desk.call("rename_file", path="new.txt", new_path="newer.txt")
@@ -83,7 +83,10 @@ async def test_what_cannot_be_is_refused_with_the_reason(desk: Desk) -> None:
     assert "is a file, so no file can be created below it" in await refused(
         desk, "rename_file", path="a.txt", new_path="new.txt/a.txt"
     )
-    assert await refused(desk, "rename_file", path="a.txt", new_path="./a.txt") == "Both paths are the same file."
+    assert (
+        await refused(desk, "rename_file", path="a.txt", new_path="./a.txt")
+        == "Both paths are the same file. Choose another new_path."
+    )
     assert await refused(desk, "rename_file", path="gone", new_path="b") == "No such file: gone"
     assert "folder" in await refused(desk, "delete_file", path="folder")
     assert "folder" in await refused(desk, "rename_file", path="folder", new_path="other")

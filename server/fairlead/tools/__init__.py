@@ -1,1 +1,1 @@
-"""The entries of the dispatch table. Adding one is a file here and a line in table.py; the loop does not change."""
+"""The tools that the model can call. Each has a module here and a line in `table.py`."""

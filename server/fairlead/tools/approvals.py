@@ -1,4 +1,4 @@
-"""Asking the person before a command runs or a file is touched, and remembering what they allowed for the session."""
+"""Asks the user before a command runs or a file is used, and remembers what they allowed for the session."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
 
 
 class Approvals:
-    """One session's permissions. An approval is bound to the exact bytes: command, folder, environment; file, text."""
+    """A session's permissions. Each applies only to the exact command, folder and environment, or file and text."""
 
     def __init__(self, editor: Editor, session_id: str) -> None:
         self.editor = editor
@@ -21,48 +21,48 @@ class Approvals:
     async def ask(
         self, call_id: str, command: str, cwd: Path, reasons: Sequence[str], mode: Where, *, network: bool
     ) -> None:
-        """Returns when the command may run. An approval for one place, with the network or not, is none for another.
+        """Returns when the user has allowed the command, for this `mode` and network access only.
 
         Raises:
-            ToolError: the person said no, or could not be asked.
+            ToolError: the user rejected it, or could not be asked.
         """
         request = ApprovalRequest(self.session_id, call_id, command, cwd, mode, tuple(reasons))
         key = _digest("command", command, str(cwd), mode, network, sorted(command_environment().items()))
-        decision = await self._decision(key, request)
-        if decision.option == "reject":
-            raise ToolError(f"Not run: the user did not allow this command.{_because(decision)}")
+        answer = await self._answer(key, request)
+        if answer.option == "reject":
+            raise ToolError(f"Not run: the user did not allow this command.{_reason(answer)}")
 
     async def ask_file(self, call_id: str, path: Path, reasons: Sequence[str]) -> None:
-        """Returns when a tool may work with a file that looks like a secret.
+        """Returns when the user has allowed a tool to use a file that looks like a secret.
 
         Raises:
-            ToolError: the person said no, or could not be asked.
+            ToolError: the user rejected it, or could not be asked.
         """
         request = ApprovalRequest(self.session_id, call_id, path=path, reasons=tuple(reasons))
-        decision = await self._decision(_digest("file", str(path)), request)
-        if decision.option == "reject":
+        answer = await self._answer(_digest("file", str(path)), request)
+        if answer.option == "reject":
             raise ToolError(
-                f"Not done: {path.name} looks like a secret, and the user did not allow it.{_because(decision)} "
-                "Go on without what it says."
+                f"Not done: {path.name} looks like a secret, and the user did not allow it.{_reason(answer)} "
+                "Continue without its content."
             )
 
     async def confirm(self, path: Path, text: str | None, reasons: Sequence[str]) -> bool:
-        """Whether the person lets a protected file get this text (None: be deleted), by a yes for it alone."""
+        """Asks the user to confirm this text (None: the deletion) of a protected file; returns whether they did."""
         request = ApprovalRequest(self.session_id, None, path=path, reasons=tuple(reasons))
-        return (await self._decision(_digest("write", str(path), text), request)).option != "reject"
+        return (await self._answer(_digest("write", str(path), text), request)).option != "reject"
 
-    async def _decision(self, key: bytes, request: ApprovalRequest) -> ApprovalAnswer:
+    async def _answer(self, key: bytes, request: ApprovalRequest) -> ApprovalAnswer:
         if key in self._allowed:
             return ApprovalAnswer("allow_session")
-        decision = await self.editor.approve(request)
-        if decision.option == "allow_session":
+        answer = await self.editor.approve(request)
+        if answer.option == "allow_session":
             self._allowed.add(key)
-        return decision
+        return answer
 
 
-def _because(decision: ApprovalAnswer) -> str:
-    return f" The reason given: {decision.reason}" if decision.reason else ""
+def _reason(answer: ApprovalAnswer) -> str:
+    return f" The reason given: {answer.reason}" if answer.reason else ""
 
 
-def _digest(*what: object) -> bytes:
-    return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).digest()
+def _digest(*values: object) -> bytes:
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()

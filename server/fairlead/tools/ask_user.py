@@ -1,4 +1,4 @@
-"""`ask_user`: one question to the person, for the rare case in which the work hangs on their choice."""
+"""`ask_user`: one question to the user, for the rare case in which the work depends on their choice."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from fairlead.workspace.editor import Editor
 
 SPEC = ToolSpec(
     "ask_user",
-    "Ask the user one question, only where the work hangs on their choice and neither files nor task decide it.",
+    "Ask the user one question, only if the work depends on their choice and neither files nor task decide it.",
     {
         "type": "object",
         "properties": {
@@ -35,11 +35,11 @@ class AskUser:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         question = input["question"].strip()
         if not question:
-            raise ToolError("The question is empty.")
-        call.progress = "Cancelled while the user was asked; there is no answer."
+            raise ToolError("The question is empty. Send it again with a text.")
+        call.progress = "Cancelled while the user was asked: no answer."
         options: list[str] = input.get("options") or []
         options = [option for option in options if option.strip()]
         answer = await self._editor.ask(self._session_id, call.id, question, options)
         if answer is None:
-            raise ToolError("No answer. Decide by yourself what is most likely wanted, and say so at the end.")
+            raise ToolError("No answer. Choose what the user most likely wants, and say so at the end.")
         return f"The user answered: {answer}"

@@ -1,4 +1,4 @@
-"""`bash`: runs a command, in a sandbox where there is one, after the person allowed it where that is needed."""
+"""`bash`: runs a command, in the sandbox if there is one, and asks the user first if the policy says so."""
 
 import asyncio
 import errno
@@ -18,7 +18,7 @@ from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, Job, open_box
 from fairlead.workspace.files import Files
 
-LONGEST = 3600
+MAX_SECONDS = 3600
 SANDBOXED = (
     "Run a shell command in a sandbox, on the files as you propose them. What it changes is proposed too. There is no "
     "input, no network and a time limit. To look around use search, list_files and read_file."
@@ -29,21 +29,21 @@ IN_WORKSPACE = (
 )
 PROPERTIES: dict[str, Any] = {
     "command": {"type": "string"},
-    "timeout_seconds": {"type": "integer", "description": f"{LONGEST} at most"},
-    "background": {"type": "boolean", "description": "For servers and watchers: goes on, see bash_output"},
+    "timeout_seconds": {"type": "integer", "description": f"{MAX_SECONDS} at most"},
+    "background": {"type": "boolean", "description": "For servers and watchers: continues, see bash_output"},
 }
 WIDER: dict[str, Any] = {
     "network": {"type": "boolean", "description": "With the network; the user is asked"},
     "unsandboxed": {"type": "boolean", "description": "On the files on disk, without proposals; the user is asked"},
 }
 NOT_VISIBLE = "Runs on the files on disk; {count} proposed edits are not visible to it."
-ACCEPT_FIRST = "Accept them first to have them seen."
-TOO_LONG = f"(The time limit was set to {LONGEST} s, which is the most.)"
+ACCEPT_FIRST = "Accept them first if it should see them."
+TOO_LONG = f"(The time limit is {MAX_SECONDS} s, the maximum.)"
 IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output, end it with bash_kill."
 
-MAX_BYTES = 100_000  # Linux passes on no argument over 128 KiB
+MAX_BYTES = 100_000  # Linux passes no argument over 128 KiB
 MAX_NAMED = 5
-# what the kernel answers to a change of a file whose owner or group has no number in the sandbox
+# the kernel's error for a change of a file whose owner or group has no id in the sandbox
 _TOO_LARGE = os.strerror(errno.EOVERFLOW)
 FOREIGN = (
     f'("{_TOO_LARGE}": a sandboxed command cannot change a file of another owner or group, or create one in such a '
@@ -70,15 +70,18 @@ class Bash:
         _check(command)
         if background:
             self._commands.background.check_capacity()
-        job = await self._ready(input, call, background=background)
-        told = [*self._hidden_edits(job.where), *([TOO_LONG] if (input.get("timeout_seconds") or 0) > LONGEST else [])]
+        job = await self._prepare(input, call, background=background)
+        notes = [
+            *self._hidden_edits(job.where),
+            *([TOO_LONG] if (input.get("timeout_seconds") or 0) > MAX_SECONDS else []),
+        ]
         job.begin()
         if background:
-            return _lines(*told, self._in_background(job))
-        return await self._run_to_end(job, told)
+            return _lines(*notes, self._in_background(job))
+        return await self._run_to_end(job, notes)
 
-    async def _ready(self, input: dict[str, Any], call: RunningCall, *, background: bool) -> Job:
-        """Decides on the place, asks where it is to be asked, and opens the box."""
+    async def _prepare(self, input: dict[str, Any], call: RunningCall, *, background: bool) -> Job:
+        """Chooses the layer, asks the user if needed, and opens the box."""
         commands, command = self._commands, input["command"]
         network, unsandboxed = bool(input.get("network")), bool(input.get("unsandboxed"))
         call.progress = "Cancelled before the command was run."
@@ -89,7 +92,7 @@ class Bash:
         options = {"limits": commands.limits, "network": network, "background": background}
         box = await open_box(layer, command, view, **options)
         timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
-        running = Command(box.launch, timeout and min(max(timeout, 0.1), LONGEST), call.output)
+        running = Command(box.launch, timeout and min(max(timeout, 0.1), MAX_SECONDS), call.output)
         handle = commands.background.next_handle() if background else None
         return Job(commands, call, command, layer.where, network, box, running, view.hidden, handle)
 
@@ -106,13 +109,13 @@ class Bash:
         call.progress = "Cancelled while the user was asked; the command was not run."
         await self._approvals.ask(call.id, command, self._files.root.path, reasons, layer.where, network=network)
 
-    async def _run_to_end(self, job: Job, told: list[str]) -> str:
+    async def _run_to_end(self, job: Job, notes: list[str]) -> str:
         running, call = job.running, job.call
-        dropped = "What it changed was dropped." if job.where == "sandboxed" else ""
+        discarded = "Its changes were discarded." if job.where == "sandboxed" else ""
 
         def stopped() -> str:
-            cancelled = f"Cancelled: started, ran {running.seconds:.1f} s, killed. Output so far:"
-            return _lines(*told, dropped, cancelled, running.output)
+            cancelled = f"Cancelled: killed after {running.seconds:.1f} s. Output so far:"
+            return _lines(*notes, discarded, cancelled, running.output)
 
         call.progress = stopped
         try:
@@ -123,23 +126,23 @@ class Bash:
         except ToolError:
             await job.end("failed", None, keep=False)
             raise
-        call.progress = _lines(*told, "Cancelled when the command had ended. Its output:", result.output)
+        call.progress = _lines(*notes, "Cancelled after the command had ended. Its output:", result.output)
         try:
             changed = await job.end(result.ended, result.exit_code)
         except NotRun as error:
-            raise ToolError(_lines(*told, str(error), result.output)) from error
+            raise ToolError(_lines(*notes, str(error), result.output)) from error
         if result.ended == "timeout":
-            limit = f"Ended after the time limit of {running.timeout:g} s. Output so far:"
-            raise VerbatimToolError(_lines(*told, changed, limit, result.output))
+            limit = f"Killed at the time limit of {running.timeout:g} s. Output so far:"
+            raise VerbatimToolError(_lines(*notes, changed, limit, result.output))
         hidden = _hidden_files(job.hidden, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
         code = f"(exit code {result.exit_code}, {result.seconds:.1f} s)"
-        return _lines(*told, result.output, changed, hidden, foreign, code)
+        return _lines(*notes, result.output, changed, hidden, foreign, code)
 
     def _in_background(self, job: Job) -> str:
         assert job.handle is not None
 
-        async def after(command: BackgroundCommand) -> str:
+        async def on_end(command: BackgroundCommand) -> str:
             assert command.ended is not None
             try:
                 return await job.end(command.ended, command.exit_code)
@@ -147,7 +150,7 @@ class Bash:
                 command.ended, command.exit_code = "failed", None
                 return str(error)
 
-        self._commands.background.start(job.handle, job.command, job.running, after)
+        self._commands.background.start(job.handle, job.command, job.running, on_end)
         return IN_BACKGROUND.format(handle=job.handle)
 
     def _hidden_edits(self, where: str) -> list[str]:
@@ -159,26 +162,30 @@ class Bash:
 
 def _check(command: str) -> None:
     if not command.strip():
-        raise ToolError("The command is empty.")
+        raise ToolError("The command is empty. Send it again with a command.")
     if "\0" in command:
-        raise ToolError("The command holds a NUL character, which no command line can hold. Write it as an escape.")
+        raise ToolError(
+            "The command contains a NUL character, which is not possible on a command line. Write it as an escape."
+        )
     try:
         size = len(command.encode())
     except UnicodeEncodeError as error:
-        raise ToolError("The command holds characters that are no valid Unicode (half a surrogate pair).") from error
+        raise ToolError(
+            "The command contains characters that are not valid Unicode (half a surrogate pair). Remove them."
+        ) from error
     if size > MAX_BYTES:
         raise ToolError(f"The command has {size:,} bytes, the limit is {MAX_BYTES:,}. Write a script and run it.")
 
 
 def _hidden_files(names: Collection[str], exit_code: int | None, output: str) -> str:
-    """What the model should know of hidden files, where a command may have failed for them."""
+    """A line about hidden files, if the command may have failed because of them."""
     refused = any(words in output for words in REFUSALS) and any(PurePath(name).name in output for name in names)
     if not names or not (exit_code or refused):
         return ""
     named = map(escape_to_one_line, sorted(names)[:MAX_NAMED])
-    some = ", ".join([*named, *(["..."] if len(names) > MAX_NAMED else [])])
+    shown = ", ".join([*named, *(["..."] if len(names) > MAX_NAMED else [])])
     what = "1 file that looks like a secret is" if len(names) == 1 else f"{len(names)} files that look like secrets are"
-    return f"({what} hidden from commands: {some}. `unsandboxed` shows what is hidden, if the user allows it.)"
+    return f"({what} hidden from commands: {shown}. `unsandboxed` shows them, if the user allows it.)"
 
 
 def _lines(*parts: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.shell.background import BackgroundCommands
-from fairlead.tools.bash_output import told
+from fairlead.tools.bash_output import format_status
 
 SPEC = ToolSpec(
     "bash_kill",
@@ -27,6 +27,6 @@ class BashKill:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         command = self._background.get(input["id"])
-        call.progress = "Cancelled; the command is being ended all the same."
+        call.progress = "Cancelled, but the command is still being ended."
         await command.stop()
-        return told(command, command.running.take_output())
+        return format_status(command, command.running.take_output())

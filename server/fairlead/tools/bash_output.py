@@ -1,4 +1,4 @@
-"""`bash_output`: what a background command wrote since the last look, and how it ended."""
+"""`bash_output`: the new output of a background command, and its state."""
 
 import asyncio
 from typing import Any
@@ -7,17 +7,17 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.shell.background import BackgroundCommand, BackgroundCommands
 
-LONGEST_WAIT = 600
-# a call that waited this long has let time go by, in which something may have come
-WAITED = 1.0
+MAX_WAIT = 600
+# seconds; a call that waited this long may repeat (docs/plan.md L10)
+MIN_WAIT = 1.0
 SPEC = ToolSpec(
     "bash_output",
-    "What a background command wrote since you last looked, and how it ended.",
+    "The new output of a background command, and its state.",
     {
         "type": "object",
         "properties": {
             "id": {"type": "string"},
-            "wait_seconds": {"type": "integer", "description": f"Wait for its end, this long at most ({LONGEST_WAIT})"},
+            "wait_seconds": {"type": "integer", "description": f"Wait for its end, {MAX_WAIT} at most"},
         },
         "required": ["id"],
     },
@@ -33,23 +33,23 @@ class BashOutput:
         self._background = background
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"Look at {input['id']}", ()
+        return f"Read the output of {input['id']}", ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         command = self._background.get(input["id"])
-        call.progress = "Cancelled while it waited for the command."
-        wait = min(max(input.get("wait_seconds") or 0, 0), LONGEST_WAIT)
+        call.progress = "Cancelled while waiting for the command."
+        wait = min(max(input.get("wait_seconds") or 0, 0), MAX_WAIT)
         began = asyncio.get_running_loop().time()
         if wait:
             await asyncio.wait([waiting := asyncio.ensure_future(command.finished.wait())], timeout=wait)
             waiting.cancel()
         output = command.running.take_output()
-        call.polls = bool(output) or asyncio.get_running_loop().time() - began >= WAITED
-        return told(command, output)
+        call.polls = bool(output) or asyncio.get_running_loop().time() - began >= MIN_WAIT
+        return format_status(command, output)
 
 
-def told(command: BackgroundCommand, output: str) -> str:
-    """A background command's output with how it goes, for the model."""
+def format_status(command: BackgroundCommand, output: str) -> str:
+    """A background command's output and state, for the model."""
     parts = [output.rstrip("\n"), command.end_report, f"({command.handle}: {_state(command)}, {command.seconds:.1f} s)"]
     return "\n".join(filter(None, parts))
 
@@ -61,7 +61,7 @@ def _state(command: BackgroundCommand) -> str:
         case "exited":
             return f"exit code {command.exit_code}"
         case "timeout":
-            return "ended after its time limit"
+            return "killed at its time limit"
         case "stopped":
             return "killed"
         case "failed":

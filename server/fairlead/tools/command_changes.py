@@ -1,4 +1,4 @@
-"""Between a command's layer and the proposals: what the command sees of them, and what it makes of them."""
+"""Passes proposals to a command's layer, and turns the command's changes into proposals."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,11 +15,11 @@ from fairlead.workspace.long_work import Yielder, compute
 
 MAX_NAMED = 40
 MAX_KEPT = 5
-NOT_TEXT = "surrogatepass"  # an unsaved document may hold what no encoding can
+NOT_TEXT = "surrogatepass"  # an unsaved document may contain lone surrogates
 
 
 def proposed_entries(files: Files) -> dict[str, Entry | None]:
-    """What the workspace's files say for the agent where the disk says something else, by relative path."""
+    """The files that differ from the disk for the agent, by relative path; None for a removed one."""
     entries: dict[str, Entry | None] = {}
     for path, text in files.texts_not_on_disk():
         entry = None if text is None else _entry(files, path, text)
@@ -32,7 +32,7 @@ def proposed_entries(files: Files) -> dict[str, Entry | None]:
 
 
 def _entry(files: Files, path: Path, text: str) -> Entry | None:
-    """A file's bytes with a text in them; None where the disk says just that."""
+    """The bytes of a file with this text; None if they are the same on disk."""
     proposal = files.changes.for_target(str(path))
     source = Path(proposal.path) if proposal is not None else path
     mode = proposal.raw.mode if proposal is not None else None
@@ -55,9 +55,9 @@ def _entry(files: Files, path: Path, text: str) -> Entry | None:
 
 
 async def capture(files: Files, changes: Changes, author: Author) -> list[str]:
-    """Proposes what a command changed; the lines tell the model what became of it.
+    """Proposes what a command changed; returns lines for the model.
 
-    Of many files it yields in between: the person is answered in between, and each file is taken as it is by then.
+    Yields between files, so that requests are answered; each file is compared with its state at that moment.
     """
     done: list[str] = []
     failed: list[str] = [f"{change.path} ({change.not_proposed})" for change in changes.files if change.not_proposed]
@@ -65,7 +65,7 @@ async def capture(files: Files, changes: Changes, author: Author) -> list[str]:
     moves = dict(_renames(fit))
     targets = {change.path for change in moves.values()}
     yielder = Yielder()
-    # deletions first: a folder may have taken a file's place
+    # deletions first: a new folder may have the name of a deleted file
     for change in sorted(fit, key=lambda change: (change.after is not None, change.path)):
         if change.path in targets:
             continue
@@ -83,19 +83,19 @@ async def capture(files: Files, changes: Changes, author: Author) -> list[str]:
     if done:
         lines.append(f"The command's changes are proposed for review: {_listed(done)}.")
     if failed:
-        lines.append(f"Not proposed, and gone with the command: {_listed(failed)}.")
+        lines.append(f"Not proposed, so these changes are lost: {_listed(failed)}.")
     if changes.ignored:
         kept = _listed(changes.ignored, MAX_KEPT)
-        lines.append(f"Ignored by git and kept in the sandbox for the next commands: {kept}.")
+        lines.append(f"Ignored by git, so only the next commands see them: {kept}.")
     return [*lines, *map(escape_to_one_line, changes.warnings)]
 
 
 def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
-    """The files that went and came under another name with the same bytes: old path, and the change of the new one."""
-    gone = {change.before.data: change for change in changes if change.after is None and change.before is not None}
+    """The renamed files: pairs of an old path and the change that creates the same bytes at another path."""
+    deleted = {change.before.data: change for change in changes if change.after is None and change.before is not None}
     for change in changes:
         if change.before is None and change.after is not None and change.after.data:
-            old = gone.pop(change.after.data, None)
+            old = deleted.pop(change.after.data, None)
             if old is not None:
                 yield old.path, change
 
@@ -103,12 +103,12 @@ def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
 async def _capture(files: Files, change: Change, author: Author) -> list[str]:
     path = files.root.path / change.path
     disk = _on_disk(files, path)
-    before = None if change.before is None else _said(change.before.data, disk).text
+    before = None if change.before is None else _decode(change.before.data, disk).text
     if change.after is None:
         await files.capture(path, before, None, PLAIN, author)
         return [f"deleted {change.path}"]
-    after = _said(change.after.data, disk)
-    plain = after.encoding == "utf-8" and not after.bom if disk is None else _same_dress(after, disk)
+    after = _decode(change.after.data, disk)
+    plain = after.encoding == "utf-8" and not after.bom if disk is None else _same_format(after, disk)
     mode = _new_mode(path, change.after.mode)
     old = files.changes.for_target(str(path))
     await files.capture(path, before, after.text, Raw(None if plain else change.after.data, mode), author)
@@ -119,9 +119,9 @@ async def _capture(files: Files, change: Change, author: Author) -> list[str]:
         return [f"{change.path} (as on disk again)"]
     what = "not text, as a whole"
     if plain:
-        # what the command did, of which the proposal may hold more, or take some of it back
-        made = new.hunks if old is None else await compute(hunks, before or "", after.text)
-        what = f"+{sum(len(hunk.new) for hunk in made)} -{sum(len(hunk.old) for hunk in made)}"
+        # only the command's own changes: the proposal may contain more, or revert some of them
+        own_hunks = new.hunks if old is None else await compute(hunks, before or "", after.text)
+        what = f"+{sum(len(hunk.new) for hunk in own_hunks)} -{sum(len(hunk.old) for hunk in own_hunks)}"
     return [f"{'new ' if before is None else ''}{change.path} ({what})"]
 
 
@@ -133,24 +133,24 @@ def _on_disk(files: Files, path: Path) -> DiskText | None:
         return None
 
 
-def _said(data: bytes, disk: DiskText | None) -> DiskText:
-    """What bytes say, in the encoding that the file has if they fit it."""
-    said = decode_or_describe(data, "")
-    if disk is None or disk.encoding in ("binary", said.encoding) or said.encoding == "binary":
-        return said
+def _decode(data: bytes, disk: DiskText | None) -> DiskText:
+    """Decodes bytes in the encoding of the file on disk if possible, else in the one that they suggest."""
+    decoded = decode_or_describe(data, "")
+    if disk is None or disk.encoding in ("binary", decoded.encoding) or decoded.encoding == "binary":
+        return decoded
     try:
         return DiskText(data[len(disk.bom) :].decode(disk.encoding), disk.encoding, disk.bom)
     except UnicodeDecodeError:
-        return said
+        return decoded
 
 
-def _same_dress(after: DiskText, disk: DiskText) -> bool:
-    """The person's file can be given this text without changing anything else of it."""
+def _same_format(after: DiskText, disk: DiskText) -> bool:
+    """Whether a text edit alone turns the user's file into this one."""
     return after.encoding != "binary" and (after.encoding, after.bom) == (disk.encoding, disk.bom)
 
 
 def _new_mode(path: Path, mode: int | None) -> int | None:
-    """The permission bits where a file is to become executable, or no longer; as git, nothing else of them counts."""
+    """The permission bits if the file becomes executable or stops being so, else None. As Git, ignores other bits."""
     if mode is None:
         return None
     executable = path.is_file() and bool(path.stat().st_mode & 0o100)

@@ -1,4 +1,4 @@
-"""What a session's commands work with, and a command's life in its box: opened, run, closed, its changes taken over."""
+"""The dependencies of a session's commands, and a command's life: open its box, run, close, propose its changes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
@@ -23,28 +23,29 @@ class CheckPermission(Protocol):
 
 @dataclass(frozen=True)
 class Commands:
-    """One session's.
-
-    `layer` is where commands run by default, `direct` the workspace itself (the same where there is no sandbox, and
-    `unavailable` says why). `view` is what a command shall see. `captured` makes proposals of what it changed and
-    returns lines for the model. `timeout` is in seconds, `limits` are what a command may take of the machine.
-    """
+    """The dependencies of a session's commands."""
 
     layer: Callable[[], Awaitable[Layer]]
+    """Where commands run by default."""
     direct: Layer
+    """The workspace itself; the same as `layer` if there is no sandbox."""
     view: Callable[[], Awaitable[View]]
+    """The files as a command sees them."""
     captured: Callable[[Changes, RunningCall], Awaitable[str]]
+    """Proposes what a command changed; returns lines for the model."""
     check_permission: CheckPermission
     emit: Callable[[Event], None]
     timeout: float
+    """In seconds."""
     background: BackgroundCommands
     unavailable: str = ""
+    """Why there is no sandbox; empty if there is one."""
     limits: Limits = DEFAULT_LIMITS
 
 
 @dataclass(frozen=True)
 class Job:
-    """A command that is going to run in its box. `hidden` are the files that it cannot read there."""
+    """A command and its open box. `hidden` are the files that it cannot read there."""
 
     commands: Commands
     call: RunningCall
@@ -57,17 +58,17 @@ class Job:
     handle: str | None = None
 
     def begin(self) -> None:
-        """Tells that it runs."""
-        place = (self.command, str(self.box.launch.cwd), self.where, self.network, self.handle)
-        self.commands.emit(CommandStarted(self.call.id, self.call.item_id, *place))
+        """Reports that the command started."""
+        start = (self.command, str(self.box.launch.cwd), self.where, self.network, self.handle)
+        self.commands.emit(CommandStarted(self.call.id, self.call.item_id, *start))
 
     async def end(self, ended: Ended, exit_code: int | None, *, keep: bool = True) -> str:
-        """Closes the box, and tells how it ended; returns what the model should hear of its changes.
+        """Closes the box and reports how the command ended; returns lines for the model about its changes.
 
-        `keep` false drops what it changed. Goes on to its end also where it is cancelled.
+        With `keep` false, discards its changes. A cancellation takes effect only afterwards.
 
         Raises:
-            NotRun: it was not run after all; not where `keep` is false.
+            NotRun: the command did not run; only if `keep` is true.
         """
         try:
             return await finish_uncancelled(self._closed(keep))
@@ -87,11 +88,11 @@ class Job:
             if keep and isinstance(error, NotRun):
                 raise
             return str(error)
-        return "What it changed was dropped." if changes.files else ""
+        return "Its changes were discarded." if changes.files else ""
 
 
 async def finish_uncancelled(work: Awaitable[T]) -> T:
-    """The work's result; a cancellation waits until it is there."""
+    """Awaits the work; a cancellation takes effect only after it is done."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -101,7 +102,7 @@ async def finish_uncancelled(work: Awaitable[T]) -> T:
 
 
 async def open_box(layer: Layer, command: str, view: View, **options: Any) -> Box:
-    """`Layer.open`; what was opened for a call that is cancelled meanwhile is closed again."""
+    """`Layer.open`; if the call is cancelled meanwhile, closes the box again."""
     opening = asyncio.ensure_future(layer.open(command, view, **options))
     try:
         return await asyncio.shield(opening)

@@ -1,4 +1,4 @@
-"""`delete_file`: proposes that a file shall be no more."""
+"""`delete_file`: proposes to delete a file."""
 
 from typing import Any
 
@@ -31,6 +31,4 @@ class DeleteFile:
         path = self._files.root.resolve(input["path"])
         self._files.root.check_no_link(input["path"])
         await self._files.delete(path, call.author)
-        return (
-            "Proposed (deletion)." if self._files.proposal(path) else "Done: what was proposed there is not any more."
-        )
+        return "Proposed (deletion)." if self._files.proposal(path) else "Done: the proposal for this file was removed."

@@ -1,4 +1,4 @@
-"""`diagnostics`: the problems that the editor shows in the person's files."""
+"""`diagnostics`: the problems that the editor shows in the user's files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,37 +38,38 @@ class Diagnostics:
         below = root.resolve(given) if given else root.path
         if given and not below.exists():
             raise ToolError(f"The user has no such file: {given}")
-        is_open = self._files.user_files.buffer(below) is not None  # the editor may open it now, to look at it
+        # checked before the request, for which the editor may open the file
+        is_open = self._files.user_files.buffer(below) is not None
         found = await self._source.diagnostics(below if below.is_file() else None)
         if found is None:
-            raise ToolError("The editor gave no answer. Go on without, or check with a command.")
-        there = [one for one in found if one.path.is_relative_to(below)]
-        return "\n".join([*(self._lines(there) or [_none(is_open)]), *self._unknown(below)])
+            raise ToolError("The editor did not answer. Continue without it, or check with a command.")
+        relevant = [problem for problem in found if problem.path.is_relative_to(below)]
+        return "\n".join([*(self._lines(relevant) or [_none(is_open)]), *self._proposed_note(below)])
 
     def _lines(self, found: Sequence[Diagnostic]) -> list[str]:
-        """The worst first, one line each."""
-        ordered = sorted(found, key=lambda one: (SEVERITIES.index(one.severity), one.path, one.line, one.column))
+        """One line per problem, the most severe first."""
+        ordered = sorted(found, key=lambda p: (SEVERITIES.index(p.severity), p.path, p.line, p.column))
         more = len(ordered) - MAX_SHOWN
-        left = [f"({more} more. Name a file to see its own.)"] if more > 0 else []
-        return [*map(self._line, ordered[:MAX_SHOWN]), *left]
+        rest = [f"({more} more. Name a file to see its own.)"] if more > 0 else []
+        return [*map(self._line, ordered[:MAX_SHOWN]), *rest]
 
-    def _line(self, one: Diagnostic) -> str:
-        message = " ".join(one.message.split())
+    def _line(self, problem: Diagnostic) -> str:
+        message = " ".join(problem.message.split())
         short = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}..."
-        place = f"{self._files.root.relative(one.path)}:{one.line}:{one.column}"
-        return f"{place} {one.severity} {short}" + (f" [{one.source}]" if one.source else "")
+        position = f"{self._files.root.relative(problem.path)}:{problem.line}:{problem.column}"
+        return f"{position} {problem.severity} {short}" + (f" [{problem.source}]" if problem.source else "")
 
-    def _unknown(self, below: Path) -> list[str]:
-        """What the editor cannot know: the files as they are proposed."""
+    def _proposed_note(self, below: Path) -> list[str]:
+        """A line about the proposed files, which the editor does not know."""
         paths = [Path(proposal.path) for proposal in self._files.changes]
         names = [self._files.root.relative(path) for path in paths if path.is_relative_to(below)]
         if not names:
             return []
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        return [f"(Without your proposed edits of {shown}: the editor knows these files as the user has them.)"]
+        return [f"(The editor does not know your proposed edits of {shown}.)"]
 
 
 def _none(is_open: bool) -> str:
-    """Many a language support looks at a file only when it is open, so nothing found is not always "all well"."""
-    doubt = "" if is_open else " It may not look at files that are not open."
+    """The result if there are no problems. Many language servers check only open files, which it mentions."""
+    doubt = "" if is_open else " It may not check files that are not open."
     return f"The editor shows no problems there.{doubt}"

@@ -1,4 +1,4 @@
-"""`edit_file`: proposes to replace one exact, unique piece of a file (docs/plan.md L12)."""
+"""`edit_file`: proposes to replace text that occurs exactly once in a file (docs/plan.md L12)."""
 
 from typing import Any
 
@@ -14,8 +14,9 @@ from fairlead.workspace.long_work import compute
 
 SPEC = ToolSpec(
     "edit_file",
-    "Propose to replace old_text by new_text in a file. old_text must stand there exactly once, blanks and all: "
-    "take it from read_file, with lines around it until it is unique. The user reviews it; until then only you see it.",
+    "Propose to replace old_text by new_text in a file. old_text must occur exactly once, whitespace included: "
+    "copy it from read_file, with enough lines around it to be unique. "
+    "The user reviews it; until then only you see it.",
     {
         "type": "object",
         "properties": {

@@ -1,4 +1,4 @@
-"""Globs over the workspace's files, the same for files on the disk and for proposed ones."""
+"""Globs that filter the workspace's files, both on disk and proposed."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -8,24 +8,24 @@ from fairlead.agent.errors import ToolError
 
 MAX_LENGTH = 500
 MAX_ALTERNATIVES = 1000
-# matching takes back steps for each star, so the time grows with the name's length to the power of their number
+# the time to match grows with the length of the name to the power of the number of stars
 MAX_STARS = 4
 
 
 def glob_filter(glob: str | None) -> Callable[[str], bool]:
-    """Tells whether a path relative to the workspace fits a glob; no glob fits all.
+    """A predicate on paths relative to the workspace: whether they match a glob; without a glob, all match.
 
-    A glob reads like a line of a .gitignore file (`*.py`, `src/**/test_*`, `docs/`), with `{a,b}` for alternatives; a
-    leading `!` turns it round.
+    A glob has the format of a line in .gitignore (`*.py`, `src/**/test_*`, `docs/`), with `{a,b}` for alternatives; a
+    leading `!` negates it.
 
     Raises:
-        ToolError: it is no glob.
+        ToolError: the glob is invalid.
     """
     if not glob:
         return lambda name: True
-    import pathspec  # noqa: PLC0415  a good part of the start-up, and seldom needed
+    import pathspec  # noqa: PLC0415  slow to import, and rarely needed
 
-    turned = glob.startswith("!")
+    negated = glob.startswith("!")
     try:
         if len(glob) > MAX_LENGTH:
             raise ValueError("it is too long")
@@ -34,8 +34,8 @@ def glob_filter(glob: str | None) -> Callable[[str], bool]:
         globs = list(islice(_alternatives(glob.removeprefix("!")), MAX_ALTERNATIVES))
         spec = pathspec.GitIgnoreSpec.from_lines(globs)
     except ValueError as error:
-        raise ToolError(f"Wrong glob {glob[:100]!r}: {error}.") from error
-    return lambda name: spec.match_file(name) != turned
+        raise ToolError(f"Invalid glob {glob[:100]!r}: {error}.") from error
+    return lambda name: spec.match_file(name) != negated
 
 
 def _alternatives(glob: str) -> Iterator[str]:

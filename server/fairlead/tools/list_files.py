@@ -1,4 +1,4 @@
-"""`list_files`: which files there are, proposed ones included."""
+"""`list_files`: the names of the files, including proposed ones."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.secret_files import left_out
+from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import file_names
 
@@ -20,7 +20,7 @@ SPEC = ToolSpec(
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "Folder or file, default all"},
-            "glob": {"type": "string", "description": "Only such files, as **/*.py"},
+            "glob": {"type": "string", "description": "Only matching files, such as **/*.py"},
         },
     },
 )
@@ -47,14 +47,14 @@ class ListFiles:
             raise ToolError(f"No such file or folder: {input.get('path')}")
         names = await file_names(root.relative(folder), root.path, MAX_COLLECTED) if folder.exists() else set[str]()
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""
-        # an open file that is on the disk but not in the list is an ignored one
+        # an open file that is on disk but not in the list is ignored
         names |= {root.relative(path) for path in unsaved if self._files.is_proposed(path) or not path.exists()}
         names -= {root.relative(path) for path, text in own.items() if text is None}
         fitting = set(filter(fits, names))
         secrets = set(filter(self._files.secret_filter(), fitting))
         ordered = sorted(fitting - secrets)
         if not ordered:
-            return "No files." + left_out(len(secrets))
-        left = len(ordered) - MAX_FILES
-        more = f"\n({at_least}{left:,} more files were left out; narrow it with path or glob.)" if left > 0 else ""
-        return "\n".join(ordered[:MAX_FILES]) + more + left_out(len(secrets))
+            return "No files." + omitted_secrets(len(secrets))
+        omitted = len(ordered) - MAX_FILES
+        more = f"\n({at_least}{omitted:,} more files; narrow it with path or glob.)" if omitted > 0 else ""
+        return "\n".join(ordered[:MAX_FILES]) + more + omitted_secrets(len(secrets))

@@ -15,13 +15,13 @@ from fairlead.workspace.long_work import compute
 
 MAX_LINES = 2000
 MAX_CHARS = 60_000
-WORTH_A_NOTE = 1000  # characters: what is shorter is told again
-UNCHANGED = "(Unchanged: {path} says what your same call of read_file told before, further up in this conversation.)"
+MIN_NOTE_CHARS = 1000  # a shorter text is returned again
+UNCHANGED = "(Unchanged: the same call of read_file returned {path} before, further up in this conversation.)"
 
 SPEC = ToolSpec(
     "read_file",
     "Read a text file, with your own proposed edits in it. Plain text without line numbers. "
-    f"At most {MAX_LINES} lines at a time; go on with offset.",
+    f"At most {MAX_LINES} lines at a time; continue with offset.",
     {
         "type": "object",
         "properties": {
@@ -53,7 +53,7 @@ class ReadFile:
             hint = self._files.describe_removal(path) or self._similar(input["path"])
             raise ToolError(f"No such file: {input['path']}{hint and f'. {hint}'}")
         shown = await compute(excerpt, text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
-        if len(shown) > WORTH_A_NOTE and call.already_shown(shown):
+        if len(shown) > MIN_NOTE_CHARS and call.already_shown(shown):
             return UNCHANGED.format(path=input["path"])
         return shown
 
@@ -61,26 +61,26 @@ class ReadFile:
         folder = self._files.root.resolve(given).parent
         is_secret = self._files.secret_filter()
         found = folder.iterdir() if folder.is_dir() else ()
-        there = (entry for entry in found if not self._files.describe_removal(entry))
-        names = [entry.name for entry in there if not is_secret(self._files.root.relative(entry))]
+        existing = (entry for entry in found if not self._files.describe_removal(entry))
+        names = [entry.name for entry in existing if not is_secret(self._files.root.relative(entry))]
         close = difflib.get_close_matches(given.rsplit("/", 1)[-1], names[:5000], n=3, cutoff=0.6)
         return f"Similar names there: {', '.join(close)}" if close else ""
 
 
 def excerpt(text: str, offset: int, limit: int) -> str:
-    """`limit` lines from line `offset` (from 1), bounded; what was left out is said in the last line."""
+    """At most `limit` lines from line `offset` (from 1); the last line says what was omitted."""
     lines = split_lines(with_line_end(text, "\n"))
     if not lines:
         return "(The file is empty.)"
     if offset > len(lines):
         return f"(The file has only {len(lines)} lines.)"
     chosen = lines[offset - 1 : offset - 1 + min(limit, MAX_LINES)]
-    fitting = sum(size - 1 <= MAX_CHARS for size in accumulate(map(len, chosen)))  # the last line end is free
+    fitting = sum(size - 1 <= MAX_CHARS for size in accumulate(map(len, chosen)))  # the last line ending does not count
     last = offset - 1 + max(1, fitting)
-    more = f"; go on with offset {last + 1}" if last < len(lines) else ""
+    more = f"; continue with offset {last + 1}" if last < len(lines) else ""
     if not fitting:
-        left = len(chosen[0].removesuffix("\n")) - MAX_CHARS
-        return f"{chosen[0][:MAX_CHARS]}\n(The last {left:,} characters of line {offset} were left out{more}.)"
+        omitted = len(chosen[0].removesuffix("\n")) - MAX_CHARS
+        return f"{chosen[0][:MAX_CHARS]}\n(The last {omitted:,} characters of line {offset} were omitted{more}.)"
     shown = "".join(chosen[:fitting])
     if fitting == len(lines):
         return shown

@@ -39,6 +39,6 @@ class RenameFile:
         path, new_path = root.resolve(input["path"]), root.resolve(input["new_path"])
         root.check_no_link(input["path"])
         if path == new_path:
-            raise ToolError("Both paths are the same file.")
+            raise ToolError("Both paths are the same file. Choose another new_path.")
         await self._files.rename(path, new_path, call.author)
         return f"Proposed (now {root.relative(new_path)})."

@@ -1,4 +1,4 @@
-"""`search`: looks for a pattern in the workspace with ripgrep, in proposals and open buffers before the disk."""
+"""`search`: searches file contents with ripgrep, including proposals and open buffers."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.secret_files import left_out
+from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import file_names, plain_name, records
 
@@ -26,14 +26,14 @@ TOO_LONG = "(a line of several megabytes)"
 
 SPEC = ToolSpec(
     "search",
-    "Search file contents with a regular expression (ripgrep). Ignored files are left out; your proposed edits are "
-    f"seen. Prints path:line:text, at most {MAX_LINES} lines.",
+    "Search file contents with a regular expression (ripgrep). Skips ignored files, includes your proposed "
+    f"edits. Prints path:line:text, at most {MAX_LINES} lines.",
     {
         "type": "object",
         "properties": {
             "pattern": {"type": "string", "description": "Regular expression"},
             "path": {"type": "string", "description": "File or folder to search, default all"},
-            "glob": {"type": "string", "description": "Only such files, as *.py"},
+            "glob": {"type": "string", "description": "Only matching files, such as *.py"},
             "context": {"type": "integer", "minimum": 0, "description": "Lines shown around each match"},
             "ignoreCase": {"type": "boolean"},
         },
@@ -64,7 +64,7 @@ class Search:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         root = self._files.root
         folder = root.resolve(input.get("path") or ".")
-        fits, is_secret = glob_filter(input.get("glob")), self._files.secret_filter()
+        matches, is_secret = glob_filter(input.get("glob")), self._files.secret_filter()
         unsaved = await self._unsaved(folder)
         if not folder.exists() and not any(text is not None for text in unsaved.values()):
             raise ToolError(f"No such file or folder: {input['path']}")
@@ -77,29 +77,29 @@ class Search:
             on_disk = _hits(
                 [*options, root.relative(folder)],
                 root.path,
-                lambda name: fits(name) and name not in unsaved and not is_secret(name),
+                lambda name: matches(name) and name not in unsaved and not is_secret(name),
             )
-            found += await _first(on_disk)
+            found += await _collect(on_disk)
             names |= await file_names(root.relative(folder), root.path, MAX_FILES) - unsaved.keys()
         for name, text in unsaved.items():
-            if text is not None and fits(name) and not is_secret(name):
-                found += await _first(_hits([*options, "-"], root.path, lambda _: True, name, text))
-        # how many there are, not in how many the pattern is: that would tell what they say
-        secrets = sum(fits(name) and is_secret(name) for name in names)
-        return _show(sorted(found)) + left_out(secrets)
+            if text is not None and matches(name) and not is_secret(name):
+                found += await _collect(_hits([*options, "-"], root.path, lambda _: True, name, text))
+        # the number of such files, not of those with a match, which would reveal their content
+        secrets = sum(matches(name) and is_secret(name) for name in names)
+        return _show(sorted(found)) + omitted_secrets(secrets)
 
     async def _unsaved(self, folder: Path) -> dict[str, str | None]:
-        """Texts that may not be what the disk says, by name: proposals (None: none there), open buffers not ignored."""
+        """Texts that may differ from the disk, by name: proposals (None: no file), open files that are not ignored."""
         root = self._files.root
         texts = {path: text for path, text in self._files.texts_not_on_disk() if path.is_relative_to(folder)}
         listed = [path for path in texts if not self._files.is_proposed(path) and path.exists()]
-        seen = await file_names(root.relative(folder), root.path, MAX_FILES) if listed else set[str]()
-        ignored = {path for path in listed if root.relative(path) not in seen}
+        not_ignored = await file_names(root.relative(folder), root.path, MAX_FILES) if listed else set[str]()
+        ignored = {path for path in listed if root.relative(path) not in not_ignored}
         return {root.relative(path): text for path, text in texts.items() if path not in ignored}
 
 
-async def _first(hits: AsyncGenerator[Found, None]) -> list[Found]:
-    """The first MAX_COLLECTED hits; the search is ended then."""
+async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:
+    """At most MAX_COLLECTED hits; then the search ends."""
     found: list[Found] = []
     async with aclosing(hits):
         async for hit in hits:
@@ -112,17 +112,17 @@ async def _first(hits: AsyncGenerator[Found, None]) -> list[Found]:
 async def _hits(
     arguments: Sequence[str], cwd: Path, wanted: Callable[[str], bool], name: str = "", stdin: str | None = None
 ) -> AsyncGenerator[Found, None]:
-    """The lines that `rg` finds, or, of a text that is handed over, those under the name that it is given."""
-    path, take = name, False
+    """The lines that `rg` finds in the wanted files, or in the text `stdin`, which is reported as `name`."""
+    path, is_wanted = name, False
     async with aclosing(records(arguments, cwd, stdin)) as output:
         async for record in output:
             if record is None:
-                if take:
+                if is_wanted:
                     yield Found(path, 0, TOO_LONG, True)
             elif record.startswith(b'{"type":"begin"'):
                 path = name or plain_name(_text(json.loads(record)["data"]["path"]))
-                take = wanted(path)
-            elif take and record.startswith((b'{"type":"match"', b'{"type":"context"')):
+                is_wanted = wanted(path)
+            elif is_wanted and record.startswith((b'{"type":"match"', b'{"type":"context"')):
                 event = json.loads(record)
                 data = event["data"]
                 yield Found(path, data["line_number"] or 0, _shortened(data), event["type"] == "match")
@@ -133,7 +133,7 @@ def _text(value: dict[str, str]) -> str:
 
 
 def _shortened(data: dict[str, Any]) -> str:
-    """A line, of a very long one the part around the first match."""
+    """The line, or the part around its first match if it is very long."""
     text = _text(data["lines"]).rstrip("\r\n")
     if len(text) <= MAX_LINE:
         return text
@@ -156,5 +156,5 @@ def _show(found: Sequence[Found]) -> str:
         previous = hit
     if len(found) > MAX_LINES:
         more = "at least " if len(found) >= MAX_COLLECTED else ""
-        shown.append(f"({more}{len(found) - MAX_LINES} more lines were left out; narrow the search.)")
+        shown.append(f"({more}{len(found) - MAX_LINES} more lines; narrow the search.)")
     return "\n".join(shown)

@@ -20,7 +20,7 @@ SPEC = ToolSpec(
                     "type": "object",
                     "properties": {
                         "id": {"type": "string"},
-                        "content": {"type": "string", "description": "What is to be done, as an order"},
+                        "content": {"type": "string", "description": "What to do, as an instruction"},
                         "status": {"type": "string", "enum": ["pending", "in_progress", "completed"]},
                         "activeForm": {
                             "type": "string",

@@ -43,7 +43,7 @@ class WriteFile:
         if old is not None and "\r" not in content:
             content = await compute(match_line_endings, old, content)
         if content == old:
-            return "The file says exactly that already; nothing was proposed."
+            return "The file already has this content; nothing was proposed."
         await self._files.propose(path, content, call.author)
         what = "new file" if old is None else "rewrite"
         count = len(await compute(split_lines, content))
