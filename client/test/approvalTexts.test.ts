@@ -36,7 +36,7 @@ test("a protected file is accepted by itself or left pending, which is no reject
   assert.equal(row, "Confirm: .github/workflows/問候.yml");
   assert.match(
     short ?? "",
-    /^Accept “\.github\/workflows\/問候\.yml”\? Accepting creates this protected file\. It says what your builds/,
+    /^Accept “\.github\/workflows\/問候\.yml”\? Accepting creates this protected file\. It defines what your CI builds/,
   );
   assert.deepEqual(titles(confirmation), ["Accept This File", "Leave Pending"]);
 });

@@ -38,7 +38,9 @@ editorTest(
     assert.match(row.description, /protected/);
     assert.equal(row.icon, "lock");
     await page.runCommand("Agent: Accept All");
-    const asked = await page.toast(`Accept “${TASKS}”? Accepting creates this protected file. It configures the editor`);
+    const asked = await page.toast(
+      `Accept “${TASKS}”? Accepting creates this protected file. It configures the editor`,
+    );
     assert.deepEqual(asked.buttons, ["Cancel", "Accept This File", "Leave Pending"]);
     await page.rows(PLAN, has(`Confirm: ${TASKS}`));
     await page.until("the ordinary file", () => there(workspace, "plain.txt"));
