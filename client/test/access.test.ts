@@ -4,7 +4,7 @@ import { hasAccess, urlProblem } from "../src/server/access";
 
 const none = { provider: "anthropic", baseUrl: "", replay: "" };
 
-test("a model can be reached by a key, another server, a cloud, a recording, or what the environment has", () => {
+test("a key, another server, a cloud, a recording and environment variables each give access to a model", () => {
   assert.equal(hasAccess(none, {}, undefined), false);
   assert.equal(hasAccess({ ...none, baseUrl: " " }, { ANTHROPIC_API_KEY: "" }, " "), false);
   assert.equal(hasAccess(none, {}, "sk-1"), true);
@@ -15,7 +15,7 @@ test("a model can be reached by a key, another server, a cloud, a recording, or 
     assert.equal(hasAccess(none, { [name]: "x" }, undefined), true);
 });
 
-test("a base URL is an address of a server", () => {
+test("a base URL must be an HTTP or HTTPS URL", () => {
   assert.equal(urlProblem(" https://example.com/v1 "), undefined);
   for (const wrong of ["", "localhost:11434", "ftp://x", "http://"])
     assert.match(urlProblem(wrong) ?? "", /such as http/);

@@ -8,7 +8,7 @@ const relative = (uri: string): string => decodeURIComponent(uri.replace("file:/
 const titles = (approval: ApproveParams): string[] =>
   describeApproval(approval, relative).choices.map(({ title }) => title);
 
-test("a command is shown whole, or its question says how long it is", () => {
+test("a command is shown completely, or its question gives its number of lines", () => {
   const command = params<ApproveParams>("approve.params");
   assert.match(
     describeApproval(command, relative).message ?? "",
@@ -20,7 +20,7 @@ test("a command is shown whole, or its question says how long it is", () => {
   assert.ok(describeApproval(long, relative).details.includes("echo b\\u{202e}"));
 });
 
-test("a secret is allowed or rejected, and the question says what the agent wants with it", () => {
+test("the question for a secret file gives the reason, and its choices allow or reject", () => {
   const secret = params<ApproveParams>("approve.params.secret");
   assert.equal(
     describeApproval(secret, relative).message,
@@ -30,7 +30,7 @@ test("a secret is allowed or rejected, and the question says what the agent want
   assert.deepEqual(titles(secret), ["Allow Once", "Allow for This Session", "Reject"]);
 });
 
-test("a protected file is accepted by itself or left pending, which is no rejection of the proposal", () => {
+test("a protected file is accepted separately or left pending, which does not reject the proposal", () => {
   const confirmation = params<ApproveParams>("approve.params.confirmation");
   const { rowLabel: row, message: short } = describeApproval(confirmation, relative);
   assert.equal(row, "Confirm: .github/workflows/問候.yml");

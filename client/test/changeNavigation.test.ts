@@ -50,68 +50,68 @@ function session(...files: FileEdits[]): readonly Session[] {
 
 const all = changeLocations(
   session(
-    file("gone", "delete", hunk("a", 0, 0)),
+    file("deleted", "delete", hunk("a", 0, 0)),
     file("one", "modify", hunk("b", 3), hunk("c", 9)),
     file("new", "create"),
   ),
 );
-const spoken = (place: ReturnType<typeof adjacentChange>): string =>
+const labelOf = (place: ReturnType<typeof adjacentChange>): string =>
   `${place?.file.uri.split("/").at(-1) ?? ""} ${place?.line ?? ""}`;
 const from = (name: string, line: number, direction: "next" | "previous"): string =>
-  spoken(adjacentChange(all, { sessionId: "s", uri: `file:///project/${name}`, line }, direction));
+  labelOf(adjacentChange(all, { sessionId: "s", uri: `file:///project/${name}`, line }, direction));
 
-test("every hunk is a place, and a file that is created, deleted or renamed is one", () => {
-  assert.deepEqual(all.map(spoken), ["gone 1", "one 3", "one 9", "new 1"]);
+test("each hunk is a change, and a created, deleted or renamed file is one change", () => {
+  assert.deepEqual(all.map(labelOf), ["deleted 1", "one 3", "one 9", "new 1"]);
   assert.deepEqual(
     all.map((place) => place.hunk?.id),
     [undefined, "b", "c", undefined],
   );
 });
 
-test("from each line there is a next place and one before, through all files and around", () => {
+test("each line has a next and a previous change, through all files and around the ends", () => {
   assert.deepEqual(
     [from("one", 1, "next"), from("one", 3, "next"), from("one", 9, "next"), from("new", 1, "next")],
-    ["one 3", "one 9", "new 1", "gone 1"],
+    ["one 3", "one 9", "new 1", "deleted 1"],
   );
   assert.deepEqual(
-    [from("one", 5, "previous"), from("one", 3, "previous"), from("gone", 1, "previous")],
-    ["one 3", "gone 1", "new 1"],
+    [from("one", 5, "previous"), from("one", 3, "previous"), from("deleted", 1, "previous")],
+    ["one 3", "deleted 1", "new 1"],
   );
 });
 
-test("from elsewhere the first place is next and the last one before", () => {
-  assert.equal(spoken(adjacentChange(all, undefined, "next")), "gone 1");
+test("outside of the diffs, the first change is the next one and the last the previous one", () => {
+  assert.equal(labelOf(adjacentChange(all, undefined, "next")), "deleted 1");
   assert.equal(from("unknown", 4, "previous"), "new 1");
   assert.equal(adjacentChange([], undefined, "next"), undefined);
 });
 
-test("after a decision the review goes on at the next change that is left, around, and stays where something is undecided", () => {
-  const [gone, one, fresh] = [
-    file("gone", "delete", hunk("a", 0, 0)),
+test("after a decision the next change that is left is shown, unless a decided one is left", () => {
+  const [deleted, one, fresh] = [
+    file("deleted", "delete", hunk("a", 0, 0)),
     file("one", "modify", hunk("b", 3), hunk("c", 9)),
     file("new", "create"),
   ];
   const uri = (name: string): string => `file:///project/${name}`;
   const after = (target: Target, ...left: FileEdits[]): string =>
-    spoken(nextAfterDecision(all, changeLocations(session(...left)), (place) => isInTarget("s", target, place)));
+    labelOf(nextAfterDecision(all, changeLocations(session(...left)), (place) => isInTarget("s", target, place)));
   const second = file("one", "modify", hunk("c", 10));
   assert.equal(
-    after({ uri: uri("one"), hunk: "b" }, gone, second, fresh),
+    after({ uri: uri("one"), hunk: "b" }, deleted, second, fresh),
     "one 10",
     "the next change of the file, where it is now",
   );
-  assert.equal(after({ uri: uri("one"), hunk: "c" }, gone, file("one", "modify", hunk("b", 3)), fresh), "new 1");
-  assert.equal(after({ uri: uri("one") }, gone, fresh), "new 1");
-  assert.equal(after({ uri: uri("new") }, gone, one), "gone 1", "from the last file to the first");
-  assert.equal(after({ uri: uri("one") }, gone, second, fresh), " ", "a conflict was left");
+  assert.equal(after({ uri: uri("one"), hunk: "c" }, deleted, file("one", "modify", hunk("b", 3)), fresh), "new 1");
+  assert.equal(after({ uri: uri("one") }, deleted, fresh), "new 1");
+  assert.equal(after({ uri: uri("new") }, deleted, one), "deleted 1", "from the last file to the first");
+  assert.equal(after({ uri: uri("one") }, deleted, second, fresh), " ", "a conflict was left");
   assert.equal(after({ all: true }), " ");
   assert.equal(
     nextAfterDecision(all, all, (place) => isInTarget("another", { all: true }, place))?.file.uri,
-    uri("gone"),
+    uri("deleted"),
   );
 });
 
-test("a line belongs to the hunk around it, on either side; a gap belongs to the lines beside it", () => {
+test("a line belongs to the hunk around it, on either side; a gap belongs to the adjacent lines", () => {
   const changed = file("one", "modify", hunk("b", 3, 2), hunk("gap", 9, 0));
   assert.deepEqual(
     [2, 3, 4, 5, 9, 10, 11].map((line) => hunkAt(changed, "proposed", line)?.id),
@@ -123,7 +123,7 @@ test("a line belongs to the hunk around it, on either side; a gap belongs to the
   );
 });
 
-test("in the text of one step its changes stand where only they move the lines", () => {
+test("in the text of one step, only its own changes move the lines", () => {
   const by = (
     itemId: string,
     id: string,
@@ -156,7 +156,7 @@ test("in the text of one step its changes stand where only they move the lines",
   );
 });
 
-test("line ends that VS Code keeps are told from those that it makes alike", () => {
+test("line endings that VS Code preserves are distinguished from those that it changes", () => {
   assert.deepEqual(["", "a", "a\nb\n", "a\r\nb\r\n"].map(hasUniformLineEndings), [true, true, true, true]);
   assert.deepEqual(["a\r\nb\n", "a\rb"].map(hasUniformLineEndings), [false, false]);
   assert.equal(normalizedText("\ufeffa\r\nb"), normalizedText("a\nb"));

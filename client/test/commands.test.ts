@@ -19,7 +19,7 @@ function begun(): Store {
   return store;
 }
 
-test("a command that runs has a row below its step until it has ended", () => {
+test("a running command has a row below its step until it ends", () => {
   const store = begun();
   const session = store.active;
   assert.ok(session);
@@ -33,24 +33,24 @@ test("a command that runs has a row below its step until it has ended", () => {
   assert.deepEqual(below(), before);
 });
 
-test("a command of no step has its row above the steps", () => {
+test("a command without a step has its row above the steps", () => {
   const store = begun();
   store.addEvent({ ...started, itemId: null, handle: null });
   assert.ok(store.active);
   assert.equal(shown(topNodes(store.active))[0], "npm run dev | running");
 });
 
-test("events are told one by one, and no longer after the end", () => {
+test("each event is passed to the listeners until they are removed", () => {
   const store = begun();
-  const heard: AgentEvent[] = [];
-  const leave = store.onEvent((event) => heard.push(event));
+  const events: AgentEvent[] = [];
+  const unsubscribe = store.onEvent((event) => events.push(event));
   store.addEvent(started);
-  leave();
+  unsubscribe();
   store.addEvent(ended);
-  assert.deepEqual(heard, [started]);
+  assert.deepEqual(events, [started]);
 });
 
-test("a terminal shows the command, where it runs, its colours, and how it ended", () => {
+test("a terminal shows the command, where it runs, its coloured output, and how it ended", () => {
   const output = new CommandOutput(started);
   assert.equal(output.name, "cmd-1: npm run dev");
   assert.equal(output.add("\x1b[31mred\n10%\r20%"), "\x1b[31mred\r\n10%\r20%");
@@ -61,7 +61,7 @@ test("a terminal shows the command, where it runs, its colours, and how it ended
   );
 });
 
-test("in the line above nothing hides", () => {
+test("the header escapes invisible characters", () => {
   const output = new CommandOutput({ ...started, command: "echo \x1b[8m\u202e; rm x", handle: null });
   assert.ok(output.text.startsWith("\x1b[1m$ echo \\u{1b}[8m\\u{202e}; rm x\x1b[0m\r\n"));
 });
@@ -74,6 +74,6 @@ test("the last part of a long output is kept, with a note that the rest is omitt
   assert.ok(output.text.endsWith("number 29999\r\n"));
 });
 
-test("in the conversation there are no colours, and of a progress bar there is the last state", () => {
+test("the conversation shows no colours, and only the last state of a progress bar", () => {
   assert.equal(plainOutput("\x1b[1;31mred\x1b[0m\r\n10%\r100%\ndone\r"), "red\r\n100%\ndone\r");
 });

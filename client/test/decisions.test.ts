@@ -7,7 +7,7 @@ import { params } from "./goldens";
 
 const all = (): boolean => true;
 
-test("an undo is of the last decision, whichever session it was in, and a redo of the last undo", () => {
+test("undo applies to the last decision in any session, and redo to the last undo", () => {
   const decisions = new DecisionHistory();
   for (const id of ["a", "b", "a"]) decisions.record([], id);
   const undone = [1, 2].map(() => {
@@ -19,7 +19,7 @@ test("an undo is of the last decision, whichever session it was in, and a redo o
   assert.deepEqual(decisions.pop("redo", all), ["b"]);
 });
 
-test("a decision about several sessions goes back as one, the last step first, and forth as one, the first step first", () => {
+test("a decision about several sessions is undone as one, last step first, and redone as one, first step first", () => {
   const decisions = new DecisionHistory();
   decisions.record([], "a");
   const both: string[] = [];
@@ -35,18 +35,18 @@ test("a decision about several sessions goes back as one, the last step first, a
   assert.deepEqual(decisions.pop("undo", all), ["a"]);
 });
 
-test("what could not be taken back is the next undo still, and a session that is gone is passed over", () => {
+test("a step that could not be undone stays the next undo, and a deleted session is skipped", () => {
   const decisions = new DecisionHistory();
   const both: string[] = [];
   for (const id of ["a", "b"]) decisions.record(both, id);
-  decisions.record([], "gone");
-  const there = (id: string): boolean => id !== "gone";
+  decisions.record([], "deleted");
+  const there = (id: string): boolean => id !== "deleted";
   assert.deepEqual(decisions.pop("undo", there), ["b", "a"]);
   decisions.push("undo", ["a"], ["b"]);
   assert.deepEqual([decisions.pop("undo", there), decisions.pop("redo", there)], [["b"], ["a"]]);
 });
 
-test("a decision that changed nothing is none, and protected files are a step of their own", () => {
+test("a decision that changed nothing has no steps, and protected files are a separate step", () => {
   const edits = params<Edits>("edits");
   const [file] = edits.files;
   assert.ok(file);
@@ -62,7 +62,7 @@ test("a decision that changed nothing is none, and protected files are a step of
   assert.deepEqual(decisions.pop("undo", all), []);
 });
 
-test("fewer of the changes that were shown are nothing new; another text of one is", () => {
+test("a subset of the shown changes counts as shown; a changed text does not", () => {
   const edits = params<Edits>("edits");
   const file = edits.files.find(({ hunks, kind }) => kind === "modify" && hunks.length > 0);
   const [hunk] = file?.hunks ?? [];

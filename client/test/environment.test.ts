@@ -14,7 +14,7 @@ after(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-/** An environment whose Python only writes down what it is asked, and has no module of these names; it holds locks like any. */
+/** An environment whose Python records its arguments, lacks the given modules, and can hold locks. */
 function environment(missing: string): string {
   const python = venvPython(folder);
   fs.mkdirSync(path.dirname(python), { recursive: true });
@@ -31,7 +31,7 @@ const silent = (): void => undefined;
 const posix = { skip: process.platform === "win32" };
 
 test(
-  "an environment without the packages of the chosen cloud is ready for the server, not for the cloud",
+  "an environment without the packages of the configured cloud is ready for the server, but not for the cloud",
   posix,
   async () => {
     const made = environment("boto3");
@@ -41,7 +41,7 @@ test(
   },
 );
 
-test("an extra is installed in the versions that are packed with the wheel", posix, async () => {
+test("an extra is installed in the versions that the wheel's constraints give", posix, async () => {
   const said: string[] = [];
   await addExtra(
     environment("google"),
@@ -54,7 +54,7 @@ test("an extra is installed in the versions that are packed with the wheel", pos
   assert.deepEqual(said, ["installing the packages for vertex"]);
 });
 
-/** A Python outside of any environment: the environments that it makes take a while, and have a Python that is ready once it is installed. */
+/** A Python outside of an environment. It takes a while to create environments, and their Python is ready after the installation. */
 function maker(storage: string): string {
   const python = path.join(storage, "python3");
   const made = `#!/bin/sh\n${HOLDS}\ncase "$*" in *"-r "*) exit;; *pip*) echo x >> '${storage}/installed'; sleep 0.2; touch "$(dirname "$0")/whole";; esac\ntest -e "$(dirname "$0")/whole"\n`;
@@ -68,7 +68,7 @@ function maker(storage: string): string {
 }
 
 test(
-  "fault 57: windows that set the server up at one moment make one environment, and all of them get it",
+  "fault 57: windows that set up the server at the same time create one environment, and all use it",
   posix,
   async () => {
     const storage = fs.mkdtempSync(path.join(folder, "storage-"));
@@ -86,7 +86,7 @@ test(
 );
 
 test(
-  "fault 57: what a closed window left unfinished is removed, an environment that another version uses is not",
+  "fault 57: an unfinished environment of a closed window is removed, one that another version uses is not",
   posix,
   async () => {
     const storage = fs.mkdtempSync(path.join(folder, "storage-"));
@@ -101,7 +101,7 @@ test(
   },
 );
 
-test("fault 57: the lock of a process that is killed is free at once", posix, async () => {
+test("fault 57: the lock of a killed process is released at once", posix, async () => {
   const file = path.join(folder, "some.lock");
   const holder = spawn("python3", [
     "-c",

@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 
-// the tests run from .build, so the root is found from where npm starts them
+// the tests run from .build, but npm starts them in the root
 const FOLDER = path.join(process.cwd(), "tests", "goldens");
 
 interface Golden<Content> {

@@ -12,7 +12,7 @@ after(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-// installs into each folder that it is told of; a line in `built` for each build
+// installs into each folder that it is given; adds a line to `built` for each build
 const INSTALLER = `
 import fs from "node:fs";
 import { installOnce } from ${JSON.stringify(pathToFileURL(path.resolve("tests/editor/host/packages.mjs")).href)};
@@ -45,7 +45,7 @@ function done(child: ChildProcess): Promise<void> {
   });
 }
 
-test("processes that install at one moment install once, also where one was killed while it installed", async () => {
+test("processes that install at the same time install once, even if one is killed while it installs", async () => {
   const others = await Promise.all(Array.from({ length: 5 }, () => installer()));
   for (const round of Array(6).keys()) {
     const target = path.join(folder, String(round));

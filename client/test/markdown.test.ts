@@ -7,7 +7,7 @@ import { pythonHelp } from "../src/server/pythonHelp";
 import { escapeInvisible } from "../src/ui/text";
 import { params } from "./goldens";
 
-test("docs/faults.md 41: text of the model's has no HTML and no image, whatever it tries", () => {
+test("docs/faults.md 41: text from the model never produces HTML or an image", () => {
   const attacks = [
     "![x](https://example.com/x.png)",
     "![x][ref]\n\n[ref]: https://example.com/x.png",
@@ -39,16 +39,16 @@ function withoutFences(text: string): string {
     .join("\n");
 }
 
-test("code blocks stay as they are", () => {
+test("code blocks are preserved", () => {
   const text = "Look:\n\n```python\nif a < b and c & d:\n    print('![x]')\n```\n\nDone.";
   assert.ok(safeMarkdown(text).includes("```python\nif a < b and c & d:\n    print('![x]')\n```"));
 });
 
-test("nothing in a text ends its code block", () => {
+test("no text can end its code block", () => {
   assert.equal(fenced("a\n````\nb"), "`````\na\n````\nb\n`````");
 });
 
-test("the conversation shows the prompt, folded thinking, tools with outcome and link, and how it ended", () => {
+test("the conversation shows the prompt, collapsed thinking, tools with outcome and link, and its end", () => {
   const store = new Store();
   const session = store.startRun("s", "Do *this*");
   let seq = 0;
@@ -86,7 +86,7 @@ test("the conversation shows the prompt, folded thinking, tools with outcome and
   }
 });
 
-test("a run that paused says so, and why stands in the server's words", () => {
+test("a paused run says so, followed by the server's reason", () => {
   const store = new Store();
   const session = store.startRun("s", "Go");
   store.addEvent({ sessionId: "s", seq: 1, kind: "run_started", model: "m" });
@@ -95,17 +95,17 @@ test("a run that paused says so, and why stands in the server's words", () => {
   assert.ok(text.endsWith("**Paused before the end.** Paused: the API itself paused.\n"), text);
 });
 
-test("what hides in a command is shown", () => {
+test("invisible characters of a command are shown", () => {
   assert.equal(escapeInvisible("rm \u202e-rf\u0007 x\n\ty ü 🚀"), "rm \\u{202e}-rf\\u{7} x\n\ty ü 🚀");
 });
 
-test("the page of help names what was tried and how to get a Python on each system", () => {
+test("the help page lists what was tried and how to get a Python on each system", () => {
   const page = pythonHelp([{ command: "python3", problem: "is Python 3.9, too old" }]);
   for (const part of ["3.11", "python3: is Python 3.9, too old", "Debian", "macOS", "Windows", "fairlead.python"])
     assert.ok(page.includes(part));
 });
 
-test("in the conversation a command that failed has a cross and how it ended, and one that was stopped on purpose has not", () => {
+test("in the conversation a failed command has a cross and the reason; one that was stopped on purpose has neither", () => {
   const shown = (end: Partial<CommandEnded>): string => {
     const store = new Store();
     const session = store.startRun("s", "Task");
@@ -138,7 +138,7 @@ test("in the conversation a command that failed has a cross and how it ended, an
   assert.match(shown({ ended: "stopped", exitCode: null }), /^✓ .*make `$/);
 });
 
-test("a call that failed has its cross in a conversation of an earlier window too", () => {
+test("a failed call has its cross also in the conversation of an earlier window", () => {
   const store = new Store();
   const { plan, edits } = { plan: params<Plan>("plan"), edits: params<Edits>("edits") };
   const transcript = [

@@ -20,7 +20,7 @@ function running(): { store: Store; session: Session } {
 const notices = (session: Session) => noticesOf(session, true, relative);
 const titles = (session: Session): string[][] => notices(session).map(({ links }) => links.map(({ title }) => title));
 
-test("each thing that waits has a notice until it is settled, and only what the agent waits for stops its work", () => {
+test("each thing that waits has a notice until it is answered, and blocks only if the agent waits for it", () => {
   const { store, session } = running();
   store.addApproval({ ...confirmation, sessionId: session.id });
   assert.deepEqual([titles(session), isWorking(session)], [[["Accept This File", "Leave Pending"]], true]);
@@ -32,7 +32,7 @@ test("each thing that waits has a notice until it is settled, and only what the 
   assert.deepEqual(notices(session), []);
 });
 
-test("a command that a message would not show whole, or would show as a link, is not allowed from there", () => {
+test("a command that a notice would truncate or show as a link cannot be allowed from the notice", () => {
   for (const command of [
     "echo a\necho b",
     `echo ${"a".repeat(400)}`,
@@ -45,7 +45,7 @@ test("a command that a message would not show whole, or would show as a link, is
   }
 });
 
-test("what the model says makes no link in a notice, and leaves room for its links", () => {
+test("text from the model makes no link in a notice, and leaves space for the links", () => {
   const { store, session } = running();
   store.addQuestion({
     ...question,
@@ -56,7 +56,7 @@ test("what the model says makes no link in a notice, and leaves room for its lin
   assert.ok(notice && !notice.text.includes("](") && notice.text.length < 700, notice?.text);
 });
 
-test("a pause is there with its reason until the session goes on, also in the next window", () => {
+test("a pause is shown with its reason until the session continues, also in the next window", () => {
   const { store, session } = running();
   store.endRun(session.id, 1, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
   assert.deepEqual(titles(session), [["Go On"]]);
@@ -82,7 +82,7 @@ test("a pause is there with its reason until the session goes on, also in the ne
   assert.match(pauseReason(later.get("s")) ?? "", /before its end/);
 });
 
-test("a run that ends in another way is not paused", () => {
+test("a run that ends for another reason is not paused", () => {
   for (const stopReason of ["end_turn", "cancelled", "error", "max_tokens"]) {
     const { store, session } = running();
     store.endRun(session.id, 1, { stopReason, message: "", record: "" });

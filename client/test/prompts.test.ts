@@ -18,14 +18,14 @@ test("an empty box lists the earlier tasks below a heading, and Enter on the hea
   assert.deepEqual(promptChoices("", []), []);
 });
 
-test("Enter runs what was typed", () => {
+test("Enter runs the typed text", () => {
   assert.deepEqual(
     promptChoices("Fix", earlier).map((choice) => acceptedPrompt("Fix", choice)),
     ["Fix"],
   );
 });
 
-test("whatever row VS Code marked a moment before, Enter runs the text in the box or nothing", () => {
+test("whichever row VS Code selected before, Enter runs the text in the box or nothing", () => {
   const texts = ["", "  ", "Fix", "Fix the tests", "Add"];
   for (const before of texts) {
     for (const typed of texts.filter((text) => text !== before)) {

@@ -4,7 +4,7 @@ import { method, type AgentEvent, type Edits, type Plan } from "../src/protocol"
 import { Store } from "../src/state";
 import { golden, goldenNames, params } from "./goldens";
 
-test("every custom method of the goldens is one that the client names", () => {
+test("the client names every custom method of the goldens", () => {
   const custom = new Set(
     goldenNames()
       .map((name) => golden(name).method)
@@ -16,7 +16,7 @@ test("every custom method of the goldens is one that the client names", () => {
   );
 });
 
-test("every event of the goldens is one that the store takes, and none is lost", () => {
+test("the store handles every event of the goldens", () => {
   const store = new Store();
   const kinds = new Set<string>();
   for (const name of goldenNames().filter((other) => other.startsWith("event."))) {
@@ -45,7 +45,7 @@ test("every event of the goldens is one that the store takes, and none is lost",
   assert.deepEqual([...kinds].sort(), known);
 });
 
-test("a plan and edits as the server sends them are kept as the last snapshot, and an older one is not", () => {
+test("the store keeps the newest plan and edits, and ignores older ones", () => {
   const store = new Store();
   const plan = params<Plan>("plan");
   store.setPlan(plan);

@@ -10,7 +10,7 @@ after(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-/** A program that stands for an interpreter: it prints what a real one would to the probe. */
+/** A script in place of an interpreter. It prints what a real one would print. */
 function program(name: string, script: string): string {
   const file = path.join(folder, name);
   fs.writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -19,7 +19,7 @@ function program(name: string, script: string): string {
 
 const posix = { skip: process.platform === "win32" };
 
-test("the first that is new enough is taken, and what was wrong with the others is said", posix, async () => {
+test("the first suitable Python is used, and the reasons against the others are reported", posix, async () => {
   const old = program("old", "echo '3.9 /usr/bin/python3.9'");
   const bare = program("bare", "echo \"ModuleNotFoundError: No module named 'ensurepip'\" >&2; exit 1");
   const good = program("good", "echo '3.12 /opt/python3.12'");
@@ -37,7 +37,7 @@ test("the first that is new enough is taken, and what was wrong with the others 
   );
 });
 
-test("where none will do there is none", posix, async () => {
+test("without a suitable Python none is returned", posix, async () => {
   const { python, attempts } = await findPython([[program("two", "echo '2.7 /usr/bin/python2'")]]);
   assert.equal(python, undefined);
   assert.equal(attempts.length, 1);

@@ -44,7 +44,7 @@ const step = (change: Partial<PlanItem>): PlanItem => {
   return { ...item, content: "Step", activeForm: "Stepping", ...change };
 };
 
-test("each state of a step has its icon, its colour and its words for a screen reader", () => {
+test("each state of a step has its icon, colour and text for screen readers", () => {
   const look = (change: Partial<PlanItem>, activity: Activity = "works"): unknown[] => {
     const { icon, color, screenReaderLabel: spoken } = stepRow(step(change), activity);
     return [icon, color, spoken];
@@ -87,7 +87,7 @@ test("each state of a step has its icon, its colour and its words for a screen r
   ]);
 });
 
-test("a step's hover says what is on record for it and what it took", () => {
+test("a step's tooltip shows its evidence and its cost", () => {
   const [first] = params<Plan>("plan").items;
   assert.ok(first);
   assert.equal(stepRow(first, "works").tooltip, "Read 問候.py\nDone\n1 file\n310 tokens · $0.0125");
@@ -102,7 +102,7 @@ const session = (plan: Plan): Session => {
 const rowsOf = (nodes: readonly PlanNode[]): string[] =>
   nodes.map((node) => ("row" in node ? `${node.row.label} | ${node.row.description}` : node.kind));
 
-test("what happened beside the plan stands around its steps, and below each what stands behind it", () => {
+test("work outside of the plan has rows around the steps, and each row has its evidence below it", () => {
   const plan = session(params<Plan>("plan"));
   const nodes = topNodes(plan);
   assert.deepEqual(rowsOf(nodes), [
@@ -115,7 +115,7 @@ test("what happened beside the plan stands around its steps, and below each what
   assert.deepEqual(below, [[], ["問候.py | src"], ["python3 greet.py | exit 1 · 0.2 s"], []]);
 });
 
-test("a file of a step says that it is to be reviewed while it is", () => {
+test("a file of a step says that it is to be reviewed while its changes are undecided", () => {
   const plan = session(params<Plan>("plan"));
   const [file] = params<Edits>("edits").files;
   assert.ok(file);
@@ -145,7 +145,7 @@ test("a step whose edits a later one changed again says so, and by which", () =>
   assert.deepEqual(rowsOf(childNodes(plan, done, relative)), ["問候.py | src · changed again by “翻譯問候語 👋”"]);
 });
 
-test("without a plan the rows are what the agent was seen doing, marked as inferred", () => {
+test("without a plan the rows are inferred from what the agent did, and marked as such", () => {
   const plan = { ...params<Plan>("plan.empty") };
   assert.deepEqual(
     rowsOf(topNodes(session(plan))),
@@ -153,7 +153,7 @@ test("without a plan the rows are what the agent was seen doing, marked as infer
   );
 });
 
-test("the time of the step in progress goes on from the server's last count, and begins anew for another", () => {
+test("the time of the step in progress continues from the server's last count, and restarts for another step", () => {
   let now = 0;
   const clock = new StepClock(() => now);
   const elapsed = (id: string, seconds: number): number =>
@@ -166,11 +166,11 @@ test("the time of the step in progress goes on from the server's last count, and
   assert.deepEqual([elapsed("1", 4.5), elapsed("2", 0)], [5.5, 0]);
 });
 
-test("figures are short: seconds, minutes, hours", () => {
+test("durations are short: seconds, minutes, hours", () => {
   assert.deepEqual([0.42, 9.96, 12.3, 185, 3725].map(duration), ["0.4 s", "10 s", "12 s", "3 min 5 s", "1 h 2 min"]);
 });
 
-test("cost and tokens are short, and how full the window is stands in a sentence", () => {
+test("cost and tokens are short, and the use of the window is a sentence", () => {
   const usage = params<UsageEvent>("event.usage");
   assert.deepEqual([850, 34_400, 999_600, 1_240_000].map(shortCount), ["850", "34k", "1.0M", "1.2M"]);
   assert.equal(usageSummary({ ...usage, costUsd: 0.123 }), "$0.12 · 10k");
@@ -185,14 +185,14 @@ test("cost and tokens are short, and how full the window is stands in a sentence
   );
 });
 
-test("the count is completed of total, and nothing without a plan", () => {
+test("the count is completed of total, and empty without a plan", () => {
   const plan = params<Plan>("plan");
   assert.equal(planCount(plan), `${plan.completed}/${plan.total}`);
   assert.equal(planCount(params<Plan>("plan.empty")), "");
   assert.equal(planCount(undefined), "");
 });
 
-test("one session's files are at the top; several sessions' files stand below their tasks", () => {
+test("the files of one session are at the top level; those of several sessions are below their tasks", () => {
   const [only] = [editRows(sessions("a"), undefined, relative)];
   assert.ok(only.every((row) => row.kind === "file"));
   const two = sessions("a", "b");
@@ -202,14 +202,14 @@ test("one session's files are at the top; several sessions' files stand below th
   assert.equal(pendingFiles(two), 2 * only.length);
 });
 
-test("a file's hunks are named by their lines; what is created, deleted or renamed is taken as a whole", () => {
+test("a file's hunks are named by their lines; a created, deleted or renamed file has none", () => {
   const rows = editRows(sessions("a"), undefined, relative);
   const below = (name: string): string[] => editRows(sessions("a"), rowOf(rows, name), relative).map(label);
   assert.deepEqual(below("src/問候.py"), ["Line 2", "Line 6"]);
   assert.deepEqual(["docs/new file.md", "alt.txt", "logo.png", "run.sh"].map(below), [[], [], [], []]);
 });
 
-test("what a change does and what is risky in it stands beside the name", () => {
+test("the description shows the kind and the risk of a change", () => {
   const rows = editRows(sessions("a"), undefined, relative);
   assert.match(rowOf(rows, "docs/new file.md")?.description ?? "", /new/);
   assert.match(rowOf(rows, "alt.txt")?.description ?? "", /^deletion · /);
@@ -218,7 +218,7 @@ test("what a change does and what is risky in it stands beside the name", () => 
   assert.match(rowOf(rows, "run.sh")?.description ?? "", /executable · \+1 −1$/);
 });
 
-test("a renamed file says its new name, with the folder where that is another one", () => {
+test("a renamed file shows its new name, with the folder if that changes", () => {
   const [file] = params<Edits>("edits").files;
   assert.ok(file);
   const renamed = (to: string): string =>
@@ -226,7 +226,7 @@ test("a renamed file says its new name, with the folder where that is another on
   assert.deepEqual([renamed("a/new"), renamed("b/old")], ["new", "b/old"]);
 });
 
-test("once a row is gone the next one has its turn, past what stood below it, or else the one before", () => {
+test("after a row is removed, the next row that is not below it is focused, or else the previous one", () => {
   const rows = allRows(sessions("a"), relative);
   const labels = rows.map(label);
   const at = (index: number): EditRow => {
@@ -246,17 +246,17 @@ test("once a row is gone the next one has its turn, past what stood below it, or
   assert.equal(parentRow(rows, at(file)), undefined);
 });
 
-test("a command on a row that has just been drawn anew does nothing to another one", () => {
+test("a command whose row is unknown does not run; one without arguments does", () => {
   const did: unknown[] = [];
   const { accept } = withKnownRow({ accept: (row?: string) => did.push(row ?? "what is in front") }, () =>
-    did.push("gone"),
+    did.push("unknown row"),
   );
   for (const given of [["a row"], [undefined], [undefined, []], []])
     (accept as (...given: unknown[]) => unknown)(...given);
-  assert.deepEqual(did, ["a row", "gone", "gone", "what is in front"]);
+  assert.deepEqual(did, ["a row", "unknown row", "unknown row", "what is in front"]);
 });
 
-test("rows are the same until something of them is another, however many know of one file", () => {
+test("the fingerprint changes only when a row changes, even if many rows share a file", () => {
   const drawn = (given: readonly Session[]): string => fingerprint(allRows(given, relative));
   const before = drawn(sessions("a", "b"));
   assert.equal(drawn(sessions("a", "b")), before);
@@ -281,40 +281,40 @@ test("rows are the same until something of them is another, however many know of
   assert.ok(drawn([...store.reviewable]).length < 5 * JSON.stringify(store.active?.edits).length);
 });
 
-test("a file that the person deleted says so, once, and is decided with the words of its hunks", () => {
+test("a file that the user deleted says so once, and is decided with the same commands as its hunks", () => {
   const [session] = sessions("s1");
   const file = session?.edits?.files.find(({ kind, hunks }) => kind === "modify" && hunks.length > 0);
   assert.ok(session?.edits && file);
   const conflict = { base: "a", current: null, proposed: "b" };
-  const gone = {
+  const deleted = {
     ...file,
     state: "conflict" as const,
     hunks: file.hunks.map((hunk) => ({ ...hunk, state: "conflict" as const, conflict })),
   };
-  const rows = allRows([{ ...session, edits: { ...session.edits, files: [gone] } }], relative);
-  const told = rows
+  const rows = allRows([{ ...session, edits: { ...session.edits, files: [deleted] } }], relative);
+  const texts = rows
     .flatMap((row) => (row.kind === "session" ? [] : row.tooltip.split("\n")))
     .filter((line) => line.startsWith("You "));
-  assert.deepEqual(told, ["You deleted this file after the edit was proposed."]);
-  assert.ok(isAllInConflict(gone));
+  assert.deepEqual(texts, ["You deleted this file after the edit was proposed."]);
+  assert.ok(isAllInConflict(deleted));
   assert.ok(
     !isAllInConflict({
-      ...gone,
-      hunks: [...gone.hunks, { ...gone.hunks[0], id: "x", state: "pending", conflict: null } as Hunk],
+      ...deleted,
+      hunks: [...deleted.hunks, { ...deleted.hunks[0], id: "x", state: "pending", conflict: null } as Hunk],
     }),
   );
 });
 
-test("the view's title counts what is left of a review, until all of it is decided", () => {
+test("the view's title counts the files left to review, until all are decided", () => {
   const progress = new ReviewProgress();
   const [session] = sessions("s1");
   assert.ok(session?.edits);
   const { edits } = session;
-  const told = (count: number): string =>
+  const title = (count: number): string =>
     progress.describe([{ ...session, edits: { ...edits, files: edits.files.slice(0, count) } }]);
   const all = edits.files.length;
   assert.deepEqual(
-    [told(all), told(all - 1), told(all), told(0), told(1)],
+    [title(all), title(all - 1), title(all), title(0), title(1)],
     [`${all} files`, `${all - 1} of ${all} files left`, `${all} files`, "", "1 file"],
   );
 });

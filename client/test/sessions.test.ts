@@ -16,7 +16,7 @@ function listed(): Store {
   return store;
 }
 
-test("a session's row says how it stands, what is left to review, when it was, and whether it is shown", () => {
+test("a session's row shows its state, what is left to review, its time, and whether it is shown", () => {
   const store = listed();
   store.show(first);
   const [one, two] = sessionNodes(store.listed, store.active, now);
@@ -31,7 +31,7 @@ test("a session's row says how it stands, what is left to review, when it was, a
   );
 });
 
-test("a session that waits for the person says so before all else, and one with its plan done is marked", () => {
+test("a session that waits for the user says so first, and one with a completed plan is marked", () => {
   const store = listed();
   store.startRun(first, "One");
   store.addQuestion({ sessionId: first, toolCallId: "1", question: "Which?", options: [] });
@@ -48,7 +48,7 @@ test("a session that waits for the person says so before all else, and one with 
   );
 });
 
-test("how long ago", () => {
+test("times in the past are short", () => {
   const minute = 60_000;
   assert.deepEqual([-1, 59_000, minute, 59 * minute, 60 * minute, 47 * 60 * minute, 48 * 60 * minute].map(ago), [
     "just now",
@@ -61,7 +61,7 @@ test("how long ago", () => {
   ]);
 });
 
-test("what is told of one session leaves what is shown of another as it is", () => {
+test("a change of one session does not affect another one", () => {
   const store = new Store();
   store.startRun(first, "One");
   store.setPlan({ ...params<Plan>("plan"), sessionId: second });
@@ -75,7 +75,7 @@ test("what is told of one session leaves what is shown of another as it is", () 
   assert.equal(store.active?.plan?.sessionId, second);
 });
 
-test("a stopped run is over at once, and what comes of it behind that is not shown", () => {
+test("a stopped run is shown as ended at once, and its later events are not shown", () => {
   const store = new Store();
   const event = (kind: AgentEvent["kind"], text: string): AgentEvent =>
     ({ ...params<AgentEvent>(`event.${kind}`), sessionId: first, text }) as AgentEvent;
@@ -101,7 +101,7 @@ test("a stopped run is over at once, and what comes of it behind that is not sho
   assert.ok(!session.running);
 });
 
-test("a server that is lost ends what it was at, and its next run is shown", () => {
+test("when the server is gone its runs have ended, and the next run is shown", () => {
   const store = new Store();
   store.startRun(first, "One");
   store.stopRun(first);
@@ -111,7 +111,7 @@ test("a server that is lost ends what it was at, and its next run is shown", () 
   assert.equal(store.active?.entries.at(-1)?.kind, "text");
 });
 
-test("the newest of the others is shown instead of a deleted one", () => {
+test("the newest other session replaces a deleted one", () => {
   const store = listed();
   store.show(first);
   store.remove(first);
@@ -120,14 +120,14 @@ test("the newest of the others is shown instead of a deleted one", () => {
   assert.equal(store.active, undefined);
 });
 
-test("without its server no session is listed, and the one that is shown stays readable", () => {
+test("without a server no session is listed, and the active one stays readable", () => {
   const store = listed();
   store.startRun(first, "One");
   store.markServerGone();
   assert.deepEqual([store.listed, store.active?.id, store.active?.entries.at(-1)?.kind], [[], first, "end"]);
 });
 
-test("an earlier conversation can be read, and what was said to the run stands in it", () => {
+test("the conversation of an earlier window can be read, and contains messages to the run", () => {
   const store = listed();
   const opened = golden<OpenedSession>("sessions.open.result").result;
   assert.ok(opened);

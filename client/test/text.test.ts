@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failureSummary, plainSummary } from "../src/ui/text";
 
-const said: Record<string, [string, string]> = {
+const CASES: Record<string, [string, string]> = {
   "plain words as they are": ["Both are done.", "Both are done."],
-  "no heading where something stands below it": [
+  "no heading if text follows it": [
     "## Summary\n\nThe test **fails** because `a_b` is *not* set.\n\n- one",
     "The test fails because a_b is not set.",
   ],
@@ -12,7 +12,7 @@ const said: Record<string, [string, string]> = {
     "# Done\nAll _three_ files are ~~wrong~~ right.",
     "All three files are wrong right.",
   ],
-  "the heading where nothing else is said": ["## All **done**", "All done"],
+  "the heading if there is nothing else": ["## All **done**", "All done"],
   "one line": ["I changed\ntwo files\r\nand a test.", "I changed two files and a test."],
   "a list in a row": ["- **a.py**: new\n- b.py", "a.py: new b.py"],
   "no code block": ["```python\nx = 1\n```\n\nThat is it.", "That is it."],
@@ -22,30 +22,30 @@ const said: Record<string, [string, string]> = {
     "See [the docs](https://example.com/a_b) and ![a picture](x.png).",
     "See the docs and a picture.",
   ],
-  "a link of a command's is none": ["[Click](command:evil)", "Click"],
-  "signs that are no marks": [
+  "no link to a command": ["[Click](command:evil)", "Click"],
+  "characters that are not markup": [
     "2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & `**kept**`",
     "2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & **kept**",
   ],
-  "marks in marks": ["**All _done_** by **[me](x)**", "All done by me"],
-  "escaped signs": ["\\*not bold\\* and \\`code", "*not bold* and `code"],
+  "nested markup": ["**All _done_** by **[me](x)**", "All done by me"],
+  "escaped characters": ["\\*not bold\\* and \\`code", "*not bold* and `code"],
   "other scripts": ["## 總結\n\n**完成**了兩個檔案。", "完成了兩個檔案。"],
   nothing: ["", ""],
 };
 
-for (const [what, [markdown, words]] of Object.entries(said)) {
-  test(`the first words of an answer: ${what}`, () => {
+for (const [what, [markdown, words]] of Object.entries(CASES)) {
+  test(`the summary of an answer: ${what}`, () => {
     assert.equal(plainSummary(markdown), words);
   });
 }
 
-test("the first words of a long answer end behind a word", () => {
+test("the summary of a long answer ends after a word", () => {
   assert.equal(plainSummary("one two three, four five", 15), "one two three…");
   assert.equal(plainSummary("一".repeat(200)), `${"一".repeat(160)}…`);
   assert.equal(plainSummary("one two three", 13), "one two three");
 });
 
-test("what failed for the same reason is told once, with the first files by name", () => {
+test("each reason for failures is given once, with the names of the first files", () => {
   const failed = (message: string, ...names: string[]): { name: string; message: string }[] =>
     names.map((name) => ({ name, message }));
   assert.equal(failureSummary(failed("Gone.", "a", "a")), "a: Gone.");

@@ -61,10 +61,10 @@ export class DiffContents implements vscode.Disposable {
 
   /** Replaces the text with what the user saved as the proposal. */
   set(uri: vscode.Uri, text: string): DiffText {
-    const kept = this.save(uri, text, this.version(uri));
+    const saved = this.save(uri, text, this.version(uri));
     // the server may have changed it
     this.refreshSoon(uri.authority);
-    return kept;
+    return saved;
   }
 
   /** Gives the unchanged text a new revision. */
@@ -111,10 +111,10 @@ export class DiffContents implements vscode.Disposable {
   private save(uri: vscode.Uri, text: string, version: number | undefined): DiffText {
     const before = this.known(uri);
     const same = before?.text === text;
-    const kept = same ? { ...before, version } : { text, version, revision: ++this.revisions, changeMarks: 0 };
-    this.texts.set(uri.toString(), kept);
+    const saved = same ? { ...before, version } : { text, version, revision: ++this.revisions, changeMarks: 0 };
+    this.texts.set(uri.toString(), saved);
     if (before && !same) this.changed.fire(uri);
-    return kept;
+    return saved;
   }
 
   private version(uri: vscode.Uri): number | undefined {

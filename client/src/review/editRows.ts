@@ -37,11 +37,11 @@ export function parentRow(rows: readonly EditRow[], row: EditRow): EditRow | und
   return rows.findLast((other) => isBelow(row, other));
 }
 
-/** The row to focus after `gone` and its children are removed: the next row, or else the previous one. */
-export function neighbourRow(rows: readonly EditRow[], gone: EditRow): EditRow | undefined {
-  const index = rows.findIndex((other) => rowId(other) === rowId(gone));
-  const next = rows.slice(index + 1).find((other) => !isBelow(other, gone));
-  return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !isBelow(gone, other));
+/** The row to focus after `removed` and its children are removed: the next row, or else the previous one. */
+export function neighbourRow(rows: readonly EditRow[], removed: EditRow): EditRow | undefined {
+  const index = rows.findIndex((other) => rowId(other) === rowId(removed));
+  const next = rows.slice(index + 1).find((other) => !isBelow(other, removed));
+  return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !isBelow(removed, other));
 }
 
 const isBelow = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);

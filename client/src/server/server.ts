@@ -72,7 +72,7 @@ export class AgentServer implements vscode.Disposable {
     const client = await this.started();
     let leave: (() => void) | undefined;
     // when the language client restarts the server, it never answers the requests to the old one
-    const gone = new Promise<never>((_, reject) => {
+    const serverGone = new Promise<never>((_, reject) => {
       leave = () => {
         reject(new ServerGone("The agent's server stopped."));
       };
@@ -80,7 +80,7 @@ export class AgentServer implements vscode.Disposable {
     });
     const answer = token ? client.sendRequest<Result>(name, params, token) : client.sendRequest<Result>(name, params);
     try {
-      return await Promise.race([answer, gone]);
+      return await Promise.race([answer, serverGone]);
     } catch (error) {
       throw CONNECTION_LOST.has((error as { code?: unknown }).code)
         ? new ServerGone("The agent's server stopped.")
