@@ -1,8 +1,7 @@
-"""The `fairlead` command as a user runs it: without a terminal, or in one that remembers what it showed.
+"""Runs the `fairlead` command as a user does, without a terminal or in a pseudoterminal.
 
-Each is a real process with a server of its own, forked from one that has imported both, as that takes most of the
-time. With `spawned` the command line starts it, for tests of the start, of its arguments' bytes and of its streams.
-Here: the processes. What is on the terminal's screen is read by screen.py.
+Each command is a real process with its own server, forked from a process that has imported both, because imports take
+most of the time. With `spawned` it is started normally, for tests of the start, the arguments and the streams.
 """
 
 import contextlib
@@ -26,14 +25,14 @@ from support.forked import Streams, fork
 
 DEADLINE = 30.0
 COMMAND = [sys.executable, "-m", "fairlead"]
-# the terminal becomes the controlling one of the command, so that Ctrl-C and Ctrl-Z are what they are for people
+# makes the terminal the controlling one of the command, so that Ctrl-C and Ctrl-Z send signals
 IN_TERMINAL = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"
 NOT_INHERITED = ("ANTHROPIC_", "FAIRLEAD_", "NO_COLOR", "FORCE_COLOR", "TTY_", "COLUMNS", "LINES", "TERM", "COLORTERM")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command without a terminal ended."""
+    """The result of a command without a terminal."""
 
     code: int
     out: str
@@ -41,13 +40,13 @@ class Ended:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of a command: no key, no address of a model, no task of a person's, nothing of how to draw."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
-    return {**kept, "PYTHONIOENCODING": "utf-8", **more}
+    """An environment without keys, addresses of models and settings of the terminal."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
+    return {**inherited, "PYTHONIOENCODING": "utf-8", **more}
 
 
 def run_plain(*arguments: object, cwd: Path | None = None, spawned: bool = False, **env: str) -> Ended:
-    """Runs a command without a terminal, to its end."""
+    """Run a command without a terminal and wait for its end."""
     with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         streams = (nothing.fileno(), out.fileno(), err.fileno())
         process = _start([*map(str, arguments)], streams, environment(**env), cwd=cwd, spawned=spawned)
@@ -61,7 +60,7 @@ def run_plain(*arguments: object, cwd: Path | None = None, spawned: bool = False
 
 
 class _Forked:
-    """A forked process, as a part of `subprocess.Popen`."""
+    """A forked process with a part of the interface of `subprocess.Popen`."""
 
     def __init__(self, process: BaseProcess) -> None:
         assert process.pid is not None
@@ -98,7 +97,7 @@ def _start(
 
 
 class InTerminal:
-    """A command in a pseudoterminal. Each wait has a deadline and shows the screen if it is missed."""
+    """A command in a pseudoterminal. Each wait has a deadline, and its failure shows the screen."""
 
     def __init__(
         self, arguments: Sequence[object], columns: int = 100, rows: int = 24, spawned: bool = False, **env: str
@@ -120,38 +119,38 @@ class InTerminal:
         os.close(slave)
 
     def until(self, text: str) -> None:
-        """Waits for a text on the screen or above it."""
+        """Wait for a text on the screen or above it."""
         self.until_true(lambda: text in self.screen.text, text)
 
     def until_true(self, holds: Callable[[], bool], what: str) -> None:
-        """Waits until something holds."""
+        """Wait until a condition holds."""
         end = time.monotonic() + DEADLINE
         while not holds():
             if not self._read(end):
                 raise AssertionError(f"never came: {what}\n{self.screen.text}")
 
     def press(self, keys: str) -> None:
-        """Types keys."""
+        """Type keys."""
         os.write(self._master, keys.encode())
 
     def answer(self, question: str, keys: str) -> None:
-        """Waits for a question that is not answered yet, and types keys."""
+        """Wait for an unanswered question and type keys."""
         self.until_true(lambda: self.screen.last_line.startswith(question), question)
         self.press(keys)
 
     def children(self) -> list[psutil.Process]:
-        """The processes that the command has started."""
+        """The processes that the command started."""
         return psutil.Process(self._process.pid).children(recursive=True)
 
     def end(self) -> int:
-        """Waits for the end; returns the exit code."""
+        """Wait for the end. Returns the exit code."""
         end = time.monotonic() + DEADLINE
         while self._read(end):
             pass
         return self._process.wait(timeout=DEADLINE)
 
     def kill(self) -> None:
-        """SIGKILL; returns when what it had started is gone too."""
+        """Send SIGKILL and wait until the processes of the command have ended too."""
         children = self.children()
         self._process.kill()
         self._process.wait()
@@ -164,13 +163,13 @@ class InTerminal:
         os.close(self._master)
 
     def _read(self, deadline: float) -> bool:
-        """Reads what there is, waits for it at the longest until the deadline; False at the end of all."""
+        """Wait for output until the deadline and read it. False at the end of the output."""
         ready, _, _ = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             return False
         try:
             data = os.read(self._master, 65_536)
-        except OSError:  # Linux says so when nobody holds the other end any more
+        except OSError:  # on Linux, the other end is closed
             data = b""
         self.screen.feed(data)
         return bool(data)
@@ -180,7 +179,7 @@ class InTerminal:
 def in_terminal(
     *arguments: object, columns: int = 100, rows: int = 24, spawned: bool = False, **env: str
 ) -> Iterator[InTerminal]:
-    """A command in a terminal; ended by force where the test has not seen its end."""
+    """A command in a pseudoterminal, which is killed if the test leaves it running."""
     terminal = InTerminal(arguments, columns, rows, spawned, **env)
     try:
         yield terminal
@@ -189,6 +188,6 @@ def in_terminal(
 
 
 def all_gone(processes: Sequence[psutil.Process]) -> bool:
-    """Whether processes end within the time that a person would wait."""
+    """Whether all processes end within 5 s."""
     _, alive = psutil.wait_procs(processes, timeout=5)
     return not alive

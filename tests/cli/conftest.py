@@ -1,4 +1,4 @@
-"""What the tests of the terminal front end share: the bundled example, and recordings made on the spot."""
+"""Fixtures of the terminal tests: the example, and recordings made from turns."""
 
 import shutil
 from collections.abc import Callable
@@ -15,13 +15,13 @@ EXAMPLE = Path(fairlead.__file__).parent / "example"
 
 @pytest.fixture
 def hello(workspace: Path) -> Path:
-    """The example's script, in the workspace."""
+    """The script of the example, in the workspace."""
     return Path(shutil.copy(EXAMPLE / "workspace" / "hello.py", workspace))
 
 
 @pytest.fixture
 def record(tmp_path: Path) -> Callable[..., Path]:
-    """Writes turns as a recording that plays without pauses."""
+    """Writes turns as a recording, by default without pauses."""
 
     def write(*turns: dict[str, Any], pace: float = 0.0, name: str = "script.replay.yaml") -> Path:
         path = tmp_path / name
@@ -34,7 +34,7 @@ def record(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    """The worked example's recording, without its pauses."""
+    """The recording of the example, without pauses."""
     text = (EXAMPLE / "refactor.replay.yaml").read_text(encoding="utf-8")
     path = tmp_path / "refactor.replay.yaml"
     path.write_text(text.replace("pace: 0.02", "pace: 0"), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`fairlead run` in a forked process, with a server that is forked from it in turn: both are real, neither imports."""
+"""Runs `fairlead run` and its server as forked processes, which need no imports."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ CAN_FORK_COMMANDS = CAN_FORK and hasattr(os, "pidfd_open")
 
 
 def command(arguments: list[str], streams: Streams, env: dict[str, str], folder: str, terminal: bool) -> NoReturn:
-    """What the forked process does. The streams are a terminal's, which becomes the controlling one, or plain files."""
+    """Run in the forked process. With `terminal`, the streams are the controlling terminal, else plain files."""
     streams.take(env)
     if terminal:
         os.login_tty(0)
@@ -25,7 +25,7 @@ def command(arguments: list[str], streams: Streams, env: dict[str, str], folder:
 
 
 class WaitingServer:
-    """A server process that is forked before the command has a loop or a thread, and waits for its streams."""
+    """A server process that is forked before the command has an event loop or a thread, and waits for its streams."""
 
     def __init__(self) -> None:
         self._ours, theirs = socket.socketpair()
@@ -36,7 +36,7 @@ class WaitingServer:
         theirs.close()
 
     async def start(self, log: IO[bytes]) -> ForkedProcess:
-        """As `fairlead.cli.client.spawn_server`."""
+        """Like `fairlead.cli.client.spawn_server`."""
         (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
         socket.send_fds(self._ours, [b"."], [theirs_in, theirs_out, log.fileno()])
         os.close(theirs_in)

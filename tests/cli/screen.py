@@ -1,4 +1,4 @@
-"""A terminal's screen as far as it is needed to see what a person sees: text, widths, colours, moves upwards."""
+"""A simple terminal screen: text, widths, colours and cursor movements upwards."""
 
 import codecs
 import re
@@ -10,9 +10,9 @@ COLOURS = {"31": "red", "32": "green", "33": "yellow", "36": "cyan"}
 
 
 class Screen:
-    """All lines that were written, those that scrolled away too.
+    """All written lines, including those that scrolled away.
 
-    `wrapped` holds the lines that the terminal had to break because they were too wide. Unknown sequences raise.
+    `wrapped` contains the lines that were too wide for the terminal. Unknown sequences raise an error.
     """
 
     def __init__(self, columns: int, rows: int) -> None:
@@ -51,11 +51,11 @@ class Screen:
         return self.lines[self._y]
 
     def visible(self) -> list[str]:
-        """What is on the screen now."""
+        """The lines on the screen."""
         return self.lines[-self.rows :]
 
     def colours(self, text: str) -> list[str]:
-        """The colour of each place where a text stands, of its first character."""
+        """The colour of the first character at each occurrence of a text."""
         found: list[str] = []
         for line in self._lines:
             plain = "".join(character for character, _ in line)
@@ -76,7 +76,7 @@ class Screen:
             case "h" | "l" if parameters == "?25":
                 self.cursor_shown = final == "h"
             case _:
-                raise AssertionError(f"a sequence that nobody asked for: {parameters}{final}")
+                raise AssertionError(f"unexpected sequence: {parameters}{final}")
 
     def _style(self, parameters: str) -> None:
         for code in (parameters or "0").split(";"):
@@ -94,7 +94,7 @@ class Screen:
         elif character == "\b":
             self._x = max(0, self._x - 1)
         else:
-            assert character.isprintable(), f"a control character: {character!r}"
+            assert character.isprintable(), f"control character: {character!r}"
             width = cell_len(character)
             if self._x + width > self.columns:
                 self.wrapped.append(self.lines[self._y])
@@ -103,7 +103,7 @@ class Screen:
             self._write(character, width)
 
     def _write(self, character: str, width: int) -> None:
-        """Cells hold a character each; a wide one is followed by an empty cell."""
+        """Write a character into its cell. A wide one is followed by an empty cell."""
         line = self._lines[self._y]
         line += [(" ", "")] * (self._x - len(line))
         cells = [(character, self._colour), *[("", self._colour)] * (width - 1)]

@@ -1,4 +1,4 @@
-"""`fairlead run --continue`: a task that stopped, or left something undecided, goes on where it was."""
+"""`fairlead run --continue` continues a session that was stopped or has undecided changes."""
 
 import os
 import re
@@ -26,14 +26,14 @@ in_a_terminal = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals a
 
 @pytest.fixture
 def state(tmp_path: Path) -> Env:
-    """An environment whose kept tasks are this test's own."""
+    """An environment with its own folder for saved sessions."""
     folder = str(tmp_path / "state")
     return {"XDG_STATE_HOME": folder, "WIN_PD_OVERRIDE_LOCAL_APPDATA": folder}
 
 
 @pytest.fixture
 def undecided(hello: Path, record: Record, state: Env) -> Ended:
-    """A run that proposed a change of hello.py, which nobody decided on."""
+    """A finished run with an undecided change of hello.py."""
     replay = record({"calls": [{"edit_file": EDIT}]}, {"text": "Proposed."}, name="first.yaml")
     return run_plain("run", "The first", "--workspace", hello.parent, "--replay", replay, "--accept", "none", **state)
 
@@ -46,19 +46,19 @@ def model(api: FakeApi) -> Env:
     return {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "test-key"}
 
 
-def asked(api: FakeApi) -> str:
-    """The newest request's last message."""
+def last_prompt(api: FakeApi) -> str:
+    """The last message of the newest request."""
     return api.requests[-1].body["messages"][-1]["content"][0]["text"]
 
 
-def go_on(workspace: Path, *more: object, **env: Any) -> Ended:
+def continue_run(workspace: Path, *more: object, **env: Any) -> Ended:
     return run_plain("run", "--continue", *more, "--workspace", workspace, **env)
 
 
 @in_a_terminal
 def test_fault_22_killed_in_the_middle(hello: Path, state: Env) -> None:
-    """docs/faults.md 22: after SIGKILL nothing runs by itself; `--continue` shows the task and its plan, goes on with a
-    conversation that the API accepts, and its proposals are there to accept."""
+    """docs/faults.md 22: after SIGKILL nothing runs automatically. `--continue` shows the session and its plan, sends a
+    conversation that the API accepts, and offers its proposals."""
     never_set = threading.Event()
     turns = [Turn((PLAN, Call("edit_file", EDIT))), Wait(SAID, never_set, before=2), SAID]
     with FakeApi(turns) as api:
@@ -66,24 +66,24 @@ def test_fault_22_killed_in_the_middle(hello: Path, state: Env) -> None:
         with in_terminal("run", "Greet in Chinese", "--workspace", hello.parent, **env) as terminal:
             api.wait_for_requests(2, timeout=20)
             terminal.kill()
-        ended = go_on(hello.parent, "--accept", "all", **env)
+        ended = continue_run(hello.parent, "--accept", "all", **env)
         assert ended.code == 0, ended.out + ended.err
-        head, _, told = ended.out.partition("All done.")
+        head, _, tail = ended.out.partition("All done.")
         assert "Task      Go on where you stopped." in head
         assert "Continues “Greet in Chinese” (0 of 1 step, 1 file to review)" in head
         assert "[>] #1: Greet 世界 (Greeting)" in head
-        assert "Changed: hello.py" in told
-        assert "fairlead run --continue" not in told
+        assert "Changed: hello.py" in tail
+        assert "fairlead run --continue" not in tail
         assert '"夜"' in hello.read_text(encoding="utf-8")
-        assert asked(api) == "Go on where you stopped."
+        assert last_prompt(api) == "Go on where you stopped."
         assert api.requests[-1].body["messages"][0]["content"][0]["text"] == "Greet in Chinese"
         assert (len(api.requests), api.refusals) == (3, [])
 
 
 @in_a_terminal
 def test_stopped_with_ctrl_c(hello: Path, state: Env) -> None:
-    """A run that was stopped says last how to go on; what is said with `--continue` is what the agent hears, and what
-    was proposed before is decided on."""
+    """A stopped run ends with the command that continues it. The agent reads the prompt of `--continue`, and the
+    earlier proposals are reviewed."""
     turns = [Turn((Call("edit_file", EDIT),)), Wait(SAID, threading.Event(), before=2), SAID]
     with FakeApi(turns) as api:
         env = {**state, **model(api)}
@@ -99,13 +99,13 @@ def test_stopped_with_ctrl_c(hello: Path, state: Env) -> None:
             assert "“a task” (1 file to review)" in terminal.screen.text
             assert "fairlead run --continue" not in terminal.screen.text
         assert '"夜"' in hello.read_text(encoding="utf-8")
-        assert asked(api) == "Use tabs."
+        assert last_prompt(api) == "Use tabs."
         assert api.refusals == []
 
 
 @in_a_terminal
 def test_the_server_dies(hello: Path, state: Env) -> None:
-    """A server that is killed takes nothing with it: the end says how to go on."""
+    """If the server is killed, nothing is lost, and the output says how to continue."""
     with FakeApi([Turn((PLAN,)), Wait(SAID, threading.Event(), before=2), SAID]) as api:
         env = {**state, **model(api)}
         with in_terminal("run", "a task", "--workspace", hello.parent, columns=200, **env) as terminal:
@@ -113,72 +113,72 @@ def test_the_server_dies(hello: Path, state: Env) -> None:
             terminal.children()[0].kill()
             assert terminal.end() == 1
             assert terminal.screen.text.rstrip().splitlines()[-1] == f"{CONTINUE}{hello.parent}"
-        assert go_on(hello.parent, **env).code == 0
+        assert continue_run(hello.parent, **env).code == 0
         assert api.refusals == []
 
 
 def test_a_run_that_failed(workspace: Path, state: Env) -> None:
-    """Without a key the task is kept too, and goes on once there is one."""
+    """A run that failed without a key is saved, and continues with a key."""
     failed = run_plain("run", "a task", "--workspace", workspace, **state)
     assert failed.code == 1
     assert failed.out.rstrip().splitlines()[-1] == f"{CONTINUE}{workspace}"
     with FakeApi([SAID]) as api:
-        ended = go_on(workspace, **state, **model(api))
+        ended = continue_run(workspace, **state, **model(api))
         assert ended.code == 0, ended.out + ended.err
         assert "“a task”" in ended.out
         assert api.refusals == []
 
 
-def test_here_needs_no_folder(workspace: Path, state: Env) -> None:
-    """In the folder itself the line names none."""
+def test_the_current_folder_needs_no_option(workspace: Path, state: Env) -> None:
+    """In the workspace itself, the command needs no `--workspace`."""
     failed = run_plain("run", "a task", cwd=workspace, **state)
     assert failed.out.rstrip().splitlines()[-1] == "To continue where it stopped: fairlead run --continue"
 
 
 def test_undecided_changes_are_accepted_later(hello: Path, undecided: Ended, record: Record, state: Env) -> None:
-    """What `--accept none` left is there for `--continue --accept all`, with what the run proposes besides."""
+    """`--continue --accept all` applies the undecided changes of an earlier run, together with the new ones."""
     assert undecided.code == 0, undecided.out + undecided.err
     assert undecided.out.rstrip().splitlines()[-1] == f"{UNDECIDED}{hello.parent}"
     more = {"calls": [{"write_file": {"path": "new.py", "content": "print()\n"}}]}
-    ended = go_on(hello.parent, "--replay", record(more, {"text": "."}), "--accept", "all", **state)
+    ended = continue_run(hello.parent, "--replay", record(more, {"text": "."}), "--accept", "all", **state)
     assert ended.code == 0, ended.out + ended.err
     assert "Changed: hello.py, new.py (new)" in ended.out
     assert '"夜"' in hello.read_text(encoding="utf-8")
-    again = go_on(hello.parent, "--replay", record({"text": "Nothing to do."}), **state)
+    again = continue_run(hello.parent, "--replay", record({"text": "Nothing to do."}), **state)
     assert (again.code, "No changes were proposed." in again.out) == (0, True)
     assert len(journals(state)) == 1
 
 
 def test_nothing_to_continue(workspace: Path, state: Env) -> None:
-    """Where no task is kept, it says so and how to start one, asks no model, and ends with 2."""
+    """Without a saved session, the command says how to start one, sends no request, and exits with 2."""
     with FakeApi() as api:
-        ended = go_on(workspace, **state, **model(api))
+        ended = continue_run(workspace, **state, **model(api))
         assert (ended.code, api.requests) == (2, [])
     assert 'no saved session to continue. Start one: fairlead run "your task"' in ended.out
     assert journals(state) == []
 
 
 def test_two_folders_do_not_mix(tmp_path: Path, hello: Path, undecided: Ended, record: Record, state: Env) -> None:
-    """Each folder has its own tasks, though they are kept in one place."""
+    """Each folder has its own sessions, although they are saved in one place."""
     other = tmp_path / "other"
     other.mkdir()
-    assert go_on(other, **state).code == 2
+    assert continue_run(other, **state).code == 2
     task = ("run", "The other", "--workspace", other, "--replay", record({"text": "Fine."}))
     started = run_plain(*task, **state)
     assert (started.code, "hello.py" in started.out) == (0, False)
-    ended = go_on(hello.parent, "--replay", record({"text": "."}), **state)
+    ended = continue_run(hello.parent, "--replay", record({"text": "."}), **state)
     assert "“The first” (1 file to review)" in ended.out
 
 
 @in_a_terminal
-def test_another_terminal_has_it(hello: Path, record: Record, state: Env) -> None:
-    """docs/faults.md 46: a task that is open in another terminal is not taken, and no other one in its place; a new one
-    starts beside it. Neither shows or accepts what the other proposed."""
+def test_a_session_that_is_open_elsewhere(hello: Path, record: Record, state: Env) -> None:
+    """docs/faults.md 46: a session that is open in another terminal is not continued, nor another one instead. A new
+    one can start at the same time. Neither shows or accepts the other's proposals."""
     folder = ("--workspace", hello.parent)
     first = record({"calls": [{"edit_file": EDIT}]}, {"text": "."}, name="first.yaml")
     with in_terminal("run", "The first", *folder, "--replay", first, **state) as terminal:
         terminal.until("Accept hello.py?")
-        refused = go_on(hello.parent, "--replay", record({"text": "never"}), "--accept", "all", **state)
+        refused = continue_run(hello.parent, "--replay", record({"text": "never"}), "--accept", "all", **state)
         assert refused.code == 1
         assert "open in another window or terminal" in refused.out
         assert "never" not in refused.out
@@ -192,8 +192,8 @@ def test_another_terminal_has_it(hello: Path, record: Record, state: Env) -> Non
         assert '"夜"' in hello.read_text(encoding="utf-8")
 
 
-def test_undecided_tasks_do_not_pile_up(hello: Path, undecided: Ended, record: Record, state: Env) -> None:
-    """Of the unfinished tasks of a folder the newest 20 stay; it says which it forgets."""
+def test_unfinished_sessions_are_limited(hello: Path, undecided: Ended, record: Record, state: Env) -> None:
+    """Only the newest 20 unfinished sessions of a folder are kept. The output names the deleted ones."""
     (newest,) = journals(state)
     text = newest.read_text()
     for age in range(1, 22):
@@ -207,8 +207,8 @@ def test_undecided_tasks_do_not_pile_up(hello: Path, undecided: Ended, record: R
     assert len(journals(state)) == 21
 
 
-def test_tasks_that_cannot_be_kept(hello: Path, record: Record, tmp_path: Path) -> None:
-    """Where nothing can be kept, it says so once, and the run goes on."""
+def test_sessions_that_cannot_be_saved(hello: Path, record: Record, tmp_path: Path) -> None:
+    """If sessions cannot be saved, the output says so once, and the run continues."""
     blocked = tmp_path / "file"
     blocked.write_text("")
     replay = record({"calls": [{"edit_file": EDIT}]}, {"text": "."})
@@ -219,7 +219,7 @@ def test_tasks_that_cannot_be_kept(hello: Path, record: Record, tmp_path: Path) 
     assert "Changed: hello.py" in ended.out
 
 
-def test_the_demo_keeps_nothing(state: Env) -> None:
-    """The example is no task of the person's."""
+def test_the_demo_saves_nothing(state: Env) -> None:
+    """The demo is not saved as a session."""
     assert run_plain("demo", **state).code == 0
     assert journals(state) == []

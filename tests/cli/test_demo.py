@@ -1,4 +1,4 @@
-"""`fairlead demo`: what a person sees first."""
+"""`fairlead demo`."""
 
 import ast
 import re
@@ -7,9 +7,9 @@ from pathlib import Path
 from cli.command import run_plain
 
 
-def test_demo_ends_by_itself_and_its_result_runs(tmp_path: Path) -> None:
+def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
     """The worked example of docs/plan.md: five items, a reminder after three silent rounds, a failed call that the
-    model corrects, all five completed, the diff, the changed script run; exit 0. It says that no model was at work.
+    model corrects, all five completed, the diff, the changed script run; exit 0. It says that no model was used.
     """
     folder = tmp_path / "kept"
     ended = run_plain("demo", "--keep", folder, spawned=True)

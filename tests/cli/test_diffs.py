@@ -1,4 +1,4 @@
-"""The diff that a person decides on."""
+"""The diff in the review."""
 
 import difflib
 import io
@@ -15,7 +15,7 @@ lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n"]), max_size=25).map(
 
 
 def on_the_wire(base: str, proposed: str) -> list[wire.HunkWire]:
-    """The hunks as docs/protocol.md numbers them."""
+    """Hunks in the shape of docs/protocol.md."""
     return [
         {
             "id": hunk.id,
@@ -37,13 +37,13 @@ def drawn(base: str, proposed: str) -> list[Text]:
 
 @given(lines, lines)
 def test_it_is_a_unified_diff(base: str, proposed: str) -> None:
-    """Applied to the file by the rules of the format, what is shown gives the proposed text: nothing is left out."""
+    """Applying the shown diff to the base gives the proposed text."""
     shown = [line.plain for line in drawn(base, proposed)]
     assert apply(base.splitlines(), shown) == proposed.splitlines()
 
 
 def apply(base: list[str], diff: list[str]) -> list[str]:
-    """A patch program of the simplest kind; it checks each line that it passes."""
+    """A minimal patch program that checks each context line."""
     result: list[str] = []
     at = 0
     for line in diff:
@@ -61,16 +61,16 @@ def apply(base: list[str], diff: list[str]) -> list[str]:
     return result + base[at:]
 
 
-def test_it_looks_like_the_one_of_the_standard_library() -> None:
-    """Context and numbers are those that everybody knows."""
+def test_it_equals_the_diff_of_the_standard_library() -> None:
+    """Context and line numbers are as in difflib."""
     base = "".join(f"line {n}\n" for n in range(1, 31))
     proposed = base.replace("line 3\n", "three\n").replace("line 8\n", "").replace("line 25\n", "line 25\nmore\n")
     known = difflib.unified_diff(io.StringIO(base).readlines(), io.StringIO(proposed).readlines())
     assert [line.plain for line in drawn(base, proposed)] == [line.rstrip("\n") for line in known][2:]
 
 
-def test_what_cannot_be_seen_is_shown() -> None:
-    """Line ends that differ, a missing one at the end, and hidden characters are visible; colours say what goes."""
+def test_invisible_characters_are_shown() -> None:
+    """Different or missing line endings and invisible characters are shown."""
     shown = drawn("one\ntwo\n", "one\r\ntwo\u200b")
     assert [line.plain for line in shown] == [
         "@@ -1,2 +1,2 @@",
@@ -84,7 +84,7 @@ def test_what_cannot_be_seen_is_shown() -> None:
 
 
 def test_a_very_long_line() -> None:
-    """A line of a megabyte does not flood the terminal; how much is missing is said."""
+    """A line of one megabyte is cut, with the number of omitted characters."""
     (_, line, *_) = drawn("", "x" * 1_000_000)
     assert len(line.plain) < 1100
     assert line.plain.endswith("999,000 more characters")

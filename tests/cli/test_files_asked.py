@@ -17,8 +17,8 @@ terminals = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are P
 
 @terminals
 @pytest.mark.parametrize("yes", [True, False])
-def test_a_protected_file_is_asked_for_once_more(workspace: Path, record: Record, yes: bool) -> None:
-    """After the yes to its diff, with the reason; a no leaves it out, and the exit code says so."""
+def test_a_protected_file_needs_a_second_yes(workspace: Path, record: Record, yes: bool) -> None:
+    """After the yes to its diff, a second question names the reason. A no leaves the file out and exits with 1."""
     replay = record({"calls": [PROTECTED]}, {"text": "Done."})
     with in_terminal("run", "a task", "--workspace", workspace, "--replay", replay) as terminal:
         terminal.answer("Accept AGENTS.md?", "y")
@@ -31,7 +31,7 @@ def test_a_protected_file_is_asked_for_once_more(workspace: Path, record: Record
 
 @terminals
 def test_a_secret_is_read_after_a_yes(workspace: Path, record: Record) -> None:
-    """The file is named, and what it is about."""
+    """The question names the file and the reason."""
     (workspace / ".env").write_text("TOKEN=1\n")
     replay = record({"calls": [{"read_file": {"path": ".env"}}]}, {"text": "Done."})
     with in_terminal("run", "a task", "--workspace", workspace, "--replay", replay) as terminal:
@@ -41,9 +41,9 @@ def test_a_secret_is_read_after_a_yes(workspace: Path, record: Record) -> None:
         assert terminal.end() == 0
 
 
-def test_where_nobody_can_be_asked_the_rest_is_done(workspace: Path, record: Record) -> None:
-    """`--accept all` accepts the ordinary file, and says of the other why not; `--allow-commands` is no
-    yes for files."""
+def test_without_a_terminal_the_other_files_are_accepted(workspace: Path, record: Record) -> None:
+    """`--accept all` accepts the ordinary file, and says why it does not accept the other. `--allow-commands` does not
+    apply to files."""
     (workspace / ".env").write_text("TOKEN=1\n")
     replay = record({"calls": [PROTECTED, PLAIN, {"read_file": {"path": ".env"}}]}, {"text": "Done."})
     given = ("run", "a task", "--workspace", workspace, "--replay", replay, "--accept", "all", "--allow-commands")

@@ -1,4 +1,4 @@
-"""`fairlead run` without a terminal: plain lines, exit codes, and what becomes of the changes."""
+"""`fairlead run` without a terminal: plain lines, exit codes and the changes."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def run(workspace: Path, replay: Path, *more: object, **given: Any) -> Ended:
 
 
 def test_accept_all_applies_everything(hello: Path, example: Path, record: Record) -> None:
-    """`--accept all` changes the files, makes the new ones, and names them; exit 0."""
+    """`--accept all` changes the files, creates the new ones, names them, and exits with 0."""
     replay = record(
         {"calls": [{"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "夜"}}]},
         WRITE,
@@ -38,7 +38,7 @@ def test_accept_all_applies_everything(hello: Path, example: Path, record: Recor
 
 
 def test_without_a_terminal_nothing_is_accepted(hello: Path, record: Record) -> None:
-    """The default without a terminal is none: the diff is shown, bytes and mtime stay, and it says so; exit 0."""
+    """The default without a terminal is `none`: the diff is shown, the file does not change, and the exit code is 0."""
     before = (hello.read_bytes(), hello.stat().st_mtime_ns)
     replay = record(
         {"calls": [{"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}]}, {"text": "."}
@@ -52,7 +52,7 @@ def test_without_a_terminal_nothing_is_accepted(hello: Path, record: Record) -> 
 
 
 def test_no_terminal_sequences_without_a_terminal(hello: Path, example: Path) -> None:
-    """No colour, no cursor movement, no line drawn twice, even where the environment asks for colour."""
+    """No colours, cursor movements or repeated lines, even if the environment requests colours."""
     ended = run(hello.parent, example, FORCE_COLOR="1", TERM="xterm-256color", CLICOLOR_FORCE="1")
     assert ended.code == 0
     assert "\x1b" not in ended.out
@@ -61,9 +61,9 @@ def test_no_terminal_sequences_without_a_terminal(hello: Path, example: Path) ->
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What is shown of a run whose model is not to be trusted."""
-    folder = tmp_path_factory.mktemp("told")
+def output(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The output of a run with an untrusted model."""
+    folder = tmp_path_factory.mktemp("output")
     turn = {
         "thinking": "[red]hm[/red]",
         "text": "[bold]a[/bold] \x1b]0;title\x07\x1b[31mred\x1b[0m \u202eevil :smile:",
@@ -76,27 +76,27 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> str:
     return ended.out
 
 
-def test_untrusted_text_is_shown_as_text(told: str) -> None:
-    """Markup is not interpreted, and terminal sequences of the model never reach the person."""
-    assert "[red]hm[/red]" in told
-    assert "[bold]a[/bold] red evil :smile:" in told
-    assert not any(character in told for character in "\x1b\x07\u202e")
+def test_untrusted_text_is_shown_as_text(output: str) -> None:
+    """Markup is not interpreted, and terminal sequences of the model are removed."""
+    assert "[red]hm[/red]" in output
+    assert "[bold]a[/bold] red evil :smile:" in output
+    assert not any(character in output for character in "\x1b\x07\u202e")
 
 
-def test_it_says_that_it_is_a_replay(told: str) -> None:
-    """A replay says so in the header and at the end."""
-    head, _, tail = told.partition("evil")
+def test_it_says_that_it_is_a_replay(output: str) -> None:
+    """The heading and the end say that it is a replay."""
+    head, _, tail = output.partition("evil")
     assert "replay of the recorded conversation script.replay.yaml" in head
     assert "This was a replay of script.replay.yaml. No model was used." in tail
 
 
-def test_usage_at_the_end(told: str) -> None:
-    """Requests, tokens and their cached share are told at the end."""
-    assert "1 request · 1,000 tokens in (85% cached) · 42 out" in told
+def test_usage_at_the_end(output: str) -> None:
+    """The end shows requests, tokens and the cached share."""
+    assert "1 request · 1,000 tokens in (85% cached) · 42 out" in output
 
 
 def test_a_replay_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
-    """A mistake in a replay file ends with 1 and is told with its line and its reason."""
+    """An error in a replay file is shown with its line and reason, and exits with 1."""
     replay = tmp_path / "bad.yaml"
     replay.write_text("replay: 1\nturns:\n  - text: fine\n  - txt: wrong\n")
     ended = run(workspace, replay)
@@ -105,8 +105,8 @@ def test_a_replay_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
     assert "This was a replay" not in ended.out  # nothing was played
 
 
-def test_commands_need_somebody_to_ask(workspace: Path, record: Record) -> None:
-    """Nobody at a terminal: a command is not run, and the model hears why. `--allow-commands` runs it, and says so."""
+def test_commands_need_a_terminal_to_ask_in(workspace: Path, record: Record) -> None:
+    """Without a terminal, a command does not run, and the model reads why. `--allow-commands` runs it."""
     replay = record(
         {"calls": [{"bash": {"command": "echo 世界 > made.txt; echo out; exit 3", "unsandboxed": True}}]},
         {"text": "Done."},
@@ -123,7 +123,7 @@ def test_commands_need_somebody_to_ask(workspace: Path, record: Record) -> None:
 
 
 def test_no_key() -> None:
-    """Without a key the run ends with 1 and says how to set one."""
+    """Without a key, the run says how to set one and exits with 1."""
     ended = run_plain("run", "a task")
     assert ended.code == 1
     assert "Failed (auth)" in ended.out
@@ -131,7 +131,7 @@ def test_no_key() -> None:
 
 
 def test_a_run_that_is_cut_off(workspace: Path) -> None:
-    """An answer cut off by the output limit is not done: exit 1, what to do, and the text not told twice."""
+    """An answer that is cut off exits with 1 and says what to do. Its text is shown once."""
     cut = [Turn((Text(text),), stop_reason="max_tokens") for text in ("half an answ", "er, and m")]
     with FakeApi(cut, require_key=False) as api:
         model = ("--base-url", api.url, "--model", "m-1", "--max-tokens", "900")
@@ -145,7 +145,7 @@ def test_a_run_that_is_cut_off(workspace: Path) -> None:
 
 
 def test_fault_83_a_model_that_is_being_loaded_is_reported_once(workspace: Path) -> None:
-    """docs/faults.md 83: not with each of the many tries."""
+    """docs/faults.md 83: the reason is not repeated with each attempt."""
     loading = HttpError(503, "unavailable_error", "Loading model", {"retry-after-ms": "20"})
     with FakeApi([*[loading] * 8, Turn((Text("Done."),))], require_key=False) as api:
         ended = run_plain("run", "a task", "--workspace", workspace, "--base-url", api.url, "--model", "m-1")
@@ -165,7 +165,7 @@ def test_each_longer_wait_is_reported(workspace: Path) -> None:
 
 
 def test_where_the_model_is_and_its_window(workspace: Path) -> None:
-    """The address of ANTHROPIC_BASE_URL is shown, without the password in it, and how full the window is."""
+    """The address of ANTHROPIC_BASE_URL is shown without its password, and the window with its usage."""
     counted = {"input_tokens": 1000, "output_tokens": 234}
     with FakeApi([Turn((Text("Done."),), usage=counted)], require_key=False) as api:
         address = api.url.replace("//", "//me:hidden@")
@@ -187,7 +187,7 @@ def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
 
 
 def test_a_cloud_serves_the_model(workspace: Path) -> None:
-    """`--provider` takes the sign-in of the environment, and the heading says who serves."""
+    """`--provider` uses the sign-in of the environment, and the heading names the provider."""
     keys: dict[str, Any] = {"AWS_ACCESS_KEY_ID": FakeBedrock.KEY, "AWS_SECRET_ACCESS_KEY": FakeBedrock.SECRET}
     with FakeBedrock(Turn((Text("Done."),))) as api:
         where = ("--provider", "bedrock", "--base-url", api.url, "--model", "m-1")
@@ -196,8 +196,8 @@ def test_a_cloud_serves_the_model(workspace: Path) -> None:
     assert f"m-1 on Amazon Bedrock at {api.url}" in ended.out
 
 
-def test_an_encoding_without_the_signs(workspace: Path, record: Record) -> None:
-    """Where the output's encoding has no room for a sign, another one stands there; nothing fails."""
+def test_an_encoding_without_the_symbols(workspace: Path, record: Record) -> None:
+    """Symbols that the encoding does not have are replaced."""
     replay = record({"calls": [{"list_files": {}}]}, {"text": "世界"})
     ended = run(workspace, replay, spawned=True, PYTHONIOENCODING="ascii")
     assert ended.code == 0

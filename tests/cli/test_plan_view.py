@@ -14,7 +14,7 @@ plans = st.lists(statuses, min_size=1, max_size=20).map(
 
 @given(plans)
 def test_the_lines_are_those_of_render(items: list[PlanItem]) -> None:
-    """docs/plan.md P9 and P10: the coloured plan is the text that the model reads, each line in its status' colour."""
+    """docs/plan.md P9 and P10: the plan has the text that the model reads, with a colour for each status."""
     lines = plan_lines(items)
     assert "\n".join(line.plain for line in lines) == render_items(items)
     colours = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
@@ -23,7 +23,7 @@ def test_the_lines_are_those_of_render(items: list[PlanItem]) -> None:
 
 @given(plans, st.integers(min_value=1, max_value=25))
 def test_a_window_on_the_plan(items: list[PlanItem], height: int) -> None:
-    """It keeps to its height, shows the item in progress, and every item is either shown or counted."""
+    """It fits the height, shows the item in progress, and shows or counts every other item."""
     lines = [line.plain for line in visible_steps(items, height)]
     assert len(lines) <= height
     current = next((item for item in items if item.status == "in_progress"), None)
@@ -36,7 +36,7 @@ def test_a_window_on_the_plan(items: list[PlanItem], height: int) -> None:
 
 
 def test_steps_taken() -> None:
-    """Told is what was begun or completed, not what was said before."""
+    """Only newly started and completed items are shown."""
     before = [PlanItem("1", "a", "in_progress"), PlanItem("2", "b"), PlanItem("3", "c")]
     after = [PlanItem("1", "a", "completed"), PlanItem("2", "b", "in_progress"), PlanItem("3", "c")]
     assert [line.plain for line in changed_steps(before, after)] == ["[x] #1: a", "[>] #2: b"]

@@ -1,4 +1,4 @@
-"""`--record`: a run becomes a file that plays it again."""
+"""`--record` writes a run to a file that replays it."""
 
 import os
 from collections.abc import Callable
@@ -12,14 +12,14 @@ Record = Callable[..., Path]
 
 
 def test_round_trip_of_the_example(hello: Path, example: Path, tmp_path: Path) -> None:
-    """The example, recorded while it plays, is the example again: the same turns, and the same file comes of it."""
+    """Recording a replay of the example gives the same turns, and replaying that gives the same file."""
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     task = ("run", "Refactor hello.py", "--workspace", hello.parent)
     recorded = run_plain(*task, "--replay", example, "--record", first, "--accept", "none")
     assert recorded.code == 0
     assert f"Recorded 10 answers to {first}" in recorded.out
     assert "Nothing was changed." in recorded.out
-    assert "--accept all" not in recorded.out  # it is only told where nobody chose
+    assert "--accept all" not in recorded.out  # shown only if the user did not choose
     assert read_recording(first).turns == read_recording(example).turns
     assert read_recording(first).about == "Refactor hello.py"
 
@@ -61,8 +61,8 @@ def test_a_real_run(workspace: Path, tmp_path: Path) -> None:
     assert (two.usage.requests, two.usage.output_tokens) == (1, 2)
 
 
-def test_a_task_in_bytes_that_are_no_utf_8(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """What the shell hands on of another encoding is replaced in the recording, which plays again."""
+def test_a_task_that_is_not_utf_8(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """Bytes that are not UTF-8 are replaced in the recording, which can be replayed."""
     path = tmp_path / "run.yaml"
     recorded = run_plain(
         *("run", os.fsdecode(b"\xff caf\xe9")), "--workspace", workspace, "--record", path,
@@ -73,8 +73,8 @@ def test_a_task_in_bytes_that_are_no_utf_8(workspace: Path, record: Record, tmp_
     assert run_plain("run", "again", "--workspace", workspace, "--replay", path).code == 0
 
 
-def test_how_the_last_answer_ended_is_kept(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """A run that ended by a refusal ends so again."""
+def test_the_end_of_the_last_answer_is_recorded(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """The replay of a run that ended with a refusal ends with a refusal."""
     path = tmp_path / "run.yaml"
     replay = record({"text": "No.", "stop": "refusal"})
     ended = run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
@@ -83,8 +83,8 @@ def test_how_the_last_answer_ended_is_kept(workspace: Path, record: Record, tmp_
     assert read_recording(path).turns == read_recording(replay).turns
 
 
-def test_what_was_played_before_an_error_is_kept(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """A run that fails leaves the recording of the answers that came, so that it can be reported."""
+def test_answers_before_an_error_are_recorded(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """A run that fails writes the answers so far, so that it can be reported."""
     path = tmp_path / "run.yaml"
     replay = record({"text": "Looking.", "calls": [{"list_files": {}}]})
     ended = run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
@@ -92,14 +92,14 @@ def test_what_was_played_before_an_error_is_kept(workspace: Path, record: Record
     assert read_recording(path).turns == read_recording(replay).turns
 
 
-def test_what_a_recording_may_be_written_over(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """An older recording and an empty file give way; a run that goes on, recorded in part only, leaves a recording."""
+def test_which_files_a_recording_may_overwrite(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """A recording overwrites an older one or an empty file, but with `--continue` no recording."""
     replay, older, empty = record({"text": "New."}), record({"text": "Old."}, name="old.yaml"), tmp_path / "empty.yaml"
     empty.touch()
     task = ("--workspace", workspace, "--replay", replay, "--record")
-    kept = older.read_bytes()
+    before = older.read_bytes()
     refused = run_plain("run", "--continue", *task, older)
-    assert (refused.code, refused.out, older.read_bytes()) == (2, "", kept)
+    assert (refused.code, refused.out, older.read_bytes()) == (2, "", before)
     assert f"choose another one: {older}" in refused.err
     for path in (older, empty):
         ended = run_plain("run", "a task", *task, path)

@@ -33,7 +33,7 @@ def review(hello: Path, record: Record) -> Iterator[InTerminal]:
 
 
 def test_yes_and_no(review: InTerminal, hello: Path) -> None:
-    """`y` changes the file, `n` leaves it as it is; the last lines say which is which."""
+    """`y` changes the file, `n` does not, and the last lines name the changed files."""
     assert review.screen.colours("+import os") == ["green"]
     assert review.screen.colours('-        return "night"') == ["red"]
     assert "new/文件.py  new file" not in review.screen.text  # one after the other
@@ -48,8 +48,8 @@ def test_yes_and_no(review: InTerminal, hello: Path) -> None:
 
 
 def test_by_hunk(review: InTerminal, hello: Path) -> None:
-    """`h` asks for each change by itself: those accepted are in the file, the rejected one is not. `q` decides on
-    nothing more: what is left is named as not applied.
+    """`h` asks about each change, and only the accepted ones are in the file. `q` ends the review, and the last lines
+    name the undecided file.
     """
     review.answer("Accept hello.py?", "h")
     review.answer("Accept change 1 of 3?", "y")
@@ -67,7 +67,7 @@ def test_by_hunk(review: InTerminal, hello: Path) -> None:
 
 
 def test_all_the_rest(review: InTerminal, hello: Path) -> None:
-    """`a` accepts what is left without asking again; an unknown key is no answer, `?` explains the keys."""
+    """`a` accepts the remaining files without asking. An unknown key is ignored, and `?` explains the keys."""
     review.answer("Accept hello.py?", "x?")
     review.until("accept this file and all that follow")
     review.answer("Accept hello.py?", "a")
@@ -76,22 +76,22 @@ def test_all_the_rest(review: InTerminal, hello: Path) -> None:
     assert review.screen.text.count("Accept new") == 0
 
 
-def test_a_file_that_changed_meanwhile(review: InTerminal, hello: Path) -> None:
-    """A file changed on disk since it was shown is shown again with what was written there, and is not overwritten
-    without a word on it; the others go on, and the exit is 1."""
+def test_a_file_that_changed_during_the_review(review: InTerminal, hello: Path) -> None:
+    """A file that changed on disk is shown again with the user's lines, and they are not overwritten silently. The
+    review continues with the other files, and the exit code is 1."""
     hello.write_text("# mine\n")
     review.answer("Accept hello.py?", "y")
     review.until("Your version of these lines:")
     review.answer("Accept hello.py?", "y")
     review.answer("Accept new/文件.py?", "y")
     assert review.end() == 1
-    assert hello.read_text() == "import os\n# mine\n"  # the new first line touches none of the person's
+    assert hello.read_text() == "import os\n# mine\n"  # the new first line touches none of the user's lines
     assert (hello.parent / "new" / "文件.py").exists()
     assert "✗ hello.py: conflict" in review.screen.lines
 
 
 def test_a_conflict_is_decided_by_hunk(review: InTerminal, hello: Path) -> None:
-    """Both sides are shown: `n` keeps the person's lines, `y` takes the proposed ones. What is elsewhere stays."""
+    """Both sides are shown. `n` keeps the user's lines, `y` takes the proposed ones. Other lines stay."""
     text = hello.read_text(encoding="utf-8").replace('"night"', '"Nacht"').replace("datetime.now().hour", "13")
     hello.write_text(text.replace("def part_of_day", "# mine\ndef part_of_day"), encoding="utf-8")
     review.answer("Accept hello.py?", "h")
@@ -109,8 +109,8 @@ def test_a_conflict_is_decided_by_hunk(review: InTerminal, hello: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["n", "y"])
-def test_fault_76_a_file_that_the_user_deleted_meanwhile(review: InTerminal, hello: Path, key: str) -> None:
-    """docs/faults.md 76: the review says that the file was deleted: `n` leaves it so, `y` writes the proposed text."""
+def test_fault_76_a_file_that_the_user_deleted(review: InTerminal, hello: Path, key: str) -> None:
+    """docs/faults.md 76: the review names the deletion. `n` keeps it deleted, `y` writes the proposed text."""
     hello.unlink()
     review.answer("Accept hello.py?", "y")
     review.until("You deleted this file.")
@@ -122,7 +122,7 @@ def test_fault_76_a_file_that_the_user_deleted_meanwhile(review: InTerminal, hel
 
 
 def test_ctrl_c_leaves_the_review(review: InTerminal, hello: Path) -> None:
-    """Ctrl-C in the review: nothing more is applied, what was stays; 130 and no process left."""
+    """Ctrl-C in the review applies nothing more, keeps earlier decisions, and exits with 130."""
     before = hello.read_bytes()
     review.press("\x03")
     assert review.end() == 130

@@ -1,4 +1,4 @@
-"""Ctrl-C and its relatives: what a person stops ends in good order, and leaves no process."""
+"""Ctrl-C and similar signals: the run ends cleanly and leaves no process."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ def task(workspace: Path, replay: Path, *more: object) -> list[object]:
     return ["run", "a task", "--workspace", workspace, "--replay", replay, *more]
 
 
-# Ctrl-C comes at the moment in which a module begins to be imported
+# sends Ctrl-C when the import of a module starts
 AT_IMPORT = """
 import signal, sys
 wanted = sys.argv.pop(1)
@@ -35,16 +35,16 @@ sys.exit(main())
 
 @pytest.mark.parametrize("module", ["asyncio", "fairlead.cli.main", "rich.text", "yaml"])
 def test_ctrl_c_while_it_starts(module: str) -> None:
-    """Ended like any other that was stopped: 130 and not a word."""
+    """Ctrl-C during the start exits with 130 and without output."""
     command = [sys.executable, "-c", AT_IMPORT, module, "run", "x", "--workspace", "nowhere"]
     ended = subprocess.run(command, env=environment(), capture_output=True, timeout=30, check=False)
     assert (ended.returncode, ended.stderr) == (130, b"")
 
 
 def test_ctrl_c_while_the_model_talks(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """Once: the run is cancelled and its end told, the recording is written; 130, no process left."""
-    kept = tmp_path / "kept.yaml"
-    with in_terminal(*task(workspace, record({"text": "one two three"}, pace=5), "--record", kept)) as terminal:
+    """The first Ctrl-C cancels the run, shows its end, writes the recording and exits with 130."""
+    recording = tmp_path / "kept.yaml"
+    with in_terminal(*task(workspace, record({"text": "one two three"}, pace=5), "--record", recording)) as terminal:
         terminal.until("writing")
         children = terminal.children()
         terminal.press("\x03")
@@ -54,7 +54,7 @@ def test_ctrl_c_while_the_model_talks(workspace: Path, record: Record, tmp_path:
         assert "Traceback" not in terminal.screen.text
         assert children
         assert all_gone(children)
-        assert kept.read_text().startswith("replay: 1\n")
+        assert recording.read_text().startswith("replay: 1\n")
 
 
 def test_ctrl_c_while_a_command_runs(workspace: Path, record: Record) -> None:
@@ -70,7 +70,7 @@ def test_ctrl_c_while_a_command_runs(workspace: Path, record: Record) -> None:
 
 
 def test_ctrl_c_at_a_question(workspace: Path, record: Record) -> None:
-    """A question about a command is no obstacle: the run stops, the command has not run."""
+    """Ctrl-C at a question stops the run, and the command does not run."""
     replay = record({"calls": [{"bash": {"command": "touch made", "unsandboxed": True}}]}, {"text": "never"})
     with in_terminal(*task(workspace, replay)) as terminal:
         terminal.until("Run it?")
@@ -82,7 +82,7 @@ def test_ctrl_c_at_a_question(workspace: Path, record: Record) -> None:
 
 
 def test_the_proposals_of_a_stopped_run(hello: Path, record: Record) -> None:
-    """A stopped run's proposals are applied only if the person wants to see them, and then says so."""
+    """The proposals of a stopped run are applied only if the user reviews and accepts them."""
     edit = {"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}
     with in_terminal(*task(hello.parent, record({"calls": [edit]}, {"text": "one two"}, pace=5))) as terminal:
         terminal.until("writing")
@@ -93,8 +93,8 @@ def test_the_proposals_of_a_stopped_run(hello: Path, record: Record) -> None:
         assert '"x"' in hello.read_text()
 
 
-def test_accept_all_does_not_mean_a_stopped_run(hello: Path, record: Record) -> None:
-    """`--accept all` was said of a whole run: half of one is not applied."""
+def test_accept_all_does_not_apply_to_a_stopped_run(hello: Path, record: Record) -> None:
+    """`--accept all` applies only the changes of a complete run."""
     before = hello.read_bytes()
     edit = {"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}
     replay = record({"calls": [edit]}, {"text": "one two"}, pace=5)
@@ -107,7 +107,7 @@ def test_accept_all_does_not_mean_a_stopped_run(hello: Path, record: Record) -> 
 
 
 def test_twice_leaves_at_once(workspace: Path, record: Record) -> None:
-    """The second Ctrl-C does not wait for a server that does not answer; the server and its command still end."""
+    """The second Ctrl-C does not wait for a server that does not answer. The server and its command still end."""
     replay = record({"calls": [{"bash": {"command": "echo started; sleep 999"}}]}, {"text": "never"})
     with in_terminal(*task(workspace, replay, "--allow-commands")) as terminal:
         terminal.until("      started")

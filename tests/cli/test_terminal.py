@@ -1,4 +1,4 @@
-"""What a person sees in a terminal while the agent works."""
+"""The output in a terminal during a run."""
 
 import os
 from collections.abc import Callable
@@ -28,8 +28,8 @@ def plan(*items: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_plan_in_colour(workspace: Path, record: Record) -> None:
-    """docs/plan.md P10: pending yellow, in progress cyan with its active form, completed green, while the run goes on
-    and at its end.
+    """docs/plan.md P10: pending yellow, in progress cyan with its active form, completed green, during the run and at
+    its end.
     """
     replay = record(plan(*STEPS), {"text": "one two"}, pace=5)
     with in_terminal(*task(workspace, replay)) as terminal:
@@ -42,12 +42,12 @@ def test_the_plan_in_colour(workspace: Path, record: Record) -> None:
         assert set(terminal.screen.colours("[ ] #3")) == {"yellow"}
         terminal.press("\x03")
         assert terminal.end() == 130
-        assert terminal.screen.text.count("[ ] #3: Check") == 1  # the region at the bottom is gone, the end is told
+        assert terminal.screen.text.count("[ ] #3: Check") == 1  # only at the end, not in the status area
         assert terminal.screen.colours("[ ] #3") == ["yellow"]
 
 
 def test_no_color(workspace: Path, record: Record) -> None:
-    """NO_COLOR is honoured."""
+    """NO_COLOR turns colours off."""
     with in_terminal(*task(workspace, record(plan(*STEPS), {"text": "Done."})), NO_COLOR="1") as terminal:
         assert terminal.end() == 0
         assert "[>] #2: Add hints (Adding hints)" in terminal.screen.text
@@ -55,8 +55,8 @@ def test_no_color(workspace: Path, record: Record) -> None:
 
 
 def test_wide_characters(workspace: Path, record: Record) -> None:
-    """Chinese, Japanese and emoji text keeps within the columns: nothing is broken by the terminal itself, no word is
-    lost, and a line without blanks is cut where it is full.
+    """Chinese, Japanese and emoji text stays within the columns. The terminal wraps no line, no word is lost, and a
+    line without blanks is filled.
     """
     text = "我先列出所有文件，然后逐个分析目录下的模块，找出可能的性能问题。日本語のテキストも同じです。👍 fine 完了"
     long_plan = [{"content": f"步骤 {n}：" + "很长的说明" * 9, "status": "pending"} for n in range(3)]
@@ -72,8 +72,8 @@ def test_wide_characters(workspace: Path, record: Record) -> None:
 
 @pytest.mark.parametrize("rows", [6, 12])
 def test_a_plan_longer_than_the_screen(workspace: Path, record: Record, rows: int) -> None:
-    """The plan never takes the whole of a small screen: the item in progress is seen, what is left out is counted, and
-    nothing of what was drawn stays behind.
+    """The plan never fills a small screen: the item in progress is shown, the others are counted, and the status area
+    leaves no traces.
     """
     items = [{"content": f"Step {n}", "status": "completed" if n < 10 else "pending"} for n in range(1, 21)]
     items[9]["status"] = "in_progress"
@@ -91,8 +91,8 @@ def test_a_plan_longer_than_the_screen(workspace: Path, record: Record, rows: in
         assert not any("more below" in line for line in lines)
 
 
-def test_what_a_tool_did_in_one_line(hello: Path, record: Record) -> None:
-    """A call is a line with its outcome; a failed one has the first line of its error in red."""
+def test_a_tool_call_is_one_line(hello: Path, record: Record) -> None:
+    """A call is one line with its outcome. A failed one has the first line of its error in red."""
     wrong = {"edit_file": {"path": "hello.py", "old_text": "def nothing():", "new_text": ""}}
     with in_terminal(
         *task(hello.parent, record({"calls": [{"read_file": {"path": "hello.py"}}, wrong]}, {"text": "."}))
@@ -104,7 +104,7 @@ def test_what_a_tool_did_in_one_line(hello: Path, record: Record) -> None:
 
 
 def test_a_commands_output(workspace: Path, record: Record) -> None:
-    """A command is asked for with its whole text, folder and reasons; its output is indented, bounded, and harmless."""
+    """The question shows the whole command, folder and reasons. The output is indented, limited and harmless."""
     command = "for i in $(seq 1 60); do echo line $i; done; printf '\\033[2J\\033[31mred\\033[0m'"
     replay = record({"calls": [{"bash": {"command": command, "unsandboxed": True}}]}, {"text": "Done."})
     with in_terminal(*task(workspace, replay), columns=100) as terminal:
@@ -124,7 +124,7 @@ def test_a_commands_output(workspace: Path, record: Record) -> None:
 
 
 def test_a_command_is_refused_with_a_reason(workspace: Path, record: Record) -> None:
-    """`n` does not run a command, and the reason reaches the model. Keys typed before the question are no answer."""
+    """`n` does not run the command, and the model reads the reason. Keys typed before the question are ignored."""
     replay = record({"calls": [{"bash": {"command": "touch made", "unsandboxed": True}}]}, {"text": "Done."})
     with in_terminal(*task(workspace, replay)) as terminal:
         terminal.press("yyy")

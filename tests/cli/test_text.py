@@ -1,4 +1,4 @@
-"""Text fit for a terminal: whatever comes, it keeps within its columns and nothing of it is lost or hidden."""
+"""Text for a terminal stays within its columns, and nothing in it is lost or hidden."""
 
 from collections.abc import Callable
 
@@ -23,15 +23,15 @@ def solid(text: str) -> str:
 
 @given(texts, widths)
 def test_rows_keep_within_their_columns(text: str, width: int) -> None:
-    """No row is wider than asked for, and no sign is lost."""
+    """No row is too wide, and no character is lost."""
     found = [row.plain for row in wrap(Text(text), CONSOLE, width)]
     assert all(cell_len(row) <= width for row in found)
     assert solid("".join(found)) == solid(text)
 
 
 @given(texts, widths, st.integers(min_value=1, max_value=9))
-def test_a_flow_gives_out_what_came_in(text: str, width: int, size: int) -> None:
-    """Text that comes in pieces keeps within the columns too, whatever the pieces are."""
+def test_wrapping_pieces_loses_nothing(text: str, width: int, size: int) -> None:
+    """Text that arrives in pieces stays within the columns, for any pieces."""
     flow, found = StreamWrapper(CONSOLE), list[str]()
     for start in range(0, len(text), size):
         found += [row.plain for row in flow.feed(text[start : start + size], width)]
@@ -44,7 +44,7 @@ def test_a_flow_gives_out_what_came_in(text: str, width: int, size: int) -> None
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_a_sequence_in_two_pieces(size: int) -> None:
-    """A terminal sequence or a line end that is cut by the pieces is still removed as a whole."""
+    """A terminal sequence or line ending that is split between pieces is removed completely."""
     text = "one\r\n\x1b]0;title\x07two \x1b[1;31mred\x1b[0m\r\nthree\x1b[2J\n\n\n"
     flow, found = StreamWrapper(CONSOLE), list[str]()
     for start in range(0, len(text), size):
@@ -53,8 +53,8 @@ def test_a_sequence_in_two_pieces(size: int) -> None:
     assert found == ["one", "two red", "three"]
 
 
-def test_a_script_without_blanks_is_cut_where_it_is_full() -> None:
-    """Chinese text goes on behind a word of Latin letters, and no line begins with a closing sign."""
+def test_scripts_without_blanks_fill_the_line() -> None:
+    """Chinese text continues after a Latin word on the same line, and no line starts with a closing mark."""
     found = wrap(Text("我先列出 src/core 目录下的文件，然后逐个分析。"), CONSOLE, 20)
     assert [row.plain.rstrip() for row in found] == ["我先列出 src/core 目", "录下的文件，然后逐个", "分析。"]
 
@@ -71,6 +71,6 @@ def test_a_script_without_blanks_is_cut_where_it_is_full() -> None:
         (first_line, "\n \x1b[1m\n  Error: no.\nmore", "Error: no."),
     ],
 )
-def test_what_becomes_of_signs(change: Callable[[str], str], text: str, shown: str) -> None:
-    """What a person decides on hides nothing; what they only read carries nothing; ordinary text stays as it is."""
+def test_special_characters(change: Callable[[str], str], text: str, shown: str) -> None:
+    """`reveal` hides nothing, `clean` removes special characters, and ordinary text does not change."""
     assert change(text) == shown

@@ -1,4 +1,4 @@
-"""What the command line accepts, and how it refuses."""
+"""The command line and its errors."""
 
 import contextlib
 from pathlib import Path
@@ -35,28 +35,28 @@ from fairlead.cli.main import run_command_line
         (["sing"], "invalid choice"),
     ],
 )
-def test_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str) -> None:
-    """Wrong usage ends with 2, says what is wrong on stderr and where help is, and does nothing."""
+def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str) -> None:
+    """Wrong usage exits with 2, names the error and the help on stderr, and does nothing."""
     (tmp_path / "file.txt").write_text("text")
     with contextlib.chdir(tmp_path):
         assert run_command_line(arguments) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert reason in told.err
-    assert "--help`." in told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert reason in output.err
+    assert "--help`." in output.err
     assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
     assert (tmp_path / "file.txt").read_text() == "text"
 
 
 def test_the_exit_code_of_wrong_usage(tmp_path: Path) -> None:
-    """The process ends with 2."""
+    """The process exits with 2."""
     ended = run_plain("run", " ", cwd=tmp_path, spawned=True)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == "fairlead run: the task is empty: say what the agent should do\nTry `fairlead run --help`.\n"
 
 
-def test_help_tells_of_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    """`fairlead --help` names the commands, `serve` among them; without a command it is shown too, with 2."""
+def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """`fairlead --help` names all commands. Without a command, the same help is shown with exit code 2."""
     assert run_command_line(["--help"]) == 0
     helped = capsys.readouterr().out
     assert run_command_line([]) == 2
@@ -66,7 +66,7 @@ def test_help_tells_of_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_of_run() -> None:
-    """`fairlead run --help` names every option and the exit codes, and calls a dangerous one so."""
+    """`fairlead run --help` names every option and the exit codes, and marks the dangerous option."""
     helped = run_plain("run", "--help")
     assert helped.code == 0
     words = (
@@ -87,6 +87,6 @@ def test_help_of_run() -> None:
 
 
 def test_version() -> None:
-    """`fairlead --version` says which one it is."""
+    """`fairlead --version` prints the version."""
     ended = run_plain("--version", spawned=True)
     assert (ended.code, ended.out) == (0, f"fairlead {__version__}\n")
