@@ -4,7 +4,7 @@ A scenario is a recording's `turns` (docs/replay.md) in a workspace with `a.txt`
 
     rule       what is guaranteed
     person     operations on the plan (docs/protocol.md, agent/plan/edit) while the agent's question waits for them
-    hears      how each text begins that the model is to hear, in order: reminders, news of the plan, refused rewrites
+    feedback   how the texts for the model begin, in order: reminders, feedback on the plan, refused rewrites
     sees       each step's verification in the end
     record     the line at the end of the run
     inferred, beside, overtaken, revision, stops: what differs from nothing inferred, no looks beside its steps, ...
@@ -53,7 +53,9 @@ async def test_a_model_that_drifts(path: Path, workspace: Path, replay: Callable
         result = await client.run()
         plan = client.last("agent/plan")
         told = heard(client)
-        assert [text[: len(begin)] for text, begin in zip_longest(told, said["hears"], fillvalue="")] == said["hears"]
+        assert [text[: len(begin)] for text, begin in zip_longest(told, said["feedback"], fillvalue="")] == said[
+            "feedback"
+        ]
         steps = {item["id"]: item["content"] for item in plan["items"]}
         assert {item["content"]: item["verification"] for item in plan["items"]} == said["sees"]
         assert plan["inferred"] == said.get("inferred", [])

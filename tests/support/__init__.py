@@ -1,1 +1,1 @@
-"""What several test folders share. No tests of the product live here."""
+"""Code shared by several test folders, with its own tests."""

@@ -1,6 +1,6 @@
-"""A language client for tests: a real server process over stdio, and a small editor that can be told how to behave.
+"""A language client for tests: a real server process over stdio, and a small editor with configurable answers.
 
-Here: the wire, seen from outside; nothing of the server's code is used to read or write it.
+It shows the wire from outside: none of the server's code is used to read or write it.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ class WireError(Exception):
 
 
 class Refuse(Exception):
-    """An answer of the test's editor: this request gets an error."""
+    """Raised by an answer of the test's editor: the request gets an error."""
 
 
 class Client:
     """A server process and the conversation with it.
 
-    `log` holds all that came, in the order of the wire: `(method, params)`, answers to our requests as
-    `("answer:" + method, result or error)`. `answers` says how the editor answers the server's requests: a value's
-    function by method; what is not there gets MethodNotFound, but for `workspace/applyEdit`, which writes to disk and
-    to the open buffers as an editor does, and for what a plain editor just takes.
+    `log` contains everything that arrived, in the order of the wire: `(method, params)`, and for responses
+    `("answer:" + method, result or error)`. `answers` maps the methods of the server's requests to functions. By
+    default `workspace/applyEdit` changes files and open buffers as an editor does, simple requests are accepted, and
+    any other method gets MethodNotFound.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Client:
         self.send({"method": method, "params": params})
 
     def begin(self, method: str, params: Any) -> tuple[int, asyncio.Future[Any]]:
-        """Sends a request; returns its id and the future of its answer."""
+        """Send a request. Returns its id and the future of its answer."""
         self._number += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[self._number] = (method, answer)
@@ -153,17 +153,21 @@ class Client:
         return self._number, answer
 
     async def request(self, method: str, params: Any, deadline: float = DEADLINE) -> Any:
-        """Sends a request and waits for its answer; an error answer is raised as WireError."""
+        """Send a request and return its result.
+
+        Raises:
+            WireError: the server answered with an error.
+        """
         _, answer = self.begin(method, params)
         async with asyncio.timeout(deadline):
             return await answer
 
     async def run(self, prompt: str = "Do it.", deadline: float = 30.0, **params: Any) -> Json:
-        """`agent/runTask` to its end."""
+        """Run a task and return the result of `agent/runTask`."""
         return await self.request("agent/runTask", {"prompt": prompt, **params}, deadline)
 
     async def error(self, method: str, params: Any) -> WireError:
-        """The error that a request must be answered with."""
+        """Send a request that must fail, and return its error."""
         try:
             result = await self.request(method, params)
         except WireError as error:
@@ -171,13 +175,13 @@ class Client:
         raise AssertionError(f"{method} was not refused: {result}")
 
     async def until(self, found: Callable[[], Any], deadline: float = DEADLINE) -> Any:
-        """Waits until `found()` is true, looking again at each message; returns what it returned."""
+        """Wait until `found()` is true, checked after each message, and return its value."""
         async with asyncio.timeout(deadline), self._changed:
             await self._changed.wait_for(found)
         return found()
 
     async def event(self, kind: str, **fields: Any) -> Json:
-        """Waits for an `agent/event` of a kind with these fields, the first there is."""
+        """Wait for the first `agent/event` of a kind with these fields."""
         return await self.until(
             lambda: next((e for e in self.events(kind) if all(e.get(k) == v for k, v in fields.items())), None)
         )
@@ -192,7 +196,7 @@ class Client:
         return [event for event in self.all("agent/event") if kind in (None, event["kind"])]
 
     def text(self, kind: str = "text") -> str:
-        """All that the model said, as it was shown."""
+        """Everything that the model said, as it was shown."""
         return "".join(event["text"] for event in self.events(kind))
 
     @property
@@ -200,7 +204,7 @@ class Client:
         """The position encoding that was agreed on."""
         return self.server["capabilities"].get("positionEncoding", "utf-16")
 
-    # the person's editor
+    # what the user does in the editor
 
     def open(self, path: Path, text: str | None = None) -> str:
         uri = path.as_uri()
@@ -211,7 +215,7 @@ class Client:
         return uri
 
     def type(self, path: Path, text: str) -> None:
-        """The person changes the whole text of an open buffer."""
+        """Replace the text of an open buffer, as the user does."""
         uri = path.as_uri()
         version = self.buffers[uri][1] + 1
         self.buffers[uri] = (text, version)
@@ -219,12 +223,12 @@ class Client:
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def close(self, uri: str) -> str:
-        """Closes an open buffer; returns what it said."""
+        """Close an open buffer and return its text."""
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
         return self.buffers.pop(uri)[0]
 
     def apply_edit(self, params: Json) -> Json:
-        """Applies as an editor does: open buffers change and are told of, closed files are checked and written."""
+        """Apply an edit like an editor: change and report open buffers, check and write closed files."""
         for uri, digest in params.get("digests", {}).items():
             path = uri_path(uri)
             if uri not in self.buffers and (not path.exists() or sha256(path.read_bytes()).hexdigest() != digest):
@@ -259,7 +263,7 @@ class Client:
         return {"applied": True}
 
     def _remove(self, change: Json) -> str:
-        """Deletes or renames a file, its buffer too; returns why not, empty where it is done."""
+        """Delete or rename a file with its buffer. Returns the reason if that failed, otherwise an empty string."""
         uri, new_uri = change.get("uri") or change["oldUri"], change.get("newUri")
         path, new = uri_path(uri), uri_path(new_uri) if new_uri else None
         if not path.exists() or (new is not None and new.exists()):
@@ -326,7 +330,7 @@ def uri_path(uri: str) -> Path:
 
 
 def edited(text: str, edits: list[Json], encoding: str = "utf-16") -> str:
-    """LSP TextEdits applied to a text, positions in the units of an encoding."""
+    """Apply LSP TextEdits to a text, with positions in the units of an encoding."""
     codec, size = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}[encoding]
     starts = [0]
     index = 0

@@ -85,7 +85,7 @@ HIDES_THINKING = ("claude-sonnet-5-5",)
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it came.
+    """One received request.
 
     `headers` has lower-case names, `body` is {} if `raw` is no JSON object, `at` is `time.monotonic()` when
     it had come in whole, `path` is without the query.
@@ -125,7 +125,7 @@ class FakeApi:
         window: FakeWindow | None = None,
     ) -> None:
         self.window = window
-        self.answers_once = False  # a second request on the same connection finds it closed
+        self.answers_once = False  # closes each connection after its first request
         self._turns = list(turns)
         self._key = key if require_key else None
         self._plain = plain
@@ -161,7 +161,7 @@ class FakeApi:
 
     @property
     def refusals(self) -> list[str]:
-        """The reason of each 400 that the server itself gave, in order. A test asserts that it is []."""
+        """The reason of each 400 that is not scripted, in order. A test asserts that it is []."""
         with self._changed:
             return list(self._refusals)
 
@@ -171,7 +171,7 @@ class FakeApi:
             self._turns.append(turn)
 
     def wait_for_requests(self, n: int, timeout: float = 5.0) -> list[Request]:
-        """Block until `n` requests have come in whole, and return all. TimeoutError after `timeout` seconds.
+        """Block until `n` complete requests have arrived, and return all. TimeoutError after `timeout` seconds.
 
         On the client's event loop use `await asyncio.to_thread(api.wait_for_requests, n)`.
         """
@@ -202,14 +202,14 @@ class FakeApi:
         try:
             scripted = answer(body) if callable(answer) else answer
             return scripted if isinstance(scripted, HttpError | Page) else self._play(scripted, body, edits)
-        except Exception as error:  # The script is the test's code; a test looks at the refusals.
+        except Exception as error:  # the script is the test's code, and the test checks the refusals
             with self._changed:
                 return self._refuse(f"the script failed: {type(error).__name__}: {error}")
 
     stream_type = "text/event-stream; charset=utf-8"
 
     def frames(self, event: Event) -> list[bytes]:
-        """An event's bytes on the wire, in parts that are written apart."""
+        """An event's bytes on the wire, in parts that are written separately."""
         return event.encode()
 
     def error(self, error: HttpError, request_id: str) -> tuple[Any, Mapping[str, str]]:
@@ -265,7 +265,7 @@ def _shows_thinking(body: Json) -> bool:
 
 
 class _Server(ThreadingTCPServer):
-    """Knows its open connections, so that no handler outlives it, whatever it waits for."""
+    """Tracks its open connections, so that no handler outlives it."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -294,13 +294,13 @@ class _Server(ThreadingTCPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # A client may go at any moment; all else is a bug here.
+        # a client may disconnect at any moment; everything else is a bug here
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection: reads requests, writes what `FakeApi.respond` says."""
+    """One connection: reads requests and writes the responses of `FakeApi.respond`."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -331,7 +331,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: `FakeApi.requests` is the log."""
+        """Do nothing, because `FakeApi.requests` is the log."""
 
     def _send_error(self, error: HttpError) -> None:
         body, headers = self.api.error(error, self.api.mint("req"))
@@ -380,7 +380,7 @@ class _Handler(BaseHTTPRequestHandler):
                 pass
         elif how == "reset":
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            # Closed here, as the server would shut it down first, which sends a FIN.
+            # closed here, because the server would shut it down first, which sends a FIN
             os.close(self.connection.detach())
 
     def _client_is_gone(self) -> bool:

@@ -16,7 +16,7 @@ Outline = tuple[tuple[str, ...], ...]
 
 @dataclass
 class Handed:
-    """The thinking and the tool calls that the server has handed out, to know them again.
+    """The thinking and the tool calls that the server has sent, to recognize them later.
 
     `signatures`: signature -> the text that came with it. `outlines`: tool_use id -> its answer's outline.
     """
@@ -36,7 +36,7 @@ class Handed:
 
 @dataclass(frozen=True)
 class Ask:
-    """One request: headers with lower-case names, the parsed body, and what was handed out before it."""
+    """One request: headers with lower-case names, the parsed body, and what was sent before it."""
 
     headers: Mapping[str, str]
     body: Json
@@ -44,7 +44,7 @@ class Ask:
 
     @property
     def messages(self) -> list[Json]:
-        """The `messages` field. KeyError where `required_fields` has not run."""
+        """The `messages` field. KeyError if `required_fields` has not run."""
         return self.body["messages"]
 
     @property
@@ -54,7 +54,7 @@ class Ask:
 
 
 def read_body(raw: bytes) -> tuple[Json, str | None]:
-    """The body as (object, None), or ({}, the reason why it is none)."""
+    """The body as (object, None), or ({}, the reason why it is not an object)."""
     try:
         body = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
         json.dumps(body, ensure_ascii=False).encode("utf-8")

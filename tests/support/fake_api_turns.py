@@ -62,7 +62,7 @@ Block = Text | Thinking | Call | BadJson
 
 @dataclass(frozen=True)
 class Turn:
-    """One whole answer of the model.
+    """One complete answer of the model.
 
     `stop_reason`: None means "tool_use" if a block calls a tool, else "end_turn". `chunk`: characters in each
     delta; None means a few deltas for each block, cut also inside the escapes of a tool's JSON. `usage`:
@@ -222,7 +222,7 @@ def with_ids(item: Streamed, mint: Callable[[str], str]) -> Streamed:
 
 
 def content(item: Streamed, envelope: Envelope) -> list[Json]:
-    """The content blocks of the whole answer inside `item`, as the client gets them."""
+    """The content blocks of the complete answer in `item`, as the client receives them."""
     match item:
         case Turn():
             return [_closed(block, envelope) for block in item.blocks]

@@ -1,4 +1,4 @@
-"""A window for the fake Messages API: what is too long for it is refused in the words of a real server.
+"""A window for the fake Messages API: longer requests are refused in the words of a real server.
 
 Here: the sizes and the refusals' texts (fixtures/refusals.yaml has them, with sources). Not here: when they are said.
 """
@@ -24,7 +24,7 @@ REFUSALS: dict[str, dict[str, Any]] = yaml.safe_load(
 
 @dataclass(frozen=True)
 class FakeWindow:
-    """A window of so many tokens on such a server, which is a name in REFUSALS."""
+    """A window of `size` tokens on a server, which is a name in REFUSALS."""
 
     tokens: int
     server: str = "llama.cpp"

@@ -1,4 +1,4 @@
-"""Stand-ins of Amazon Bedrock and Google Vertex AI: each as strict as its cloud, with the Messages API's rules behind.
+"""Stand-ins of Amazon Bedrock and Google Vertex AI: each checks its cloud's rules, then those of the Messages API.
 
 Here: paths, credentials, the body's differences, AWS's frames and both ways to say an error. A script says what a
 cloud says: `HttpError(429, "ThrottlingException", ...)`, `MidStreamError(..., "throttlingException", ...)`. Not here:
@@ -33,7 +33,7 @@ SIGNED = re.compile(
 
 
 class FakeCloud(FakeApi):
-    """What both have in common: a request is checked as the cloud does, then as the API does.
+    """Common to both clouds: a request is checked as the cloud does, then as the API does.
 
     `arrived` are the requests as they came; `requests` those that the cloud let through, as the API would get them.
     """
@@ -46,15 +46,15 @@ class FakeCloud(FakeApi):
 
     @abstractmethod
     def denied(self, path: str, headers: Mapping[str, str]) -> HttpError | None:
-        """Why a request does not come in at all."""
+        """Why a request is denied."""
 
     @abstractmethod
     def model(self, path: str) -> str | None:
-        """The model that a path names; None for a path that is none."""
+        """The model in a path, None for an invalid path."""
 
     @abstractmethod
     def body_problem(self, body: Json) -> str | None:
-        """What of a body is not as the cloud wants it."""
+        """What the cloud refuses in a body."""
 
     def respond(
         self, method: str, path: str, headers: Mapping[str, str], raw: bytes
@@ -86,7 +86,7 @@ class FakeCloud(FakeApi):
 
 
 class FakeBedrock(FakeCloud):
-    """Lets in who signs with this access key, for this region, or has the bearer token."""
+    """Accepts signatures with its access key and region, or its bearer token."""
 
     KEY, SECRET, TOKEN, REGION = "AKIDEXAMPLE", "a-secret-key", "a-bearer-token", "eu-central-1"
     stream_type = "application/vnd.amazon.eventstream"
@@ -151,7 +151,7 @@ def frame(headers: Mapping[str, str], payload: Json, *, damaged: bool = False) -
 
 
 class FakeVertex(FakeCloud):
-    """Lets in who has the access token that its own token endpoint gives for a service account's signed assertion."""
+    """Accepts the access token that its own token endpoint issues for a service account's signed assertion."""
 
     TOKEN, REGION, PROJECT = "an-access-token", "europe-west1", "my-project"
     wrong_body = "INVALID_ARGUMENT"
@@ -191,7 +191,7 @@ class FakeVertex(FakeCloud):
         return [{"error": {"code": error.status, "message": error.message, "status": error.error_type}}], {}
 
     def key_file(self, folder: Path) -> Path:
-        """A service account's key, whose tokens come from here."""
+        """A service account's key, with this server as its token endpoint."""
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         pem = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

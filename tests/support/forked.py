@@ -1,4 +1,4 @@
-"""Processes forked from one that has the product's modules in memory: the imports are three quarters of a start.
+"""Processes that are forked from one that has imported the product, because imports take most of a start.
 
 A forked process runs the same `main` with its own streams, environment and memory. Here: the fork, and what a test may
 do with the process. server_process.py and cli/forked_command.py hold what runs in it.
@@ -21,7 +21,7 @@ _context = multiprocessing.get_context("forkserver" if CAN_FORK else None)
 
 
 class Streams:
-    """Descriptors for a forked process to have as its first ones: sent to it as duplicates, and put in their places."""
+    """Descriptors that become the standard streams of a forked process. Duplicates are sent to it."""
 
     def __init__(self, numbers: Sequence[int]) -> None:
         self._numbers = list(numbers)
@@ -30,7 +30,7 @@ class Streams:
         return _received, tuple(reduction.DupFd(number) for number in self._numbers)
 
     def take(self, env: Mapping[str, str]) -> None:
-        """In the forked process: they are stdin, stdout and stderr now, and this is the environment."""
+        """In the forked process, install them as stdin, stdout and stderr, and set the environment."""
         for number, theirs in enumerate(self._numbers):
             os.dup2(theirs, number)
         for theirs in {*self._numbers} - {0, 1, 2}:
@@ -44,7 +44,7 @@ def _received(*duplicates: Any) -> Streams:
 
 
 def fork(work: Callable[..., NoReturn], *arguments: Any) -> BaseProcess:
-    """Calls `work`, a function of a module, in a process that is forked from multiprocessing's fork server."""
+    """Call `work`, a function of a module, in a process that is forked from multiprocessing's fork server."""
     _ensure_running()
     process = _context.Process(target=work, args=arguments, daemon=True)  # type: ignore[attr-defined]
     process.start()
@@ -52,7 +52,7 @@ def fork(work: Callable[..., NoReturn], *arguments: Any) -> BaseProcess:
 
 
 def _ensure_running() -> None:
-    """Starts the fork server if there is none, with the path on which it finds what it shall preload."""
+    """Start the fork server if it is not running, with the path of the modules that it preloads."""
     multiprocessing.set_forkserver_preload(["support.preload"])
     kept = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
@@ -80,7 +80,7 @@ class ForkedProcess:
         self._loop.add_reader(sentinel, self._end)
 
     async def connect(self, stdin: int, stdout: int) -> None:
-        """Takes our ends of the pipes."""
+        """Open our ends of the pipes."""
         reader = asyncio.StreamReader(limit=LIMIT, loop=self._loop)
         await self._loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(stdout, "rb"))
         transport, protocol = await self._loop.connect_write_pipe(
@@ -89,7 +89,7 @@ class ForkedProcess:
         self.stdout, self.stdin = reader, asyncio.StreamWriter(transport, protocol, None, self._loop)
 
     def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):  # it ended in this moment
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
             os.kill(self.pid, signal.SIGKILL)
 
     async def wait(self) -> int:

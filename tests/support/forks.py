@@ -1,4 +1,4 @@
-"""Work in forked processes: many at one moment, and one that is killed at each of its lines. Not for Windows."""
+"""Runs work in forked processes: many at the same time, or one that is killed at each of its lines. Not for Windows."""
 
 import os
 import signal
@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 
 def at_one_moment(processes: int, work: Callable[[], None]) -> list[int]:
-    """Runs `work` in so many processes that begin together; returns their exit codes, 1 for an exception."""
+    """Run `work` in `count` processes that begin together. Returns their exit codes, 1 for an exception."""
     waiting, begin = os.pipe()
     children = [_forked(lambda: (os.close(begin), os.read(waiting, 1), work())) for _ in range(processes)]
     os.close(waiting)
-    os.close(begin)  # all of them read the end of the pipe now
+    os.close(begin)  # now all of them read the end of the pipe
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
 

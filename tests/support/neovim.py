@@ -49,7 +49,7 @@ class Rpc:
             self._messages.feed(data)
 
     def close(self) -> None:
-        """Ends Neovim as a closed terminal does, and waits for it."""
+        """End Neovim as a closed terminal does, and wait for it."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(30)
@@ -57,7 +57,7 @@ class Rpc:
 
 
 class Neovim:
-    """What a user of Neovim does and sees. Conditions are Lua expressions, looked at every few milliseconds."""
+    """What a user of Neovim does and sees. Conditions are Lua expressions, checked every few milliseconds."""
 
     def __init__(self, rpc: Rpc, workspace: Path) -> None:
         self.rpc = rpc
@@ -65,7 +65,7 @@ class Neovim:
         self.is_closed = False
 
     def close(self) -> None:
-        """Quits as a user does; returns when the process has ended, and its server with it."""
+        """Quit as a user does, and wait until the process and its server have ended."""
         if not self.is_closed:
             self.is_closed = True
             self.rpc.close()
@@ -75,14 +75,14 @@ class Neovim:
         return self.lua("return vim.uv.os_getpid()")
 
     def lua(self, code: str, *arguments: Any) -> Any:
-        """Runs Lua code; what it returns."""
+        """Run Lua code and return its value."""
         return self.rpc.request("nvim_exec_lua", code, arguments)
 
     def command(self, text: str) -> None:
         self.rpc.request("nvim_command", text)
 
     def until(self, condition: str, *arguments: Any) -> None:
-        """Waits until a Lua expression is true; `...` in it are the arguments."""
+        """Wait until a Lua expression is true; `...` in it are the arguments."""
         look = f"function() return (function(...) return ({condition}) end)(unpack(arguments)) end"
         code = f"local arguments = {{...}} return vim.wait({DEADLINE}, {look}, 5)"
         assert self.lua(code, *arguments), f"never: {condition} {arguments}\n{self.panel()}\n{self.messages()}"
@@ -91,7 +91,7 @@ class Neovim:
         self.lua("vim.cmd.edit(vim.fn.fnameescape(...))", str(self.workspace / name))
 
     def buffer(self, name: str) -> bytes | None:
-        """The bytes that `:write` would write, None where the file is in no buffer."""
+        """The bytes that `:write` would write, None if the file is in no buffer."""
         code = """
         local buf = vim.fn.bufnr('^' .. ... .. '$')
         if buf == -1 or not vim.api.nvim_buf_is_loaded(buf) then return nil end
@@ -106,7 +106,7 @@ class Neovim:
         return self.lua("return vim.bo[vim.fn.bufnr('^' .. ... .. '$')].modified", str(self.workspace / name))
 
     def messages(self) -> list[str]:
-        """All that was shown to the user as a message."""
+        """Everything that was shown to the user as a message."""
         return self.lua("return _G.shown")
 
     def warnings(self) -> list[str]:
@@ -125,24 +125,24 @@ class Neovim:
         self.until("table.concat(_G.shown, '\\n'):find(..., 1, true)", text)
 
     def run(self, prompt: str = "Do it.") -> None:
-        """A task to its end."""
+        """Run a task and wait for its end."""
         self.lua("_G.shown = {}")
         self.command(f"Fairlead run {prompt}")
         self.until_message("Fairlead: done")
 
     def until_answered(self) -> None:
-        """Waits until no request to a server is under way."""
+        """Wait until no request to a server is pending."""
         self.until("vim.iter(vim.lsp.get_clients()):all(function(client) return vim.tbl_isempty(client.requests) end)")
 
     def decide(self, command: str) -> None:
-        """A command of the review to its end, the writing of files included."""
+        """Run a review command and wait until files are written."""
         self.command(f"Fairlead {command}")
         self.until_answered()
 
 
 @contextmanager
 def neovim(workspace: Path, settings: Json, *, configured: bool = True) -> Iterator[Neovim]:
-    """Starts Neovim in a workspace; `configured`: with docs/editors/neovim, as its user has it."""
+    """Start Neovim in a workspace; `configured`: with the files of docs/editors/neovim."""
     editor = Neovim(Rpc(Path(os.environ[INSTALLED])), workspace)
     try:
         editor.lua(

@@ -1,4 +1,4 @@
-"""What a forked server finds in memory: the modules of a server, and what it makes from them once per process."""
+"""Loads what a forked server finds in memory: its modules, and what they create once per process."""
 
 import json
 from contextlib import suppress
@@ -28,7 +28,7 @@ for module in (
     import_module(module)
 price_list()
 sdk = load_sdk()
-# the types of an answer with an error are made with the first one
+# the types of an error answer are created with the first one
 ERROR = {"type": "error", "error": {"type": "authentication_error", "message": "No."}}
 refusing = httpx2.MockTransport(lambda _: httpx2.Response(401, json=ERROR))
 with suppress(sdk.AuthenticationError), httpx2.Client(transport=refusing) as client:
@@ -36,13 +36,13 @@ with suppress(sdk.AuthenticationError), httpx2.Client(transport=refusing) as cli
 
 
 class _Nowhere:
-    """Takes the answers to the messages below."""
+    """Discards the answers to the messages below."""
 
     def write(self, _: bytes) -> None: ...
 
 
-# The functions that write and read these messages are compiled at their first use; those of a class that holds a list
-# are forgotten again while the list's is registered, and stay the second time.
+# The functions that read and write these messages are compiled at their first use. Those of a class that contains a
+# list are discarded while the list's own are registered, so everything is done twice.
 for _ in range(2):
     server = AgentServer()
     register(server)

@@ -1,4 +1,4 @@
-"""Whether this machine has a sandbox: tests that need one are skipped elsewhere, with the product's own reason."""
+"""Skips tests that need a sandbox on machines without one, with the product's own reason."""
 
 import asyncio
 import tempfile
@@ -12,7 +12,7 @@ from fairlead.shell.sandbox.probe import Capability, probe
 
 @cache
 def capability() -> Capability:
-    """What the product finds for a workspace in the folder for temporary files."""
+    """What the product finds for a workspace in the temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         workspace = Path(folder, "ws")
         workspace.mkdir()
@@ -20,7 +20,7 @@ def capability() -> Capability:
 
 
 def needs_sandbox() -> None:
-    """Skips the test where there is none."""
+    """Skip the test if there is no sandbox."""
     found = capability()
     if found.layers_folder is None:
         pytest.skip(found.reason)

@@ -1,21 +1,21 @@
-"""Scenarios of editing: folders of data, read here and played through a real server process.
+"""Scenarios of editing: folders of data that are played through a real server process.
 
-A folder holds `steps.yaml`, and where there are plain files `input/` (the workspace before) and `expected/` (all of it
-afterwards). Files with odd bytes stand in `steps.yaml` itself, as a `Content`:
+A folder contains `steps.yaml` and, for plain files, `input/` (the workspace before) and `expected/` (the workspace
+afterwards). Files with unusual bytes are in `steps.yaml`, as a `Content`:
 
     text                        its bytes in UTF-8
     {text: ..., as: utf-16}     in another encoding; `bytes`: each character is one byte
     {lines: 9, each: "{}\\n", but: {3: "x\\n"}}   numbered lines, some of them other `Content`
-    {repeat: 9, of: x, end: "\\n"}                the same again and again
+    {repeat: 9, of: x, end: "\\n"}                the same text repeated
 
 The keys of `steps.yaml`:
 
-    rule      what is guaranteed, in a sentence
-    fault     the case of docs/faults.md that it is about, if any
+    rule      the guarantee, in a sentence
+    fault     the number of the case in docs/faults.md, if any
     files     further files of the workspace: name to Content; for POSIX `modes` ("755") and `links` (their targets)
-    expected  what differs from `expected/` (else from the input) in the end: name to Content, null for no file
-    untouched files whose time of change is what it was
-    steps     what happens, one after the other: the methods of `Player` that have no underscore
+    expected  final differences from `expected/`, or from the input without it: name to Content, null for no file
+    untouched files whose modification time does not change
+    steps     the actions, in order: the methods of `Player` without an underscore
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HOME = Path(__file__).parents[1] / "scenarios"
 
 @dataclass
 class Scenario:
-    """What a folder says."""
+    """The content of a folder."""
 
     folder: Path
     rule: str
@@ -49,11 +49,11 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """With the fault in it: a test compares docs/faults.md with the names of the tests."""
+        """Contains the fault's number, because a test compares docs/faults.md with the names of the tests."""
         return self.folder.name if self.fault is None else f"fault_{self.fault:02}_{self.folder.name}"
 
     def lay_out(self, workspace: Path) -> None:
-        """Puts the files where they are worked on."""
+        """Copy the files into the workspace."""
         for name, data in {**_tree(self.folder / "input"), **_contents(self.files)}.items():
             assert data is not None
             path = workspace / name
@@ -66,14 +66,14 @@ class Scenario:
             (workspace / name).symlink_to(target)
 
     def wanted(self, before: dict[str, bytes]) -> dict[str, bytes]:
-        """What the workspace must say in the end, byte for byte."""
+        """The expected final content of the workspace, byte for byte."""
         folder = self.folder / "expected"
         found = {**(_tree(folder) if folder.is_dir() else before), **_contents(self.expected)}
         return {name: data for name, data in found.items() if data is not None}
 
 
 def scenarios(kind: str) -> list[Scenario]:
-    """Those of `tests/scenarios/KIND`, in order."""
+    """The scenarios in `tests/scenarios/KIND`, in order."""
     found: list[Scenario] = []
     for folder in sorted(path.parent for path in (HOME / kind).glob("*/steps.yaml")):
         given = yaml.safe_load((folder / "steps.yaml").read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def scenarios(kind: str) -> list[Scenario]:
 
 
 def tree(workspace: Path) -> dict[str, bytes]:
-    """All regular files of a folder, hidden ones too; a link counts as the text of its target."""
+    """All regular files of a folder, including hidden ones; the content of a link is its target."""
     found: dict[str, bytes] = {}
     for path in workspace.rglob("*"):
         name = path.relative_to(workspace).as_posix()
@@ -115,7 +115,7 @@ def _tree(folder: Path) -> dict[str, bytes | None]:
 
 
 class Player:
-    """Plays the steps of one scenario: the agent, the person at the editor, and another hand on the disk."""
+    """Plays the steps of one scenario: the agent, the user in the editor, and another program on the disk."""
 
     def __init__(self, client: Client, api: FakeApi, workspace: Path) -> None:
         self.client = client
@@ -123,7 +123,7 @@ class Player:
         self.workspace = workspace
         self.session = ""
         self._written_at = 0
-        self._read = 0  # how many of the model's messages were looked at
+        self._read = 0  # how many of the model's messages were checked
 
     async def play(self, steps: list[Json]) -> None:
         self.session = (await self.client.request("agent/sessions/create", {}))["sessionId"]
@@ -135,11 +135,11 @@ class Player:
                 error.add_note(f"in step {number}: {str(step)[:500]}")
                 raise
 
-    async def agent(self, calls: list[Json], results: list[str] | None = None, hears: Any = None) -> None:
-        """A task with one round of these calls.
+    async def agent(self, calls: list[Json], results: list[str] | None = None, feedback: Any = None) -> None:
+        """Run a task with one round of these calls.
 
-        Each of `results` is a part of what the call with its number returned, an error where it begins with "Error:".
-        `hears` are parts of what the model is told beside its task and its results; `[]`: nothing at all.
+        Each of `results` is part of a call's result, in the order of the calls; an error begins with "Error:".
+        `feedback` are parts of what the model is told besides its task and the results; `[]` means nothing.
         """
         turn = Turn(tuple(Call(name, given) for call in calls for name, given in call.items()))
         for one in [*([turn] if calls else []), Turn((Text("Done."),))]:
@@ -151,27 +151,27 @@ class Player:
         for wanted, text in zip(results if results is not None else [""] * len(finished), finished, strict=True):
             assert wanted in text, f"{wanted!r} is not in {text!r}"
             assert text.startswith("Error:") == wanted.startswith("Error:"), text
-        self._check_heard(hears)
+        self._check_feedback(feedback)
 
-    def _check_heard(self, hears: list[str] | None) -> None:
+    def _check_feedback(self, feedback: list[str] | None) -> None:
         messages = self.api.requests[-1].body["messages"]
         blocks = [block for one in messages[self._read :] if one["role"] == "user" for block in one["content"]]
         self._read = len(messages)
         told = [block["text"] for block in blocks if block["type"] == "text" and block["text"] != "Do it."]
         assert [event["text"] for event in self.client.events("feedback")][-len(told) :] == told or not told
-        for part in hears or []:
+        for part in feedback or []:
             assert part in "\n".join(told), f"{part!r} is not in {told}"
-        assert hears != [] or told == []
+        assert feedback != [] or told == []
 
     async def open(self, name: str, text: str | None = None) -> None:
-        """The person opens a file; `text`: with changes that are not saved, or as the editor understands it."""
+        """The user opens a file; `text`: with unsaved changes, or as the editor decoded it."""
         self.client.open(self._path(name), text)
 
     async def close(self, name: str) -> None:
         self.client.close(self._path(name).as_uri())
 
     async def type(self, name: str, text: str | None = None, replace: dict[str, str] | None = None) -> None:
-        """The person changes an open file: all of its text, or pieces of it."""
+        """The user changes an open file: its whole text or pieces of it."""
         now = self.client.buffers[self._path(name).as_uri()][0]
         self.client.type(self._path(name), self._changed(now, text, replace))
 
@@ -181,7 +181,7 @@ class Player:
         self.client.notify("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
 
     async def write(self, name: str, to: Any = "", replace: dict[str, str] | None = None) -> None:
-        """Another hand changes a file on disk."""
+        """Another program changes a file on disk."""
         path = self._path(name)
         self._written_at = self._version()
         if replace is not None:
@@ -191,16 +191,16 @@ class Player:
             path.write_bytes(content(to) or b"")
 
     async def remove(self, name: str) -> None:
-        """Another hand deletes a file on disk."""
+        """Another program deletes a file on disk."""
         self._written_at = self._version()
         self._path(name).unlink()
 
     async def noticed(self, _: None) -> None:
-        """Waits until the server has told that proposals moved along with what another hand did."""
+        """Wait until the server has published proposals that include the other program's change."""
         await self.client.until(lambda: self._version() > self._written_at)
 
     async def accept(self, target: Any, **given: Any) -> None:
-        """The person accepts `all`, `{file, hunk}` (hunks count from 1) or `{item}`."""
+        """The user accepts `all`, `{file, hunk}` (hunks count from 1) or `{item}`."""
         await self._decide("agent/edits/accept", target, **given)
 
     async def reject(self, target: Any, **given: Any) -> None:
@@ -215,13 +215,13 @@ class Player:
     async def amend(
         self, name: str, text: str | None = None, replace: Any = None, refused: str = "", **given: Any
     ) -> None:
-        """The person writes the proposed text anew, all of it or pieces of it."""
+        """The user changes the proposed text, completely or in pieces."""
         uri = self._path(name).as_uri()
         new = self._changed(await self._side("proposed", name), text, replace)
         await self._ask("agent/edits/amend", {"uri": uri, "text": new, **given}, refused)
 
     async def shows(self, files: dict[str, Any], conflicts: list[Json] | None = None) -> None:
-        """Waits until the client shows these proposals: the states of the hunks by file, or its kind.
+        """Wait until the client shows these proposals: the states of the hunks by file, or the file's kind.
 
         `conflicts`: the sides of all hunks in conflict, in order.
         """
@@ -231,7 +231,7 @@ class Player:
             assert [hunk["conflict"] for hunk in hunks if hunk["conflict"]] == conflicts
 
     async def says(self, files: dict[str, Any]) -> None:
-        """What stands in files now, as the person sees it: in the open buffer, else on the disk; null: no file."""
+        """Check the content of files as the user sees it: in the open buffer or on the disk; null: no file."""
         for name, wanted in files.items():
             path = self._path(name)
             buffer = self.client.buffers.get(path.as_uri())
@@ -245,7 +245,7 @@ class Player:
         """The virtual documents of a diff: `base` and `proposed`."""
         assert {side: await self._side(side, name) for side in texts} == texts
 
-    # what the steps are made of
+    # helpers of the steps
 
     def _path(self, name: str) -> Path:
         return self.workspace / name
@@ -298,7 +298,7 @@ class Player:
     async def _outcomes(
         self, method: str, params: Json, outcomes: Any = None, says: str = "", refused: str = ""
     ) -> None:
-        """`outcomes`: of each file, or of all where it is one word; `says` is part of their messages."""
+        """Check the outcome of each file, or of all if it is one word; `says` is part of their messages."""
         result = await self._ask(method, params, refused)
         if result is None:
             return
@@ -313,7 +313,7 @@ class Player:
         assert says in messages, f"{says!r} is not in {messages!r}"
 
     async def _ask(self, method: str, params: Json, refused: str) -> Json | None:
-        """`refused`: the code and a part of the message of the error that must come."""
+        """Send a request; `refused`: the code and part of the message of the expected error."""
         params = {"sessionId": self.session, **params}
         if not refused:
             return await self.client.request(method, params)

@@ -1,4 +1,4 @@
-"""Server processes for tests: each a real one, under pytest forked from one that has the modules in memory already.
+"""Real server processes for tests. Under pytest they are forked from one that has already imported the modules.
 
 What measures or kills (benchmarks/speed, benchmarks/campaigns), what a user starts (tests/editor, the example of
 docs/protocol.md, a part of tests/cli) and what runs where there is no fork imports all by itself.
@@ -14,12 +14,12 @@ from fairlead.__main__ import main
 from support.forked import CAN_FORK, LIMIT, ForkedProcess, Streams, fork
 
 SERVE = [sys.executable, "-m", "fairlead", "serve"]
-# never forked: imports all by itself, for what a library does as it is imported
+# never forked: for tests of what a library does when it is imported
 ANEW = [sys.executable, "-u", "-m", "fairlead", "serve"]
 
 
 class ServerProcess(Protocol):
-    """What a test may do with a server's process: a part of `asyncio.subprocess.Process`."""
+    """The part of `asyncio.subprocess.Process` that tests use."""
 
     @property
     def stdin(self) -> asyncio.StreamWriter | None: ...
@@ -34,7 +34,7 @@ class ServerProcess(Protocol):
 
 
 async def start(command: Sequence[str], env: Mapping[str, str], stderr: int | None = None) -> ServerProcess:
-    """Starts a server; forked where `ForkedServer.use` was called and the command is SERVE and nothing else."""
+    """Start a server. It is forked if `ForkedServer.use` was called and the command is exactly SERVE."""
     if ForkedServer.used and command == SERVE:
         return await ForkedServer.start(env, 2 if stderr is None else stderr)
     pipe = asyncio.subprocess.PIPE
@@ -42,7 +42,7 @@ async def start(command: Sequence[str], env: Mapping[str, str], stderr: int | No
 
 
 def serve(streams: Streams, env: dict[str, str]) -> NoReturn:
-    """What a forked process does: `fairlead serve`, with these streams and this environment."""
+    """Run `fairlead serve` in a forked process, with these streams and this environment."""
     streams.take(env)
     sys.exit(main(["serve"]))
 
@@ -54,7 +54,7 @@ class ForkedServer:
 
     @classmethod
     def use(cls) -> None:
-        """From here on servers are forked. Not for scripts: the fork server would import the script once more."""
+        """Fork servers from now on. Not for scripts, because the fork server would import the script again."""
         cls.used = CAN_FORK
 
     @staticmethod

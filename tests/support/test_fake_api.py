@@ -1,4 +1,4 @@
-"""What the fake Messages API says, driven with the real SDK: answers, faults, and how a test scripts them."""
+"""The answers and faults of the fake Messages API, and how a test scripts them, with the real SDK."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def blocks_of(message: anthropic.types.Message) -> list[Json]:
     return [block.to_dict() for block in message.content]
 
 
-# What it says.
+# Answers.
 
 
 async def test_a_turn_arrives_whole_through_the_sdk() -> None:
@@ -134,13 +134,13 @@ def test_pieces_join_to_the_text(words: str, chunk: int | None) -> None:
 @settings(deadline=None)
 @given(st.dictionaries(st.text(), st.text(st.characters(codec=None)) | st.integers()))
 def test_any_input_survives_the_wire(value: Json) -> None:
-    """Lone surrogates too, which a model's JSON may hold: as escapes, so that the bytes are UTF-8."""
+    """Also lone surrogates, which a model's JSON may contain; they are escaped, so that the bytes are UTF-8."""
     data = b"".join(Event("e", {"partial_json": call_json(value)}).encode()).decode()
     assert json.loads(json.loads(data.split("data: ")[1])["partial_json"]) == value
 
 
 async def test_the_answer_is_accepted_when_it_comes_back() -> None:
-    """An SDK client that echoes what it got, with a result for each call, is never refused."""
+    """An SDK client that sends back what it received, with a result for each call, is never refused."""
     with FakeApi([PARALLEL, PARALLEL_AGAIN, DONE]) as api:
         history = [user("hi")]
         for _ in range(2):
@@ -155,7 +155,7 @@ PARALLEL_AGAIN = Turn((Thinking("hm"), Call("bash", {}), Thinking("hm"), Call("b
 
 
 async def test_an_answer_without_a_stream() -> None:
-    """`stream` left out gives the JSON message; a fault of streams is then a refusal, not a surprise."""
+    """Without `stream` the answer is a JSON message; then a fault of streams is a refusal."""
     with FakeApi([Turn(PARALLEL.blocks, usage={"input_tokens": 7}), Cut(DONE, after=1)]) as api:
         async with sdk(api) as client:
             message = await client.messages.create(**ask())
@@ -167,7 +167,7 @@ async def test_an_answer_without_a_stream() -> None:
 
 
 async def test_unknown_events_and_fields_do_not_disturb_the_sdk() -> None:
-    """`extra_events` sends what a later API may send; the message is the same."""
+    """`extra_events` sends what a later API might send; the message is the same."""
     with FakeApi([Turn(PARALLEL.blocks, extra_events=True), PARALLEL]) as api:
         assert blocks_of(await stream(api)) == blocks_of(await stream(api))
     assert "future_event" in event_names(Turn((), extra_events=True))
@@ -195,10 +195,10 @@ async def test_thinking_is_shown_only_where_the_api_shows_it(model: str, display
             await client.messages.create(**asked)
 
 
-# How a test drives it.
+# Scripts.
 
 
-def test_the_script_may_grow_and_may_ask_the_request() -> None:
+def test_the_script_may_grow_and_may_read_the_request() -> None:
     """A callable sees the body, `push` appends, an empty script is a refusal that the test sees."""
     with FakeApi([lambda body: Turn((Text(body["messages"][0]["content"][0]["text"] * 2),))]) as api:
         assert content_of(api) == [text("hihi")]
@@ -208,7 +208,7 @@ def test_the_script_may_grow_and_may_ask_the_request() -> None:
         assert api.refusals == ["the script has no more turns"]
 
 
-def test_a_fault_in_the_script_is_seen() -> None:
+def test_an_error_in_the_script_is_reported() -> None:
     """An assertion in a callable, or a count beyond the turn's events, is in `refusals`."""
 
     def fails(body: Json) -> Turn:
@@ -224,7 +224,7 @@ def test_a_fault_in_the_script_is_seen() -> None:
 
 
 async def test_waiting_for_requests() -> None:
-    """`wait_for_requests` wakes up when the request is there, and says how many came if it is not."""
+    """`wait_for_requests` returns when the request has arrived; its error says how many have."""
     with FakeApi([DONE]) as api:
         waiting = asyncio.create_task(asyncio.to_thread(api.wait_for_requests, 1))
         await stream(api)
@@ -246,7 +246,7 @@ def test_a_connection_is_kept_alive_over_answers_and_refusals() -> None:
         assert len(ports) == 1
 
 
-# Who is let in, and where.
+# Keys and paths.
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_keys(headers: Mapping[str, str], message: str) -> None:
 
 
 def test_no_key_needed() -> None:
-    """`require_key=False` lets in everybody, with any key or none."""
+    """`require_key=False` accepts any key or none."""
     with FakeApi([DONE, DONE], require_key=False) as api:
         assert send(api.url, ask(), VERSION)[0] == 200
         assert send(api.url, ask(), {"x-api-key": "any", **VERSION})[0] == 200
@@ -280,7 +280,7 @@ def test_no_key_needed() -> None:
     ("method", "path"), [("POST", "/v1/messages/count_tokens"), ("GET", "/v1/messages"), ("GET", "/")]
 )
 def test_other_places(method: str, path: str) -> None:
-    """Nothing else is served, but it is recorded: a test can see that nothing was asked."""
+    """Other paths are not served but recorded, so a test can check that nothing was requested."""
     with FakeApi([DONE]) as api:
         status, answer = send(api.url, ask(), method=method, path=path)
         assert (status, json.loads(answer)["error"]["type"]) == (404, "not_found_error")
@@ -323,7 +323,7 @@ async def test_the_sdk_retries_an_overloaded_server() -> None:
 
 
 @pytest.mark.parametrize(("how", "raised"), [("drop", httpx2.RemoteProtocolError), ("reset", httpx2.ReadError)])
-async def test_a_lost_connection_raises_after_what_came(how: Any, raised: type[Exception]) -> None:
+async def test_a_lost_connection_raises_after_the_received_events(how: Any, raised: type[Exception]) -> None:
     """The events before the cut arrive, then the transport's own error does."""
     seen: list[str] = []
     with FakeApi([Cut(DONE, after=4, how=how)]) as api:
@@ -334,7 +334,7 @@ async def test_a_lost_connection_raises_after_what_came(how: Any, raised: type[E
 
 
 async def test_a_clean_end_too_early_looks_like_a_success() -> None:
-    """The SDK does not notice: no stop reason, a partial input. That is why clients must look."""
+    """The SDK does not notice it: there is no stop reason and a partial input, so clients must check."""
     turn = Turn((Call("bash", {"command": "rm -rf build"}),), chunk=8)
     with FakeApi([Cut(turn, after=6)]) as api:
         message = await stream(api)
@@ -349,7 +349,7 @@ def test_a_cut_sends_exactly_the_events_before_it(after: int) -> None:
 
 
 async def test_a_hanging_stream_ends_with_its_client() -> None:
-    """A client may leave a stream that hangs, and the server goes on with the next request."""
+    """A client may abandon a stream that hangs, and the server handles the next request."""
     with FakeApi([Cut(DONE, after=4, how="hang"), DONE]) as api:
         async with sdk(api) as client, client.messages.stream(**ask()) as events:
             async for event in events:
@@ -370,8 +370,8 @@ async def test_nothing_blocks_the_end_of_the_server(turn: Answer) -> None:
         await reading
 
 
-async def test_a_held_stream_goes_on_when_the_test_says_so() -> None:
-    """`Wait` sends the events before its place at once, and the rest when the event is set."""
+async def test_a_held_stream_continues_when_the_test_allows_it() -> None:
+    """`Wait` sends the events before its position at once, and the rest when the event is set."""
     go = threading.Event()
     seen: list[str] = []
     with FakeApi([Wait(DONE, go, before=4)]) as api:
@@ -392,7 +392,7 @@ async def test_an_error_event_inside_a_success() -> None:
 
 
 async def test_max_tokens_cuts_the_json_of_the_last_call() -> None:
-    """The stream is whole, the input is not; calls before it are untouched, what follows is gone."""
+    """The stream is complete, the input is not; earlier calls are unchanged, later blocks are missing."""
     turn = Turn((Call("todo", {"a": 1}), Call("bash", {"command": "rm -rf build"}), Text("gone")))
     with FakeApi([MaxTokensCut(turn, json_chars=len('{"command": "rm -rf b'))]) as api:
         message = await stream(api)
@@ -400,8 +400,8 @@ async def test_max_tokens_cuts_the_json_of_the_last_call() -> None:
         assert [block["input"] for block in blocks_of(message)] == [{"a": 1}, {}]
 
 
-async def test_json_that_is_no_input() -> None:
-    """Invalid JSON makes the SDK's helper raise ValueError; a list comes through as a list."""
+async def test_json_that_is_not_an_input() -> None:
+    """Invalid JSON makes the SDK's helper raise ValueError; a list stays a list."""
     with FakeApi([BadJson("bash", '{"command": oops}'), BadJson("bash", "[1, 2]")]) as api:
         with pytest.raises(ValueError, match="Unable to parse tool parameter JSON"):
             await stream(api)

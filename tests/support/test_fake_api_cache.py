@@ -23,7 +23,7 @@ def usages(*bodies: Json, caching: bool = True) -> list[tuple[int, int, int]]:
 
 
 def test_a_growing_conversation_is_read_from_the_cache() -> None:
-    """With the automatic mark each request reads all of the one before it and writes what is new."""
+    """With the automatic mark each request reads the whole previous one and writes the new part."""
     history = [user("a" * 4000)]
     first = talk(*history, tools=[tool()], system="s" * 4000, cache_control=MARK)
     second = {**first, "messages": [*history, assistant("b" * 400), user("c" * 400)]}
@@ -35,7 +35,7 @@ def test_a_growing_conversation_is_read_from_the_cache() -> None:
 
 
 def test_without_marks_or_without_caching_nothing_is_cached() -> None:
-    """All of the input is then plain input."""
+    """Then the whole input is uncached."""
     body = ask(system="s" * 4000)
     for read, created, rest in [*usages(body, body), *usages({**body, "cache_control": MARK}, caching=False)]:
         assert (read, created) == (0, 0)
@@ -54,8 +54,8 @@ def test_without_marks_or_without_caching_nothing_is_cached() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
-def test_a_change_loses_the_cache_from_there_on(change: Json, kept: str) -> None:
-    """What stands before the change and ends at a mark is still read; a mark may move without loss."""
+def test_a_change_invalidates_the_cache_after_it(change: Json, kept: str) -> None:
+    """Parts before the change that end at a mark are still read; moving a mark loses nothing."""
     tools = {"tools": [tool(description="d" * 400, cache_control=MARK)]}
     system = {"system": [text("s" * 400, cache_control=MARK)]}
     body = ask(**tools, **system, cache_control=MARK)
@@ -77,7 +77,7 @@ def test_a_hit_needs_the_same_bytes_in_the_same_order() -> None:
 
 @pytest.mark.parametrize(("new", "found"), [(19, True), (20, False)])
 def test_a_mark_looks_back_over_20_blocks(new: int, found: bool) -> None:
-    """More blocks than that in one round lose the whole cache, as they do in the real one."""
+    """More blocks in one round lose the whole cache, as in the real one."""
     first = talk(user("a" * 4000), cache_control=MARK)
     second = {**first, "messages": [*first["messages"], user(*["more"] * new)]}
     assert (usages(first, second)[1][0] > 0) == found

@@ -1,4 +1,4 @@
-"""What the fake Messages API refuses and what it accepts, by raw HTTP; how it counts a cached prompt."""
+"""What the fake Messages API refuses and accepts, over raw HTTP."""
 
 from __future__ import annotations
 
@@ -334,7 +334,7 @@ PLAIN = [
 
 @pytest.fixture(scope="module")
 def strict() -> Iterator[FakeApi]:
-    """A server that has handed out thinking, and whose script then ends."""
+    """A server that has sent thinking, and whose script then ends."""
     with FakeApi([THOUGHT_TURN, TWICE_TURN]) as api:
         assert [send(api.url, ask())[0] for _ in range(2)] == [200, 200]
         yield api
@@ -357,13 +357,13 @@ def test_refused(strict: FakeApi, case: Case) -> None:
 
 @pytest.mark.parametrize("body", ACCEPTED.values(), ids=ACCEPTED)
 def test_accepted(strict: FakeApi, body: Json) -> None:
-    """Good work is not refused."""
+    """Valid requests are accepted."""
     strict.push(Turn((Text("Fine."),)))
     assert send(strict.url, body)[0] == 200
 
 
 def test_a_beta_field_needs_its_header(strict: FakeApi) -> None:
-    """The field that `test_refused` sees refused is accepted with the beta's name."""
+    """The field that `test_refused` tests is accepted with the beta's name."""
     strict.push(Turn((Text("Fine."),)))
     beta = {**HEADERS, "anthropic-beta": "context-management-2025-06-27"}
     assert send(strict.url, ask(context_management={"edits": []}), beta)[0] == 200
@@ -372,7 +372,7 @@ def test_a_beta_field_needs_its_header(strict: FakeApi) -> None:
 @settings(deadline=None)
 @given(st.data())
 def test_no_body_breaks_a_rule(data: st.DataObject) -> None:
-    """Whatever stands in the place of a value, the rules give a reason or none: they never raise."""
+    """Whatever a value is replaced by, the rules return a reason or none and never raise."""
     body = copy.deepcopy(data.draw(st.sampled_from([*ACCEPTED.values(), *TABLE_BODIES])))
     place: Any = body
     while True:
@@ -396,26 +396,26 @@ TABLE_BODIES = [case.body for case in REFUSED if isinstance(case.body, dict)]
 
 
 def test_every_rule_has_its_case() -> None:
-    """A rule without a test here is a gap."""
+    """Each rule has at least one case here."""
     assert {case.rule for case in REFUSED} == set(r.RULES)
     assert {case.rule for case in PLAIN} == set(r.PLAIN_RULES)
 
 
 @pytest.mark.parametrize(("raw", "reason"), NO_JSON)
-def test_a_body_that_is_no_json(strict: FakeApi, raw: bytes, reason: str) -> None:
-    """Invalid JSON, invalid UTF-8 and lone surrogates; the request is recorded all the same."""
+def test_a_body_that_is_not_json(strict: FakeApi, raw: bytes, reason: str) -> None:
+    """Invalid JSON, invalid UTF-8 and lone surrogates; the request is recorded anyway."""
     message = refused(strict, Case(r.known_fields, "", raw))
     assert message.startswith(f"The request body is not valid JSON: {reason}")
     assert (strict.requests[-1].raw, strict.requests[-1].body) == (raw, {})
 
 
-def test_a_body_that_is_no_object(strict: FakeApi) -> None:
+def test_a_body_that_is_not_an_object(strict: FakeApi) -> None:
     """JSON of another type is refused as such."""
     assert refused(strict, Case(r.known_fields, "", b"[]")) == "Input should be a valid dictionary"
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.rule.__name__)
-def test_a_plain_server_refuses_what_it_does_not_know(case: Case) -> None:
+def test_a_plain_server_refuses_unknown_fields(case: Case) -> None:
     """`plain=True`: the newer fields are refused by name."""
     with FakeApi([THOUGHT_TURN], plain=True) as api:
         send(api.url, ask())
@@ -424,7 +424,7 @@ def test_a_plain_server_refuses_what_it_does_not_know(case: Case) -> None:
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_plain_server_counts_without_a_cache(stream: bool) -> None:
-    """Its usage has input_tokens and output_tokens only."""
+    """Its usage contains only input_tokens and output_tokens."""
     with FakeApi([THOUGHT_TURN], plain=True) as api:
         answer = send(api.url, ask(stream=stream, system="s", tools=[tool()]))[1]
         assert b"input_tokens" in answer
