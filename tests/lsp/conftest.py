@@ -1,4 +1,4 @@
-"""What the tests of kept sessions are given."""
+"""Fixtures of the tests of saved sessions."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the tests of kept sessions share: proposed edits, a server's end, and what is in its storage."""
+"""Helpers of the tests of saved sessions: proposed edits, the end of a server, the contents of its storage."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A storage folder that cannot be written, is full, or holds what cannot be read: told, and no task is lost for it."""
+"""A storage folder that cannot be written, is full or has unreadable files is reported, and no session is lost."""
 
 import asyncio
 import shutil
@@ -13,7 +13,7 @@ from support.client import Client
 
 
 async def test_no_folder_to_write_to(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """A storage folder that cannot be written: the person is told once, and the run goes on in memory."""
+    """A storage folder that cannot be written is reported once, and the run continues in memory."""
     (workspace / "a.txt").write_text("one\n")
     blocked = tmp_path / "file"
     blocked.write_text("")

@@ -69,7 +69,7 @@ def _in(folder: str, files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 class Editor(Client):
-    """An editor that applies what it announced and saves; asked for anything else, the test fails."""
+    """An editor that applies and saves what it announced. Other requests fail the test."""
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()

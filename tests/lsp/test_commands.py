@@ -131,7 +131,7 @@ async def test_wider_than_the_sandbox_asks(workspace: Path, replay: Replay) -> N
 
 
 async def test_fault_36_rules_through_the_tool(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 36, 37: what the rules allow runs unasked, anything behind it asks; denied is never asked for."""
+    """docs/faults.md 36, 37: allowed commands run without asking, combined ones ask, and denied ones never run."""
     commands = [
         "ls",
         "ls; touch made",
@@ -200,7 +200,7 @@ async def test_links_that_are_named_like_secrets_are_hidden_with_what_they_lead_
 
 
 async def test_a_secret_that_comes_while_the_question_is_open_is_hidden(workspace: Path, replay: Replay) -> None:
-    """What a command may read is looked up when it runs, not when the person was asked."""
+    """The readable files of a command are determined when it runs, not when the user is asked."""
 
     def allow(_: Json) -> Json:
         (workspace / ".env").write_text("s3cret\n")
@@ -300,7 +300,7 @@ async def test_what_the_person_has_not_saved_is_seen(workspace: Path, replay: Re
 
 
 async def test_the_person_saves_a_file_while_a_command_changes_it(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 6: what the person saved stays; the model hears that the command's change of it did not count."""
+    """docs/faults.md 6: the user's saved text stays, and the model reads that the command's change was dropped."""
     (workspace / "a").write_text("1\n2\n3\n4\n5\n")
     again = "sed -i s/5/five/ a"
     settings = replay({"calls": [bash(f"{again}; echo ready; sleep 1")]}, {"calls": [bash(again)]}, {"text": "Done."})
@@ -315,7 +315,7 @@ async def test_the_person_saves_a_file_while_a_command_changes_it(workspace: Pat
 
 
 async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """The layer's folder goes with the server, and what a killed one left goes with the next."""
+    """The layer's folder is removed when the server ends, or by the next server if it was killed."""
     storage = tmp_path / "storage"
     settings = replay({"calls": [bash("mkdir x; touch x/y")]}, {"text": "Done."})
 

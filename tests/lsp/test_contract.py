@@ -1,4 +1,4 @@
-"""The contract of docs/protocol.md, seen from outside: handshake, order, settings, cancelling, plain clients."""
+"""The protocol from outside: initialize, order, settings, cancellation, plain clients (docs/protocol.md)."""
 
 import asyncio
 from collections.abc import Callable
@@ -100,7 +100,7 @@ async def test_a_second_run_in_a_running_session_is_refused(workspace: Path, rep
 
 @pytest.mark.parametrize("way", ["$/cancelRequest", "agent/cancel", "window/workDoneProgress/cancel"])
 async def test_a_run_is_cancelled_each_way_and_still_answers(workspace: Path, replay: Replay, way: str) -> None:
-    """docs/protocol.md: the request answers with `cancelled`, the open question is withdrawn, the session goes on."""
+    """docs/protocol.md: the result is `cancelled`, the open question is withdrawn, and the session can continue."""
     settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "again"}, approvals="ask")
     never = asyncio.Event()
     async with Client(workspace, settings=settings, answers={"agent/approve": lambda _: never.wait()}) as client:
@@ -275,7 +275,7 @@ async def test_credentials_go_before_settings_and_environment_and_nowhere_else(w
 
 
 async def test_context_is_told_to_the_model(connect: Callable[..., Client], workspace: Path) -> None:
-    """docs/protocol.md, runTask `context`: files and lines that the person points to."""
+    """docs/protocol.md, runTask `context`: the files and lines that the user attaches."""
     uri = (workspace / "a.py").as_uri()
     span = {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 0}}
     with FakeApi(turns=[Turn((Text("ok"),))]) as api:

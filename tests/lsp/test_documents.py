@@ -51,7 +51,7 @@ def test_lines_after_the_last_one_are_inserted_in_it() -> None:
 
 
 def test_many_changes_in_a_long_file_are_quick() -> None:
-    """A rename in all of a long file: thousands of ranges in one notification, each as cheap as what it changes."""
+    """A rename in a long file has thousands of ranges in one notification. The cost of each depends on its own size."""
     documents = Documents()
     uri = Path("/ws/a.txt").as_uri()
     documents.opened(uri, "line\n" * 100_000, 1)

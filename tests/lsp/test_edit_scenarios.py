@@ -1,4 +1,4 @@
-"""Editing, from the agent's call to the person's file, through the server process: tests/scenarios/edits."""
+"""Editing through a server process, from the agent's call to the user's file (tests/scenarios/edits)."""
 
 import sys
 import time

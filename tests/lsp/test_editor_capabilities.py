@@ -1,4 +1,4 @@
-"""Every kind of change with every set of announced capabilities: who makes it, and what is in the file then."""
+"""Every kind of change with every set of client capabilities: who writes it, and the contents of the file."""
 
 import itertools
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ CHANGES = [
 
 
 class Editor:
-    """The client at the other end: applies what it announced, and fails the test for what it did not."""
+    """A client that applies what it announced, and fails the test for everything else."""
 
     def __init__(self, edits: bool, checks: bool, changes: bool, operations: tuple[str, ...], saves: bool) -> None:
         self.documents = Documents()

@@ -111,7 +111,7 @@ async def test_a_lens_does_what_it_says(workspace: Path, replay: Replay) -> None
 
 
 async def test_a_conflict_has_lenses_of_its_own(workspace: Path, replay: Replay) -> None:
-    """One takes the proposed lines over the person's, the other keeps theirs; neither is called accept or reject."""
+    """One replaces the user's lines, the other keeps them. Neither is called accept or reject."""
     file = workspace / "a.txt"
     file.write_text(LINES)
     calls = [edit("a.txt", f"line {n}\n", f"LINE {n}\n") for n in (2, 5, 9)]
@@ -170,7 +170,7 @@ async def test_a_lens_that_is_out_of_date_does_nothing(workspace: Path, replay: 
 
 
 class ReportsAfterItsCommand(Client):
-    """Reports what a document says after its command was answered, as eglot does."""
+    """Reports a changed document after the command was answered, as eglot does."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -210,7 +210,7 @@ async def test_fault_87_a_document_reported_after_the_command(workspace: Path, r
 
 
 async def test_an_outcome_that_is_no_success_is_shown(workspace: Path, replay: Replay) -> None:
-    """A client that only knows commands does not look at outcomes: the person reads why nothing happened."""
+    """A client that only knows commands does not read outcomes, so a message tells the user why nothing happened."""
     (workspace / "a.txt").write_text(LINES)
     async with plain(workspace, replay({"calls": [edit("a.txt", "line 2\n", "two\n")]}, {"text": "."})) as client:
         session = await run(client)

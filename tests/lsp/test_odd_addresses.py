@@ -1,4 +1,4 @@
-"""docs/faults.md 66: addresses that no file can have, in every place that takes one: the answer says what is wrong."""
+"""docs/faults.md 66: an impossible path or URI is refused with the reason, wherever one is expected."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -60,7 +60,7 @@ async def end(client: Client) -> None:
 
 @pytest.mark.parametrize("odd", [*ODD_PATHS.values(), 5, ["/tmp"]], ids=[*ODD_PATHS, "a number", "a list"])
 async def test_fault_66_an_odd_storage_folder(connect: Connect, odd: Any) -> None:
-    """docs/faults.md 66: the user is told what is wrong with it, and the server works without."""
+    """docs/faults.md 66: a message names the problem, and the server works without the folder."""
     with FakeApi([Turn((Text("Done."),))]) as api:
         client = connect(api)
         assert await begin(client, options={"storageDir": odd}) is None
@@ -123,7 +123,7 @@ async def say_everywhere(client: Client, uri: str) -> None:
 
 @pytest.mark.parametrize("path", ODD_PATHS.values(), ids=ODD_PATHS)
 async def test_fault_66_an_odd_recording(workspace: Path, path: str) -> None:
-    """docs/faults.md 66: the run says what is wrong with it."""
+    """docs/faults.md 66: the run names the problem."""
     async with Client(workspace, settings={"replay": path}) as client:
         result = await client.run()
         assert (result["stopReason"], result["error"]["kind"]) == ("error", "replay"), result["message"]

@@ -1,4 +1,4 @@
-"""Models that drift from their plan, played from tests/scenarios/plan: what the model hears, and what the person sees.
+"""Models that drift from their plan (tests/scenarios/plan): what the model reads, and what the user sees.
 
 A scenario is a recording's `turns` (docs/replay.md) in a workspace with `a.txt` in it, every command allowed, and
 

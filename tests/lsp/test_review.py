@@ -1,4 +1,4 @@
-"""Reviewing over the wire (docs/protocol.md): accept, reject, buffers and conflicts, what an editor may refuse."""
+"""The review over LSP (docs/protocol.md): accept, reject, open documents, conflicts, and refusals by the editor."""
 
 from collections.abc import Callable
 from pathlib import Path

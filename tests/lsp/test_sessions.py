@@ -32,7 +32,7 @@ def ask(question: str) -> Json:
 
 
 class Gate:
-    """The person's answers to questions: each comes once the gate is opened for it, so a run waits at a known place."""
+    """The user's answers to questions. Each waits for its gate, so a run stops at a known point."""
 
     def __init__(self) -> None:
         self._open: dict[str, asyncio.Event] = {}
@@ -51,7 +51,7 @@ class Gate:
 
 
 def rows(client: Client) -> dict[str, Json]:
-    """The list as it was told last, by title."""
+    """The last list that was sent, by title."""
     told = client.last("agent/sessions")
     return {row["title"]: row for row in told["sessions"]} if told else {}
 
@@ -275,7 +275,7 @@ async def test_l1_a_word_as_the_model_ends_its_turn_is_worth_one_more_round(conn
 
 
 async def test_a_word_that_a_stopped_run_did_not_hear_goes_with_the_next_task(connect: Connect) -> None:
-    """docs/protocol.md, `agent/steer`: nothing that the person said is lost by a stop."""
+    """docs/protocol.md, `agent/steer`: a stop loses no message of the user."""
     gate = Gate()
     turns = [Turn((Call("ask_user", {"question": "Sure?"}),)), Turn((Text("Done."),))]
     with FakeApi(turns=turns) as api:
@@ -294,8 +294,8 @@ async def test_a_word_that_a_stopped_run_did_not_hear_goes_with_the_next_task(co
 
 
 @pytest.mark.parametrize(("text", "code"), [("Use tabs.", -32803), ("  ", -32602), ("x" * 400_001, -32602)])
-async def test_a_word_to_nobody_is_refused(workspace: Path, replay: Replay, text: str, code: int) -> None:
-    """Where nothing runs the answer says what to do instead; an empty or endless one is wrong at any time."""
+async def test_a_message_without_a_run_is_refused(workspace: Path, replay: Replay, text: str, code: int) -> None:
+    """Without a run, the error says what to do instead. An empty or too long message is always wrong."""
     async with Client(workspace, settings=replay({"text": "Done."})) as client:
         session = (await client.run())["sessionId"]
         refused = await client.error("agent/steer", {"sessionId": session, "text": text})

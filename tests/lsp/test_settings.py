@@ -1,4 +1,4 @@
-"""Settings: what is wrong is named and left out, and what widens the agent's rights is the person's alone."""
+"""Settings: wrong ones are reported and left out, and only the user can extend the agent's rights."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ def test_rules_are_kept_as_they_are_written() -> None:
 
 
 def test_a_bad_rule_is_named_and_left_out() -> None:
-    """The others hold, and the person reads what to write instead."""
+    """The other rules apply, and the user reads what to write instead."""
     settings, problems = read_settings({"bash": {"allow": ["ls", "a; b", 3], "deny": "rm *"}})
     assert (settings.bash.allow, settings.bash.deny) == (("ls",), ())
     assert problems == [
@@ -36,7 +36,7 @@ def test_a_bad_rule_is_named_and_left_out() -> None:
 
 
 def test_what_a_run_may_use_is_a_number_and_never_negative() -> None:
-    """A fraction of a dollar is one; what is none is named, and sets no bound."""
+    """A fraction of a dollar is valid. A wrong value is reported and sets no limit."""
     settings, problems = read_settings({"budget": {"costUsd": 0.5, "minutes": 3, "tokens": -1}, "contextTokens": 1.5})
     assert (settings.budget.cost_usd, settings.budget.minutes, settings.budget.tokens) == (0.5, 3, 0)
     assert problems == ["contextTokens must be a whole number", "budget.tokens must be at least 0"]
@@ -70,7 +70,7 @@ NOTHING_OF_OURS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", NOTHING_OF_OURS)
 def test_fault_84_a_change_without_our_settings_changes_nothing(name: str) -> None:
-    """docs/faults.md 84: and the user hears nothing of it."""
+    """docs/faults.md 84: and nothing is reported to the user."""
     assert read_settings(NOTHING_OF_OURS[name], SET) == (SET, [])
 
 

@@ -1,4 +1,4 @@
-"""A real Neovim with docs/editors/neovim: what an accept, a reject and an undo make of files and buffers."""
+"""A real Neovim with docs/editors/neovim: the effect of accept, reject and undo on files and buffers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_everything_is_accepted_undone_and_done_again(workspace: Path, start: St
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
 def test_a_rejection_leaves_everything_as_it_is(workspace: Path, start: Start, *, is_open: bool) -> None:
-    """Rejected proposals are gone and no file has changed; an undo brings them back."""
+    """A reject removes the proposals and changes no file, and an undo restores them."""
     write(workspace, BEFORE)
     editor = start(*TURNS)
     open_all(editor, [*BEFORE], is_open=is_open)

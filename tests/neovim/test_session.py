@@ -42,7 +42,7 @@ def test_nothing_runs_before_the_user_allows_it(workspace: Path, start: Start) -
 
 
 def test_a_question_of_the_agent_is_answered(workspace: Path, start: Start) -> None:
-    """A choice reaches the model as it stands, another answer as it was typed."""
+    """The model reads a selected option or a typed answer unchanged."""
     asks = [
         {"ask_user": {"question": "Tabs or spaces?", "options": ["Tabs", "Spaces"]}},
         {"ask_user": {"question": "How many?"}},
@@ -60,7 +60,7 @@ def test_a_question_of_the_agent_is_answered(workspace: Path, start: Start) -> N
 
 
 def test_a_run_is_stopped(workspace: Path, start: Start) -> None:
-    """`:Fairlead stop` ends a run and withdraws what it asked."""
+    """`:Fairlead stop` ends a run and withdraws its question."""
     editor = start({"calls": [{"ask_user": {"question": "Go on?"}}]}, {"text": "Done."})
     editor.command("Fairlead run Wait")
     editor.until_panel("  Go on?")
@@ -70,7 +70,7 @@ def test_a_run_is_stopped(workspace: Path, start: Start) -> None:
 
 
 def test_a_proposal_is_seen_and_changed_as_a_diff(workspace: Path, start: Start) -> None:
-    """The diff shows the file beside the proposed text; what the user writes there is what an accept makes."""
+    """The diff shows the file next to the proposed text. An accept includes what the user writes there."""
     (workspace / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     editor = start({"calls": [edit("a.txt", "two", "TWO")]}, {"text": "Done."})
     editor.run()
@@ -103,7 +103,7 @@ def test_a_new_neovim_goes_on_with_what_is_left_to_review(workspace: Path, start
 
 
 def test_a_server_that_died_is_started_again(workspace: Path, start: Start) -> None:
-    """The user hears that the server ended; the next command starts it again, with what was left to review."""
+    """A message reports that the server ended. The next command starts it again, with the undecided changes."""
     (workspace / "a.txt").write_text("one\n")
     editor = start({"calls": [edit("a.txt", "one", "two")]}, {"text": "Done."})
     editor.run()

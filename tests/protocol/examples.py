@@ -1,4 +1,4 @@
-"""The core values that several golden messages are made of: a plan, its record, proposed edits, what a run used."""
+"""Core values that several golden messages use: a plan, its record, proposed edits, the usage of a run."""
 
 from fairlead.agent.model import Usage
 from fairlead.edits import changeset as cs

@@ -1,4 +1,4 @@
-"""What a golden message is, the session and folder that all of them speak of, and the other end of the wire."""
+"""The type of a golden message, the session and folder that all of them use, and a recording client."""
 
 import json
 import os
@@ -50,7 +50,7 @@ _SPELLINGS = {} if os.name == "posix" else {
 
 
 class Line:
-    """The other end of the wire: keeps what is sent, answers each request alike."""
+    """A client that records what is sent and gives every request the same answer."""
 
     def __init__(self, answer: Any = None) -> None:
         self.sent: list[tuple[str, Any]] = []

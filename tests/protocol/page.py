@@ -1,4 +1,4 @@
-"""Reads docs/protocol.md: its sections, tables and code blocks. What they must say is in the tests."""
+"""Reads the sections, tables and code blocks of docs/protocol.md."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ class Page:
         self.text = path.read_text(encoding="utf-8")
 
     def section(self, heading: str, level: int = 2) -> str:
-        """What stands under a heading, up to the next one of its level or above."""
+        """The text below a heading, up to the next heading of its level or above."""
         marks = "#" * level
         start = re.search(rf"^{marks} `?{re.escape(heading)}`?$", self.text, re.M)
         assert start, f"no section {heading!r}"
@@ -28,7 +28,7 @@ class Page:
 
     @property
     def built(self) -> str:
-        """All of the page but the names that are only reserved."""
+        """The page without the reserved names."""
         return self.text.partition("\n## Reserved")[0]
 
     @property

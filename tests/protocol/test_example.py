@@ -16,7 +16,7 @@ DEADLINE = 30
 
 
 async def test_the_example_session_is_what_happens(tmp_path: Path) -> None:
-    """Sent what the client sends there, the server answers message by message what stands there."""
+    """The server answers the messages of the example exactly as the page says."""
     text = Page().section("An example session")
     [recording], [session] = blocks(text, "yaml"), blocks(text, "text")
     folder = tmp_path / "project"

@@ -1,6 +1,6 @@
 """A golden file for each message (tests/goldens/), read by the client's tests too.
 
-`FAIRLEAD_WRITE_GOLDENS=1 pytest tests/protocol` writes them anew; look at the difference before you commit it.
+`FAIRLEAD_WRITE_GOLDENS=1 pytest tests/protocol` writes them again; review the difference before you commit it.
 """
 
 import os

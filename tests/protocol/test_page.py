@@ -1,4 +1,4 @@
-"""docs/protocol.md and the code say the same: every name, field, setting, command and code, in both directions."""
+"""docs/protocol.md matches the code in every name, field, setting, command and error code."""
 
 import json
 import re
@@ -33,18 +33,18 @@ def page() -> Page:
     return Page()
 
 
-def test_every_name_in_the_code_stands_in_the_page(page: Page) -> None:
+def test_every_name_in_the_code_is_in_the_page(page: Page) -> None:
     """Methods, commands, schemes and the actions of a plain client's question."""
     assert [name for name in NAMES if f"`{name}" not in page.built and f'"{name}"' not in page.built] == []
 
 
 def test_every_name_in_the_page_is_in_the_code(page: Page) -> None:
-    """What the built part names is built; the list of reserved names holds none of it."""
+    """Every name outside the list of reserved names exists, and no reserved one does."""
     assert set(OUR_NAME.findall(page.built)) - NAMES == set()
     assert NAMES & set(page.reserved) == set()
 
 
-def test_the_tables_hold_what_the_server_serves(page: Page) -> None:
+def test_the_tables_list_what_the_server_serves(page: Page) -> None:
     """A row for each request, each command and each notification, and no others."""
     assert column(tables(page.section("Requests from the client"))[0]) == list(REQUESTS)
     assert column(tables(page.section("Commands"))[0]) == list(COMMANDS)
@@ -116,7 +116,7 @@ def test_every_error_code_is_explained(page: Page) -> None:
 
 
 def test_every_param_that_a_handler_reads_is_in_the_page(page: Page) -> None:
-    """Names given to the getters of `Params` stand in the page."""
+    """The page contains every name that is passed to a getter of `Params`."""
     folder = Path(params.__file__).parent
     files = [folder / "params.py", *(folder / "features").glob("*.py")]
     source = "".join(file.read_text(encoding="utf-8") for file in files)
@@ -133,7 +133,7 @@ async def test_the_approval_in_the_page_is_the_golden(page: Page) -> None:
 
 
 def test_the_page_reader_reads() -> None:
-    """The reader itself: sections end where the next begins, bars in cells stay."""
+    """The page reader: a section ends where the next begins, and bars in cells stay."""
     page = Page()
     assert "Requests from the client" not in page.section("Settings")
     [row] = tables('\n| a | b |\n|---|---|\n| `x` | `"p" \\| null` |\n')[0]

@@ -1,4 +1,4 @@
-"""docs/replay.md: its examples are recordings, and its mistakes say what stands there."""
+"""docs/replay.md: its examples are valid recordings, and its errors have the documented messages."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_every_field_is_explained() -> None:
 
 @pytest.mark.parametrize(("text", "message"), [(names(row[0])[0], row[1]) for row in MISTAKES])
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
-    """The message of the table, behind the file's name; kind `replay`."""
+    """The message of the table, after the name of the file, with the kind `replay`."""
     with pytest.raises(ModelError) as error:
         _read(tmp_path, text.replace("⏎", "\n"))
     assert error.value.kind == "replay"

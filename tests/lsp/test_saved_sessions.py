@@ -1,4 +1,4 @@
-"""Which sessions a storage folder shows to whom, how long it keeps them, and what it never holds."""
+"""Saved sessions: which server sees them, how long they are kept, and what is never saved."""
 
 import os
 import re
@@ -16,8 +16,8 @@ DONE = {"items": [{"content": "Greet 世界", "status": "completed", "activeForm
 async def test_sessions_at_rest_are_listed_and_come_back_when_asked_for(
     workspace: Path, replay: Replay, storage: Path
 ) -> None:
-    """With nothing left to decide, a session is in the list of the next server, the newest first; opened, its
-    conversation is there, and it can be gone on with; deleted, it is gone with its file."""
+    """The next server lists a finished session, newest first. It can be opened with its conversation, continued, and
+    deleted with its file."""
     settings = replay({"calls": [{"todo": DONE}]}, {"text": "First."}, {"text": "Second."})
     async with Client(workspace, settings=settings, storage=storage) as client:
         first = (await client.run("The first"))["sessionId"]
@@ -56,8 +56,8 @@ async def test_another_workspace_does_not_see_them(
 
 
 async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Replay, storage: Path) -> None:
-    """docs/faults.md 46: two servers on one workspace and one storage, both with a run: neither has a proposal or a
-    line of the other; what one has open the other neither shows nor takes, and gets when the first is gone."""
+    """docs/faults.md 46: two servers run on one workspace and one storage. Neither sees proposals or text of the
+    other. A session that one has open becomes available to the other when the first has ended."""
     (workspace / "a.txt").write_text("one\ntwo\n")
     first = replay({"calls": edits(("one", "ONE"))}, {"text": "."})
     async with Client(workspace, settings=first, capabilities=SHOWING, storage=storage) as one:
@@ -80,8 +80,8 @@ async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Re
 async def test_a_session_at_rest_that_was_asked_for_comes_back_when_the_other_window_has_ended(
     workspace: Path, replay: Replay, storage: Path
 ) -> None:
-    """A session with nothing left to decide is refused while another server has it; the client hears of it as soon as
-    that server has ended, and opens it then (a window that is reloaded meets its own earlier server)."""
+    """A finished session is refused while another server has it open. When that server ends, the client is notified
+    and can open it (as when a window is reloaded and its earlier server still runs)."""
     settings = replay({"calls": [{"todo": PLAN}]}, {"text": "."})
     async with Client(workspace, settings=settings, storage=storage) as one:
         mine = (await one.run("The first"))["sessionId"]
@@ -98,7 +98,7 @@ async def test_a_session_at_rest_that_was_asked_for_comes_back_when_the_other_wi
 async def test_fault_52_a_window_closes_while_another_ones_session_comes_free(
     workspace: Path, replay: Replay, storage: Path
 ) -> None:
-    """docs/faults.md 52: a server that ends takes over no session of one that was killed meanwhile, and ends well."""
+    """docs/faults.md 52: a server that is ending does not take over sessions of a killed one, and ends cleanly."""
     (workspace / "a.txt").write_text("one\n")
     first = replay({"calls": edits(("one", "ONE"))}, {"text": "."})
     async with Client(workspace, settings=first, storage=storage) as one:
@@ -114,8 +114,8 @@ async def test_fault_52_a_window_closes_while_another_ones_session_comes_free(
 
 
 async def test_a_client_that_wants_one_task_takes_no_other(workspace: Path, replay: Replay, storage: Path) -> None:
-    """`restore: false`: nothing comes back by itself, all are listed, those of another process too, and each comes back
-    for the request that names it, unless the other process has it still."""
+    """`restore: false`: all sessions are listed, also those of other processes. Each is restored by a request that
+    names it, unless another process has it open."""
     (workspace / "a.txt").write_text("one\ntwo\n")
     first, second = edits(("one", "ONE")), edits(("two", "TWO"))
     settings = replay({"calls": [{"todo": PLAN}, *first]}, {"text": "."}, {"calls": second}, {"text": "."})
@@ -137,8 +137,8 @@ async def test_a_client_that_wants_one_task_takes_no_other(workspace: Path, repl
 
 
 async def test_old_sessions_are_pruned(connect: Connect, workspace: Path, replay: Replay, storage: Path) -> None:
-    """`sessions.keepDays`: what is at rest for longer goes at the next start; what is pending stays however old it is.
-    With 0 nothing outlives the process."""
+    """`sessions.keepDays`: older finished sessions are deleted at the next start. Undecided ones stay at any age.
+    With 0, sessions end with the process."""
     (workspace / "a.txt").write_text("one\n")
     said = Turn((Text("."),))
     turns = [said, Turn((Call("edit_file", edit("one", "1")),)), said, said]
@@ -162,8 +162,8 @@ async def test_old_sessions_are_pruned(connect: Connect, workspace: Path, replay
 
 
 async def test_other_workspaces_are_forgotten(tmp_path: Path, replay: Replay, storage: Path) -> None:
-    """Of a workspace that nobody opens again, what is at rest goes after the same time; what is undecided goes with its
-    folder, but not before."""
+    """Finished sessions of other workspaces are deleted after the same time, undecided ones when their folder no
+    longer exists."""
     settings = replay({"calls": [{"write_file": {"path": "a.txt", "content": "one\n"}}]}, {"text": "."})
     kept: dict[str, Path] = {}
     for name in ("here", "there", "gone"):
@@ -186,8 +186,7 @@ async def test_other_workspaces_are_forgotten(tmp_path: Path, replay: Replay, st
 
 
 async def test_fault_40_no_key_in_the_journals(connect: Connect, storage: Path) -> None:
-    """docs/faults.md 40: the key that the server was given is in no file of the storage, whatever the model does and
-    the server is told."""
+    """docs/faults.md 40: no file of the storage contains the key, whatever the model does and the server is sent."""
     calls = Turn((Call("bash", {"command": "env; cat /proc/self/environ"}), Call("read_file", {"path": "no.txt"})))
     answers = {"agent/approve": lambda _: {"option": "allow_once"}}
     with FakeApi(turns=[calls, Turn((Text("."),))], key=KEY) as api:
