@@ -53,7 +53,7 @@ class Both:
             if self.model.slots[number].proposed == new:
                 return
         getattr(self.model, what)(number, new)
-        # the model says what the agent or the person makes of the text that they see
+        # the model says what the agent or the user makes of the text that they see
         seen = self.engine.disk if what == "type" else self.engine.proposal.proposed
         assert seen is not None
         lines = seen.splitlines(keepends=True)

@@ -1,7 +1,7 @@
 """A model of one file's review in which the right answer is plain: numbered slots, each with its own state.
 
-A slot holds a line, several, or none, and stands between frame lines that nobody touches. So what anybody changes in
-one slot never touches another, and each is decided by itself. Nothing of the engine is used here.
+A slot contains any number of lines, between frame lines that nobody changes. So a change in one slot never touches
+another, and each is decided separately. This model uses no code of the engine.
 """
 
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ class Refused(Exception):
 
 
 def content(number: int, variant: int) -> Content:
-    """What stands in a slot: nothing, a line, or two."""
+    """The lines of a slot: none, one or two."""
     return tuple(f"slot {number}, variant {variant}, line {line}\n" for line in range(LINES[variant]))
 
 
 @dataclass(frozen=True)
 class Slot:
-    """What both started from, what the person has, and what the agent proposes."""
+    """What both started from, what the user has, and what the agent proposes."""
 
     base: Content
     mine: Content
@@ -39,7 +39,7 @@ class Slot:
         return "pending" if self.mine == self.base else "conflict"
 
     def settled(self) -> "Slot":
-        """What the person changed where nothing is proposed, or as it is proposed, is the base of both."""
+        """What the user changed where nothing is proposed, or as it is proposed, is the base of both."""
         if self.mine != self.base and self.proposed in (self.base, self.mine):
             return Slot(self.mine, self.mine, self.mine)
         return self
@@ -50,7 +50,7 @@ Slots = tuple[Slot, ...]
 
 @dataclass(frozen=True)
 class Step:
-    """A decision, and the slots before and behind it."""
+    """A decision, and the slots before and after it."""
 
     kind: Kind
     before: Slots
@@ -61,7 +61,7 @@ class Step:
 
 
 class Model:
-    """One file and what is decided about it. `done` and `undone` are the steps that can be taken back and done anew."""
+    """One file and its decisions. `done` can be undone, `undone` can be redone."""
 
     def __init__(self, start: list[int]) -> None:
         contents = [content(number, variant) for number, variant in enumerate(start)]
@@ -99,7 +99,7 @@ class Model:
             self._decided("accept", before)
 
     def reject(self, numbers: set[int]) -> None:
-        """The person's text stays what it is."""
+        """The user's text does not change."""
         before = self.slots
         taken = numbers & self.states().keys()
         self._set({n: replace(self.slots[n], proposed=self.slots[n].base) for n in taken})
@@ -131,7 +131,7 @@ def _taken_back(step: Step, now: Slots) -> Slots:
     """The slots with a step undone: what others did to a slot meanwhile stays, and in the same slot forbids it.
 
     Raises:
-        Refused: the person's file is not what it was behind an accept, or a slot was changed again.
+        Refused: the user's file has changed since an accept, or a slot has.
     """
     if step.kind == "accept" and any(a.mine != b.mine for a, b in zip(now, step.after, strict=True)):
         raise Refused

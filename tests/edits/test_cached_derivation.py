@@ -19,7 +19,7 @@ class Text:
 
 
 def test_one_that_takes_long_holds_up_no_other() -> None:
-    """A long text is compared in a thread while the person's other files are shown; each is worked out once."""
+    """A long text is compared in a thread while the user's other files are shown; each is worked out once."""
     free, held = Event(), Event()
     free.set()
     short, long = Text(free), Text(held)

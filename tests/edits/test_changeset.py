@@ -35,7 +35,7 @@ def the(changes: Changeset, path: str = PATH) -> Proposal:
 def accepted(
     changes: Changeset, hunk_ids: Collection[str] | None, path: str = PATH, over_mine: bool = False
 ) -> tuple[Changeset, str]:
-    """After an accept that the editor carried out, and what the person's file says then."""
+    """The changeset after an accept that the editor applied, and the text of the user's file."""
     before = the(changes, path)
     done = cs.accepted(before, cs.acceptable(before, hunk_ids, over_mine))
     assert done.current is not None
@@ -59,7 +59,7 @@ def test_accepting_all_hunks_in_any_order_gives_the_proposed_text(base: str, tex
 
 @given(TEXTS, TEXTS, st.data())
 def test_rejecting_all_hunks_in_any_order_gives_the_base(base: str, text: str, data: st.DataObject) -> None:
-    """The person's text stays what it was at each step, and the file leaves with the last one."""
+    """The user's text stays what it was at each step, and the file leaves with the last one."""
     changes = proposed(base, text)
     while changes.get(PATH) is not None:
         hunk = data.draw(st.sampled_from(the(changes).hunks))
@@ -70,7 +70,7 @@ def test_rejecting_all_hunks_in_any_order_gives_the_base(base: str, text: str, d
 
 @given(TEXTS, TEXTS, st.data())
 def test_a_mixture_gives_what_was_accepted_and_nothing_else(base: str, text: str, data: st.DataObject) -> None:
-    """docs/faults.md 13: at each step the person's text is the base with the chosen hunk, nothing mixed in."""
+    """docs/faults.md 13: at each step the user's text is the base with the chosen hunk, nothing mixed in."""
     changes = proposed(base, text)
     now = base
     while changes.get(PATH) is not None:
@@ -129,7 +129,7 @@ STEPS = st.lists(
 @example("a\nb\na\n", [("propose", "z"), ("type", "a\na\nb\n")])  # the last line loses its end
 @given(st.none() | TEXTS, STEPS)
 def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps: list[tuple[str, str | int]]) -> None:
-    """What the person has is known and changes by accepts alone; lines of both sides are one or are a conflict."""
+    """What the user has is known and changes by accepts alone; lines of both sides are one or are a conflict."""
     changes = Changeset()
     on_disk, goal = start, None
     for kind, given_value in steps:
@@ -158,7 +158,7 @@ def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps:
 
 
 def _with_hunk(proposal: Proposal, on_disk: str | None, ids: Collection[str] | None) -> list[str] | None:
-    """What a pending hunk makes of the person's text, put in wherever its old lines stand; None for other hunks."""
+    """What a pending hunk makes of the user's text, put in wherever its old lines stand; None for other hunks."""
     hunk = next((hunk for hunk in proposal.hunks if ids is not None and hunk.id in ids), None)
     if hunk is None or proposal.whole or hunk.id in proposal.conflicts:
         return None
@@ -168,7 +168,7 @@ def _with_hunk(proposal: Proposal, on_disk: str | None, ids: Collection[str] | N
 
 
 def _lines(on_disk: str | None, changes: Changeset) -> set[str]:
-    """What stands anywhere: no line is ever put together out of two."""
+    """All lines of all texts: no line is ever combined from two."""
     proposal = changes.get(PATH)
     texts = [on_disk] if proposal is None else [on_disk, proposal.base, proposal.proposed]
     return {line for text in texts for line in split_lines(text or "")}
@@ -210,15 +210,15 @@ def test_a_new_file_is_one_thing() -> None:
 
 
 def test_a_new_file_that_came_into_being_meanwhile_is_a_conflict() -> None:
-    """docs/faults.md 6: what the person wrote there is not taken for the base."""
-    changes = cs.observe(proposed(None, "agent\n"), PATH, "person\n")
+    """docs/faults.md 6: what the user wrote there is not taken for the base."""
+    changes = cs.observe(proposed(None, "agent\n"), PATH, "user\n")
     assert the(changes).in_conflict
-    assert [(c.base, c.current, c.proposed) for c in the(changes).conflicts.values()] == [("", "person\n", "agent\n")]
+    assert [(c.base, c.current, c.proposed) for c in the(changes).conflicts.values()] == [("", "user\n", "agent\n")]
     assert not the(cs.observe(changes, PATH, None)).in_conflict
     assert len(cs.observe(changes, PATH, "agent\n")) == 0
 
 
-def test_what_the_person_changes_beside_the_hunks_moves_along() -> None:
+def test_what_the_user_changes_beside_the_hunks_moves_along() -> None:
     """docs/faults.md 6: it is in the base and in the proposed text then, and no conflict; the hunk keeps its id."""
     changes = proposed("a\nb\nc\nd\n", "a\nB\nc\nd\n")
     [hunk] = the(changes).hunks
@@ -238,7 +238,7 @@ def test_what_the_person_changes_beside_the_hunks_moves_along() -> None:
         assert not the(changes).in_conflict
 
 
-def test_what_the_person_changes_in_a_hunk_is_a_conflict_of_that_hunk_alone() -> None:
+def test_what_the_user_changes_in_a_hunk_is_a_conflict_of_that_hunk_alone() -> None:
     """docs/faults.md 6: both sides are shown, the other hunk can be accepted, and typing it back ends it."""
     base = "a\nb\nc\nd\ne\n"
     changes = cs.observe(proposed(base, "a\nB\nc\nD\ne\n"), PATH, "a\nmine\nc\nd\ne\n")
@@ -258,7 +258,7 @@ def test_what_the_person_changes_in_a_hunk_is_a_conflict_of_that_hunk_alone() ->
 
 
 def test_a_hunk_beside_a_conflict_is_none() -> None:
-    """What the person changed ends where the hunk begins: their order is clear, and both are had."""
+    """What the user changed ends where the hunk begins: their order is clear, and both are had."""
     base, mine = "a\nb\nc\nd\ne\nf\n", "1\n2\n3\n4\n5\nf\n"
     for text, hunk, expected in (
         ("a\nB\nc\nd\ne\n", 1, "1\n2\n3\n4\n5\n"),
@@ -272,15 +272,15 @@ def test_a_hunk_beside_a_conflict_is_none() -> None:
 
 
 def test_what_both_changed_in_the_same_way_is_no_change_any_more() -> None:
-    """The person did by hand what the agent proposes: nothing is left to decide there."""
+    """If the user makes the proposed change, nothing is left to decide."""
     changes = proposed("a\nb\nc\nd\n", "A\nb\nc\nD\n")
     changes = cs.observe(changes, PATH, "A\nb\nc\nd\n")
     assert [(hunk.old, hunk.new) for hunk in the(changes).hunks] == [(("d\n",), ("D\n",))]
     assert len(cs.observe(changes, PATH, "A\nb\nc\nD\n")) == 0
 
 
-def test_the_agent_may_come_to_what_the_person_wrote() -> None:
-    """A conflict that it takes back, or writes as the person did, is none any more, and what they wrote is known."""
+def test_the_agent_may_come_to_what_the_user_wrote() -> None:
+    """A conflict that it takes back, or writes as the user did, is none any more, and what they wrote is known."""
     base, mine = "a\nb\nc\nd\n", "a\nmine\nc\nd\n"
     conflict = cs.observe(proposed(base, "a\nB\nc\nD\n"), PATH, mine)
     for text in ("a\nb\nc\nD\n", "a\nmine\nc\nD\n"):
@@ -290,7 +290,7 @@ def test_the_agent_may_come_to_what_the_person_wrote() -> None:
 
 
 def test_a_file_that_is_gone_is_a_conflict_of_all_its_hunks() -> None:
-    """docs/faults.md 6: no part of it comes back by itself; all of it does where the person says so."""
+    """docs/faults.md 6: no part of it returns automatically; all of it does if the user says so."""
     for base, text in (("a\nb\n", "a\nb\nc\n"), ("a\nb\nc\n", "A\nb\nC\n"), ("", "a\n"), ("a\n", "")):
         changes = cs.observe(proposed(base, text), PATH, None)
         assert the(changes).conflicts.keys() == {hunk.id for hunk in the(changes).hunks}
@@ -301,7 +301,7 @@ def test_a_file_that_is_gone_is_a_conflict_of_all_its_hunks() -> None:
 
 
 def test_observing_the_same_again_changes_nothing() -> None:
-    """Not even the object: whoever watches the changeset is not woken."""
+    """The result is the same object, so that nothing is published."""
     changes = proposed("a\n", "b\n")
     assert cs.observe(changes, PATH, "a\n") is changes
     assert cs.observe(changes, OTHER, "x\n") is changes

@@ -86,7 +86,7 @@ def test_lines_before_and_behind_change_no_id(texts: tuple[str, str], lines: lis
 
 @given(edited_texts(), st.data())
 def test_deciding_one_hunk_leaves_the_ids_of_the_others(texts: tuple[str, str], data: st.DataObject) -> None:
-    """Accepted or rejected, the rest of the list is what it was, so that what a person sees stays clickable."""
+    """Accepted or rejected, the rest of the list is what it was, so that what a user sees stays clickable."""
     base, proposed = texts
     found = hunks(base, proposed)
     if not found:

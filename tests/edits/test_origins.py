@@ -1,4 +1,4 @@
-"""Who made which lines: kept beside the proposed text, through every change of it."""
+"""The origin of each line, maintained through every change of the proposed text."""
 
 import hypothesis.strategies as st
 import pytest
@@ -60,7 +60,7 @@ def test_no_hunk_is_without_an_origin(base: str, texts: list[str]) -> None:
         ("a\nall\nby\nhand\nf\n", ["2"]),
     ],
 )
-def test_what_a_person_changes_by_hand_stays_with_its_step(by_hand: str, items: list[str]) -> None:
+def test_what_a_user_changes_by_hand_stays_with_its_step(by_hand: str, items: list[str]) -> None:
     """The hunk that they changed is the item's still; of several in one, the latest one's."""
     steps = ["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"]
     origins, last = Origins.untouched(BASE), BASE

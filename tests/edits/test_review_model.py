@@ -1,4 +1,4 @@
-"""Any sequence of what agent and person do to one file, against a model in which each slot has a state of its own."""
+"""Random sequences of actions on one file, compared with a model in which each slot has its own state."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def test_any_sequence_of_steps_ends_where_the_model_does(start: list[int], steps
 def test_undo_of_everything_leads_back_and_redo_of_everything_forth(
     start: list[int], steps: list[tuple[Any, ...]]
 ) -> None:
-    """After what the agent proposed at first only the person decides: all bytes and all ids of before come back."""
+    """After the agent's proposals, only the user decides: undo restores all bytes and all ids."""
     both = Both(start, Bench)
     decisions = [step for step in steps if step[0] not in ("propose", "type", "undo", "redo")]
     for step in [*(step for step in steps if step[0] == "propose"), *(s for s in steps if s[0] == "type")]:

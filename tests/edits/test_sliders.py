@@ -1,4 +1,4 @@
-"""Where a change is drawn among equal lines: as a person would draw it, and never as another change."""
+"""The position of a change among equal lines: as a human would choose it, and never another change."""
 
 import time
 from collections.abc import Sequence
@@ -111,7 +111,7 @@ DRAWN = {
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_run_begins_and_ends_at_a_seam(name: str) -> None:
-    """Put in, it is shown from its own first line to the blank line behind; taken out, the same lines."""
+    """Added or removed, it is shown from its own first line to the blank line after it."""
     before, after, shown = DRAWN[name]
     a, b = split_lines(before), split_lines(after)
     [(a0, a1, b0, b1)] = changed_blocks(a, b)

@@ -26,7 +26,7 @@ BACK = st.tuples(st.sampled_from(["undo", "redo"]), st.none())
 @settings(max_examples=300)
 @given(st.none() | TEXTS, st.lists(WRITES | DECISIONS | BACK, min_size=4, max_size=20))
 def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, steps: list[tuple[str, object]]) -> None:
-    """To the very bytes before an accept; of anything else it changes no byte of the person's file."""
+    """An undo restores the exact bytes before an accept; other undos change nothing in the user's file."""
     bench = Bench(start)
     for what, given_value in steps:
         disk, known = bench.disk, lines(bench)
@@ -70,7 +70,7 @@ def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, st
 
 
 def lines(bench: Bench) -> set[str]:
-    """What stands anywhere: no line is ever put together out of two."""
+    """All lines of all texts: no line is ever combined from two."""
     return said(bench.proposal) | set(split_lines(bench.disk or ""))
 
 
@@ -108,7 +108,7 @@ def test_an_id_comes_back_though_the_agent_went_on_meanwhile() -> None:
     assert (hunk_ids(bench)[0], hunk_ids(bench)[2]) == (first, last)
 
 
-def test_what_the_person_typed_since_forbids_the_undo_of_an_accept() -> None:
+def test_what_the_user_typed_since_forbids_the_undo_of_an_accept() -> None:
     """docs/faults.md 6: nothing of it may be lost; once it is undone in the editor, the accept can be, too."""
     bench = Bench("a\nb\n")
     bench.propose("A\nb\n")
@@ -121,7 +121,7 @@ def test_what_the_person_typed_since_forbids_the_undo_of_an_accept() -> None:
     assert (bench.disk, bench.proposal.proposed) == ("a\nb\n", "A\nb\n")
 
 
-def test_what_the_person_typed_since_stays_when_a_rejection_is_taken_back() -> None:
+def test_what_the_user_typed_since_stays_when_a_rejection_is_taken_back() -> None:
     """Beside it both are had; in the same lines it is refused, for what they wrote is there now."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nc\n")
@@ -137,7 +137,7 @@ def test_what_the_person_typed_since_stays_when_a_rejection_is_taken_back() -> N
 
 
 def test_a_decision_is_taken_back_though_the_agent_took_the_rest_back() -> None:
-    """The person's file says what it said behind the accept, so the accept can be undone."""
+    """The user's file has its text from after the accept, so the accept can be undone."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nC\n")
     bench.accept([hunk_ids(bench)[0]])
@@ -148,7 +148,7 @@ def test_a_decision_is_taken_back_though_the_agent_took_the_rest_back() -> None:
 
 
 def test_a_conflict_that_the_agent_gave_up_forbids_no_undo() -> None:
-    """Its lines are the person's own by then; the file itself did not change."""
+    """Its lines are the user's own by then; the file itself did not change."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nC\n")
     bench.type("a\nb\nmine\n")
@@ -160,7 +160,7 @@ def test_a_conflict_that_the_agent_gave_up_forbids_no_undo() -> None:
 
 
 def test_a_new_file_is_made_and_gone_as_a_whole() -> None:
-    """Accept, undo, redo; edited by the person meanwhile, it stays."""
+    """Accept, undo, redo; edited by the user meanwhile, it stays."""
     bench = Bench(None)
     bench.propose("new\n")
     bench.accept(None)
@@ -191,7 +191,7 @@ def test_a_new_file_that_the_agent_goes_on_with_is_not_taken_back() -> None:
 
 
 def test_a_deletion_is_carried_out_and_taken_back_as_a_whole() -> None:
-    """A file that changed since it was proposed is in conflict, and then only goes over what the person wrote."""
+    """A file that changed since it was proposed is in conflict, and then only goes over what the user wrote."""
     bench = Bench("a\n")
     bench.delete()
     assert (bench.proposal.kind, len(bench.proposal.hunks)) == ("delete", 1)
@@ -216,21 +216,21 @@ def test_an_amended_new_file_is_not_proposed_again_where_it_was() -> None:
     """The agent has given it up, or another name, since: an undo of the amendment would bring it back."""
     bench = Bench(None)
     bench.propose("agent\n")
-    bench.amend("person\n")
+    bench.amend("user\n")
     bench.changes = bench.changes.without(PATH)
     with pytest.raises(MovedOn):
         bench.undo()
     assert len(bench.changes) == 0
 
 
-def test_a_rejected_whole_comes_back_on_what_the_person_has_now() -> None:
-    """A new file, a deletion: what the person did there meanwhile is a conflict, and is not lost."""
+def test_a_rejected_whole_comes_back_on_what_the_user_has_now() -> None:
+    """A new file, a deletion: what the user did there meanwhile is a conflict, and is not lost."""
     bench = Bench(None)
     bench.propose("agent\n")
     bench.reject(None)
-    bench.type("person\n")
+    bench.type("user\n")
     bench.undo()
-    assert (bench.disk, bench.proposal.kind, bench.proposal.in_conflict) == ("person\n", "create", True)
+    assert (bench.disk, bench.proposal.kind, bench.proposal.in_conflict) == ("user\n", "create", True)
     bench = Bench("a\n")
     bench.delete()
     bench.reject(None)

@@ -1,4 +1,4 @@
-"""docs/plan.md P13 to P15: what a person does to the plan, and what no rewrite of the model's can undo."""
+"""docs/plan.md P13 to P15: the user's edits of the plan, which no rewrite by the model can undo."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def contents(manager: TodoManager) -> list[str]:
 
 
 def test_p13_add_reword_move_drop_hold_mark() -> None:
-    """Each operation does what it says, and the model is told of each."""
+    """Each operation has its effect and a line for the model."""
     manager = planned("A", "B", "C")
     told = edit(
         manager,
@@ -69,7 +69,7 @@ def test_p13_all_or_nothing(op: PlanOp) -> None:
 
 
 def test_p13_a_stale_revision_is_refused() -> None:
-    """The person decided on another plan than the one there is."""
+    """Edits of an outdated plan are refused."""
     manager = planned("A")
     seen = manager.snapshot().revision
     manager.update([{"id": "1", "content": "A", "status": "completed"}])
@@ -77,7 +77,7 @@ def test_p13_a_stale_revision_is_refused() -> None:
         manager.edit([PlanOp("remove", "1")], seen)
 
 
-def test_p13_the_persons_wording_stays() -> None:
+def test_p13_the_users_wording_stays() -> None:
     """A rewrite that was under way with the old words does not bring them back; its own new ones do count."""
     manager = planned("A", "B")
     edit(manager, PlanOp("update", "1", content="A, as I want it"))
@@ -99,7 +99,7 @@ def test_p14_a_dropped_item_does_not_come_back(back: dict[str, Any]) -> None:
 
 
 def test_p14_a_held_item_is_not_started() -> None:
-    """Neither started nor ticked nor left out, until the person lets it go."""
+    """The model can neither start, complete nor omit it until the user releases it."""
     manager = planned("A", "B")
     edit(manager, PlanOp("update", "2", held=True))
     for status in ("in_progress", "completed"):
@@ -112,7 +112,7 @@ def test_p14_a_held_item_is_not_started() -> None:
     manager.update([{"content": "A", "status": "completed"}, {"content": "B", "status": "in_progress"}])
 
 
-def test_p14_the_persons_item_is_not_left_out() -> None:
+def test_p14_the_users_item_is_not_left_out() -> None:
     """A rewrite without it is refused, once it is done it may go."""
     manager = planned("A")
     edit(manager, PlanOp("add", content="Mine", at_end=True))
@@ -152,7 +152,7 @@ def told_ids(step: list[Any]) -> set[str]:
 
 
 def same_step(step: list[Any], before: tuple[PlanItem, ...]) -> dict[int, str]:
-    """The places of a rewrite at which an item of before stands again without its id, told by its words alone."""
+    """The positions in a rewrite of previous items without an id, recognized by their text."""
     once = {item.content: item.id for item in before if [other.content for other in before].count(item.content) == 1}
     said = [raw["content"] for raw in step]
     return {
@@ -176,9 +176,9 @@ def test_no_sequence_of_rewrites_and_edits_breaks_the_rules(steps: list[list[Any
     under: dict[str, list[str]] = {}
     for number, step in enumerate(steps):
         before = manager.snapshot()
-        by_person = bool(step) and isinstance(step[0], PlanOp)
+        by_user = bool(step) and isinstance(step[0], PlanOp)
         try:
-            told = edit(manager, *step) if by_person else (manager.update(step),)
+            told = edit(manager, *step) if by_user else (manager.update(step),)
         except PlanError:
             assert manager.snapshot() is before
             continue
@@ -189,7 +189,7 @@ def test_no_sequence_of_rewrites_and_edits_breaks_the_rules(steps: list[list[Any
         assert len(set(ids)) == len(ids) <= 8
         assert state.version > before.version and state.revision >= before.revision
         assert not single or sum(item.status == "in_progress" for item in state.items) <= 1
-        if by_person:
+        if by_user:
             dropped |= known - set(ids)
             dropped_words |= {line.split(": ", 1)[1] for line in told if line.startswith("dropped ")}
             assert not ever & {item.id for item in came}
@@ -227,7 +227,7 @@ def test_p15_what_stands_behind_a_tick(status: Any, evidence: Evidence, expected
     assert verification(PlanItem("1", "A", status), evidence) == expected
 
 
-def test_p15_what_the_person_marked_is_shown() -> None:
+def test_p15_what_the_user_marked_is_shown() -> None:
     """Their word counts, until the model opens the item again."""
     manager = planned("A")
     edit(manager, PlanOp("update", "1", status="completed"))

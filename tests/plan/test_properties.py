@@ -61,7 +61,7 @@ def test_no_sequence_of_rewrites_breaks_the_rules(rewrites: list[list[Any]], sin
 
 @given(REWRITES)
 def test_ids_stay_with_what_they_name(rewrites: list[list[Any]]) -> None:
-    """docs/plan.md P6: unchanged content keeps its id, and a dropped id never comes back by itself for another step."""
+    """docs/plan.md P6: unchanged content keeps its id, and a dropped id is never given to another step."""
     manager = TodoManager(single_in_progress=False)
     ever: dict[str, str] = {}
     for items in rewrites:

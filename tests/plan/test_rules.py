@@ -87,7 +87,7 @@ def test_p2_a_snapshot_knows_what_is_done_and_what_is_under_way() -> None:
 
 
 def test_p3_a_rewrite_replaces_the_whole_plan_and_returns_it_rendered() -> None:
-    """docs/plan.md P3: what is not sent again is gone; the result is what `render` says."""
+    """docs/plan.md P3: items that are not sent again are removed; the result is what `render` returns."""
     manager = planned("One", "Two", "Three")
     assert manager.update([{"content": "Two"}]) == manager.render() == "[ ] #2: Two\n\n(0/1 completed)"
     assert manager.update([]) == "No todos."
@@ -95,7 +95,7 @@ def test_p3_a_rewrite_replaces_the_whole_plan_and_returns_it_rendered() -> None:
 
 @pytest.mark.parametrize("position", [0, 1, 2])
 def test_p3_one_bad_item_leaves_the_plan_as_it_was(position: int) -> None:
-    """docs/plan.md P3: all or nothing, wherever the bad item stands; the next good rewrite works."""
+    """docs/plan.md P3: all or nothing, wherever the invalid item is; the next valid rewrite works."""
     manager = planned("One", "Two")
     items: list[Any] = [{"content": "New one"}, {"content": "New two"}]
     items.insert(position, {"content": "Bad", "status": "later"})
@@ -159,7 +159,7 @@ def test_p6_a_first_plan_is_numbered_from_one() -> None:
 
 
 def test_p6_equal_content_keeps_its_id_wherever_it_moves() -> None:
-    """docs/plan.md P6: a dropped step does not hand its record to another one, and its id does not come back."""
+    """docs/plan.md P6: no other step gets the record or the id of a dropped one."""
     manager = planned("One", "Two", "Three")
     manager.update([{"content": "Three"}, {"content": "New"}, {"content": " One "}])
     assert ids(manager) == {"3": "Three", "4": "New", "1": "One"}
@@ -175,7 +175,7 @@ def test_p6_an_id_that_the_model_gives_wins() -> None:
 
 
 def test_p6_of_two_equal_steps_each_keeps_one_id() -> None:
-    """docs/plan.md P6: equal contents are told apart by their order."""
+    """docs/plan.md P6: equal contents are distinguished by their order."""
     manager = planned("Run the tests", "Fix", "Run the tests")
     manager.update([{"content": "Run the tests"}, {"content": "Run the tests"}, {"content": "Run the tests"}])
     assert list(ids(manager)) == ["1", "3", "4"]
@@ -261,7 +261,7 @@ def test_p9_an_empty_plan() -> None:
 
 
 def test_p11_the_plan_outlives_a_task() -> None:
-    """docs/plan.md P11: a new run starts with it; only the counter starts anew."""
+    """docs/plan.md P11: a new run starts with the plan; only the counter is reset."""
     manager = planned("One", "Two")
     manager.note_round_without_update()
     before = manager.snapshot()
@@ -320,7 +320,7 @@ def test_l6_the_reminder_names_what_is_under_way() -> None:
 
 
 def test_l6_without_an_item_in_progress_the_reminder_names_the_next_one() -> None:
-    """And it says what was done since the last update, as far as it is told."""
+    """The reminder includes the sentence about the work since the last update."""
     manager = TodoManager()
     manager.update([{"content": "One", "status": "completed"}, {"content": "Two"}, {"content": "Three"}])
     manager.since = lambda: " Since its last update: 2 edits and 1 command."

@@ -30,7 +30,7 @@ from fairlead.session.store.journal import Journals
 from fairlead.session.store.type_check import matches_type
 from fairlead.workspace.paths import Root
 from session.states import Change, changes, proposing, saying, states
-from tools.stand_ins import Documents, Person
+from tools.stand_ins import Documents, ScriptedUser
 
 GOOD, BAD = "00000000900d", "000000000bad"
 INFINITY, HUGE = float("inf"), 10**400
@@ -115,7 +115,13 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
     root = Root(workspace)
     journals = Journals(folder, told.append)
     context = ServerContext(
-        Documents(), Person("reject"), no_model, Settings(), journals=journals, root=root, restores_sessions=restores
+        Documents(),
+        ScriptedUser("reject"),
+        no_model,
+        Settings(),
+        journals=journals,
+        root=root,
+        restores_sessions=restores,
     )
     sessions = Sessions(context, lambda session_id, _: as_a_client_sees(session_id, root), lambda _: None)
     sessions.restore()

@@ -21,7 +21,7 @@ from session.states import states
 from session.test_damaged import GOOD, no_model
 from session.test_stop import Desk
 from support.fake_api import Call, FakeApi, Text, Turn
-from tools.stand_ins import Documents, Person
+from tools.stand_ins import Documents, ScriptedUser
 
 MOST = 0.2  # seconds of the loop's own CPU time without a turn for anybody else; done on the loop, each takes far more
 
@@ -88,7 +88,7 @@ async def test_fault_75_a_long_journal_comes_back_beside_the_loop(tmp_path: Path
     journal.write(replace(states([])[-1], title="long", phase="running", updated=time.time(), messages=said))
     journal.close()
     context = ServerContext(
-        Documents(), Person("reject"), no_model, Settings(), journals=Journals(folder), root=Root(workspace)
+        Documents(), ScriptedUser("reject"), no_model, Settings(), journals=Journals(folder), root=Root(workspace)
     )
     sessions = Sessions(context, lambda _id, _told: lambda _: None, lambda _: None)
     async with responsive_loop():

@@ -19,7 +19,7 @@ from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.paths import Root
 from support.fake_api import Call, FakeApi, Text, Turn
-from tools.stand_ins import Documents, Person
+from tools.stand_ins import Documents, ScriptedUser
 
 ENDLESS = 30.0  # seconds; how long something is held that must not be waited for, if the test itself breaks
 LONG = "".join(f"line {number}\n" for number in range(40_000))
@@ -64,10 +64,8 @@ class Desk:
         workspace, endpoint = folder / "ws", Endpoint("m", 1000, None, api.url, "test-key", None)
         workspace.mkdir(parents=True)
         (workspace / "long.txt").write_text(LONG)
-        person, layers, root = Person("allow_once"), CommandLayers(folder / "storage"), Root(workspace)
-        context = ServerContext(
-            Documents(), person, lambda: ModelChoice(endpoint), Settings(), layers=layers, root=root
-        )
+        user, layers, root = ScriptedUser("allow_once"), CommandLayers(folder / "storage"), Root(workspace)
+        context = ServerContext(Documents(), user, lambda: ModelChoice(endpoint), Settings(), layers=layers, root=root)
         self.events: list[SessionEvent] = []
         self.session = Session("0123456789ab", "", root, context, self.events.append, Journals().in_memory())
 

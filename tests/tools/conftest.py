@@ -9,5 +9,5 @@ from tools.stand_ins import Desk
 
 @pytest.fixture
 def desk(workspace: Path) -> Desk:
-    """An empty workspace, a person who allows every command, and no open document."""
+    """An empty workspace without open documents, and a user who allows every command."""
     return Desk(workspace)

@@ -1,4 +1,4 @@
-"""An editor and a person in memory: the ports of `workspace/editor.py`, small but real."""
+"""An editor and its user in memory: small but real implementations of the ports in `workspace/editor.py`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +37,7 @@ class Documents:
         self.change_token = 0
 
     def type(self, path: Path, text: str) -> None:
-        """The person opens a document, or changes it."""
+        """The user opens a document, or changes it."""
         self.change_token += 1
         self._open[path] = Buffer(text, self.change_token)
 
@@ -56,8 +56,8 @@ class Documents:
             self._open[path] = replace(self._open[path], file_removed=True)
 
 
-class Person:
-    """Answers each question with the next of the answers that they were given, the last one again and again."""
+class ScriptedUser:
+    """Gives the next of the given answers to each question, and repeats the last one."""
 
     def __init__(self, *answers: ApprovalOption | ApprovalAnswer) -> None:
         self._answers = [ApprovalAnswer(answer) if isinstance(answer, str) else answer for answer in answers]
@@ -84,7 +84,7 @@ OUTSIDE = Permission("ask", ("It runs outside the sandbox, with your permissions
 def direct_commands(
     root: Path, emit: Callable[[Event], None] = lambda _: None, timeout: float = 20, permission: Permission = OUTSIDE
 ) -> Commands:
-    """Commands that run in the workspace itself, as where there is no sandbox."""
+    """Commands that run in the workspace itself, as without a sandbox."""
     direct = DirectLayer(root)
 
     async def layer() -> Layer:
@@ -104,10 +104,10 @@ def direct_commands(
 
 @dataclass
 class Desk:
-    """A workspace with all tools on it, as a session has them."""
+    """A workspace with all tools of a session."""
 
     path: Path
-    person: Person = field(default_factory=lambda: Person("allow_once"))
+    user: ScriptedUser = field(default_factory=lambda: ScriptedUser("allow_once"))
     timeout: float = 20
     documents: Documents = field(default_factory=Documents)
     plan: TodoManager = field(default_factory=TodoManager)
@@ -117,16 +117,16 @@ class Desk:
         self.files = Files(Root(self.path), self.documents)
         self.events: list[Event] = []
         self.commands = self.commands or direct_commands(self.path, self.events.append, self.timeout)
-        self.tools = tool_table(self.files, self.plan, Approvals(self.person, "session-1"), self.commands)
+        self.tools = tool_table(self.files, self.plan, Approvals(self.user, "session-1"), self.commands)
         self.streamed = ""
         self.last = RunningCall("none", None, print)
         self._calls = 0
 
     async def call(self, name: str, **given: Any) -> str:
-        """The result of a call, as the dispatch makes it: the input is checked, then described, then it runs.
+        """The result of a call, made as the dispatcher makes it: checks the input, describes it, runs it.
 
         Raises:
-            ToolError: what the model would read as an error.
+            ToolError: as the model would read it.
         """
         tool = self.tools[name]
         check_input(tool.spec.input_schema, given)
@@ -136,14 +136,14 @@ class Desk:
         return await tool.run(given, self.last)
 
     def write(self, name: str, content: str | bytes = "") -> Path:
-        """Puts a file on the disk, with the folders above it."""
+        """Writes a file, and creates its folders."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
 
     def proposed(self, name: str) -> str | None:
-        """What is proposed for a file, None where nothing is."""
+        """The proposed text of a file, None if there is no proposal."""
         proposal = self.files.proposal(self.path / name)
         return None if proposal is None else proposal.proposed
 

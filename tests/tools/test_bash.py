@@ -1,4 +1,4 @@
-"""`bash`: asks first, runs on the disk, tells the model what came of it, and leaves nothing behind."""
+"""`bash` asks first, runs on the files on disk, reports the result to the model, and leaves no processes."""
 
 import asyncio
 import random
@@ -12,7 +12,7 @@ import pytest
 from fairlead.agent.errors import ToolError
 from fairlead.tools.approvals import Approvals
 from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest
-from tools.stand_ins import Desk, Person
+from tools.stand_ins import Desk, ScriptedUser
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 RIGHTS = "It runs outside the sandbox, with your permissions."
@@ -22,8 +22,8 @@ Made = Callable[..., Desk]
 
 @pytest.fixture
 def at(workspace: Path) -> Made:
-    """A desk with a person who gives these answers."""
-    return lambda *answers, **options: Desk(workspace, Person(*answers), **options)
+    """A desk with a user who gives these answers."""
+    return lambda *answers, **options: Desk(workspace, ScriptedUser(*answers), **options)
 
 
 def result(text: str) -> tuple[str, str]:
@@ -33,7 +33,7 @@ def result(text: str) -> tuple[str, str]:
 
 
 async def test_a_command_runs_after_it_was_allowed(at: Made) -> None:
-    """The person is asked with the very command, its folder and why; output and exit code come back."""
+    """The user sees the exact command, its folder and the reasons; the model gets output and exit code."""
     desk = at("allow_once")
     desk.write("日本.txt", "hello\n")
     command = "cat 日本.txt; echo made > new; exit 3"
@@ -42,7 +42,7 @@ async def test_a_command_runs_after_it_was_allowed(at: Made) -> None:
     assert last.startswith("(exit code 3, ")
     assert (desk.path / "new").read_text() == "made\n"
     assert desk.streamed == "hello\n"
-    assert desk.person.asked == [
+    assert desk.user.asked == [
         ApprovalRequest(
             "session-1", "call-1", "cat 日本.txt; echo made > new; exit 3", desk.path, "workspace", (RIGHTS, NO_SANDBOX)
         )
@@ -63,7 +63,7 @@ async def test_what_is_no_command_line_is_refused_before_anybody_is_asked(at: Ma
     desk = at("allow_once")
     with pytest.raises(ToolError, match=said):
         await desk.call("bash", command=command)
-    assert desk.person.asked == []
+    assert desk.user.asked == []
     assert "(exit code 0" in await desk.call("bash", command=f"true {'x' * 99_000}")
 
 
@@ -97,7 +97,7 @@ async def test_an_empty_command_asks_nobody(at: Made, command: str) -> None:
     desk = at("allow_once")
     with pytest.raises(ToolError, match="empty"):
         await desk.call("bash", command=command)
-    assert desk.person.asked == []
+    assert desk.user.asked == []
 
 
 async def test_each_command_asks_anew_unless_it_is_allowed_for_the_session(at: Made) -> None:
@@ -105,49 +105,49 @@ async def test_each_command_asks_anew_unless_it_is_allowed_for_the_session(at: M
     desk = at("allow_once", "allow_session", "reject")
     for _ in range(3):
         await desk.call("bash", command="echo a")
-    assert len(desk.person.asked) == 2
+    assert len(desk.user.asked) == 2
     others = ["echo a ", "echo  a", "echo A", "echo a;", "echo a\n", " echo a", "echo а", "echo a #"]
     for command in others:
         with pytest.raises(ToolError, match="did not allow"):
             await desk.call("bash", command=command)
-    assert [request.command for request in desk.person.asked[2:]] == others
+    assert [request.command for request in desk.user.asked[2:]] == others
     await desk.call("bash", command="echo a")
-    assert len(desk.person.asked) == 2 + len(others)
+    assert len(desk.user.asked) == 2 + len(others)
 
 
 async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
     """The same command somewhere else is another one."""
-    person = Person("allow_session", "reject")
-    approvals = Approvals(person, "s")
+    user = ScriptedUser("allow_session", "reject")
+    approvals = Approvals(user, "s")
     for _ in range(2):
         await approvals.ask("c", "make", tmp_path / "a", [], "workspace", network=False)
     with pytest.raises(ToolError):
         await approvals.ask("c", "make", tmp_path / "b", [], "workspace", network=False)
-    assert len(person.asked) == 2
+    assert len(user.asked) == 2
 
 
 async def test_an_allowance_is_bound_to_the_place(tmp_path: Path) -> None:
     """What may run in the sandbox may not run beside it, nor with the network."""
-    person = Person("allow_session", "reject")
-    approvals = Approvals(person, "s")
+    user = ScriptedUser("allow_session", "reject")
+    approvals = Approvals(user, "s")
     await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=False)
     with pytest.raises(ToolError):
         await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=True)
     with pytest.raises(ToolError):
         await approvals.ask("c", "make", tmp_path, [], "workspace", network=False)
-    assert len(person.asked) == 3
+    assert len(user.asked) == 3
 
 
 async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
     """Another session asks for itself."""
-    person = Person("allow_session")
+    user = ScriptedUser("allow_session")
     for session in ("one", "two"):
-        await Approvals(person, session).ask("c", "make", tmp_path, [], "workspace", network=False)
-    assert [request.session_id for request in person.asked] == ["one", "two"]
+        await Approvals(user, session).ask("c", "make", tmp_path, [], "workspace", network=False)
+    assert [request.session_id for request in user.asked] == ["one", "two"]
 
 
 async def test_what_a_command_does_not_see_is_said_first(at: Made) -> None:
-    """While there are proposals: to the person who is asked, and to the model in every kind of result."""
+    """With pending proposals, both the user who is asked and the model learn it, in every kind of result."""
     desk = at("allow_once")
     desk.write("a.txt", "1\n2\n3\n4\n")
     await desk.call("edit_file", path="a.txt", old_text="1", new_text="one")
@@ -160,16 +160,16 @@ async def test_what_a_command_does_not_see_is_said_first(at: Made) -> None:
         await desk.call("bash", command="sleep 60", timeout_seconds=1)
     assert str(error.value).startswith(f"{line}\nKilled at the time limit of 1 s.")
     first = f"{line} Accept them first if it should see them."
-    assert [request.reasons for request in desk.person.asked] == [(first, RIGHTS, NO_SANDBOX)] * 2
+    assert [request.reasons for request in desk.user.asked] == [(first, RIGHTS, NO_SANDBOX)] * 2
 
 
 async def test_an_allowance_for_the_session_still_says_what_is_not_seen(at: Made) -> None:
-    """Nobody is asked, but the model is told."""
+    """The user is not asked, but the model gets the reason."""
     desk = at("allow_session")
     await desk.call("bash", command="ls")
     await desk.call("write_file", path="new.txt", content="x")
     assert (await desk.call("bash", command="ls")).startswith("Runs on the files on disk; 1 proposed edits are not")
-    assert len(desk.person.asked) == 1
+    assert len(desk.user.asked) == 1
 
 
 async def test_fault_26_a_command_that_waits_for_input_returns(at: Made) -> None:
@@ -179,7 +179,7 @@ async def test_fault_26_a_command_that_waits_for_input_returns(at: Made) -> None
     assert "(exit code 1" in await desk.call("bash", command="read x </dev/tty")
 
 
-async def test_fault_31_output_is_plain_for_the_model_and_has_its_colours_for_the_person(at: Made) -> None:
+async def test_fault_31_output_is_plain_for_the_model_and_has_its_colours_for_the_user(at: Made) -> None:
     """docs/faults.md 31: no other sequence that a terminal obeys, no byte that is no text."""
     desk = at("allow_once")
     text = await desk.call("bash", command=r"printf '\033[31mred\033]0;t\007 \xff\033]52;c;eA==\007ok\n'")
@@ -188,7 +188,7 @@ async def test_fault_31_output_is_plain_for_the_model_and_has_its_colours_for_th
 
 
 async def test_the_title_hides_nothing(at: Made) -> None:
-    """docs/faults.md 31: what a person reads before they allow it is what runs."""
+    """docs/faults.md 31: the command that the user reads and allows is the one that runs."""
     title, places = at("allow_once").tools["bash"].describe({"command": "echo \x1b[8m\u202e; rm x"})
     assert (title, places) == ("echo \\x1b[8m\\u202e; rm x", ())
 
@@ -212,12 +212,12 @@ async def test_fault_20_a_cancelled_command_tells_how_far_it_came(at: Made) -> N
     assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == nap.split()]
 
 
-async def test_fault_20_cancelled_while_the_person_is_asked_it_is_not_run(workspace: Path) -> None:
-    """docs/faults.md 20: and the model is told that."""
+async def test_fault_20_cancelled_while_the_user_is_asked_it_is_not_run(workspace: Path) -> None:
+    """docs/faults.md 20: the result says so."""
 
     asked = asyncio.Event()
 
-    class Silent(Person):
+    class Silent(ScriptedUser):
         async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
             asked.set()
             await asyncio.Event().wait()

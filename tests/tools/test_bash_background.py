@@ -1,4 +1,4 @@
-"""Background commands: they go on behind their call, are read and ended by their handle, and end with the session."""
+"""Background commands continue after their call, are read and ended by handle, and end with the session."""
 
 import asyncio
 import random
@@ -116,7 +116,7 @@ async def test_there_are_so_many_at_once(desk: Desk) -> None:
         ToolError, match=f"{MAX_RUNNING} commands run in the background already: cmd-1 .*End one with bash_kill"
     ):
         await desk.call("bash", command="true", background=True)
-    assert len(desk.person.asked) == MAX_RUNNING
+    assert len(desk.user.asked) == MAX_RUNNING
     await desk.call("bash_kill", id="cmd-2")
     assert "cmd-9" in await desk.call("bash", command="true", background=True)
 
@@ -132,7 +132,7 @@ async def test_an_unknown_handle_is_an_error_that_names_the_known_ones(desk: Des
 
 
 async def test_fault_27_its_output_is_bounded_between_two_looks(desk: Desk) -> None:
-    """docs/faults.md 27: head and tail are kept, and what was left out is said."""
+    """docs/faults.md 27: the result has the start and the end, and says how much was omitted."""
     await desk.call("bash", command="seq 1000000", background=True)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
     assert text.startswith("1\n2\n")

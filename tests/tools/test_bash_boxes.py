@@ -1,4 +1,4 @@
-"""What becomes of a command's box, in every way that the command ends: it is closed, and its changes are told."""
+"""However a command ends, its box is closed and its changes are reported."""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, View, Where
 from fairlead.shell.policy import Permission
 from fairlead.tools.commands import Commands
-from tools.stand_ins import Desk, Person, direct_commands
+from tools.stand_ins import Desk, ScriptedUser, direct_commands
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 RUN = Permission("run")
@@ -87,7 +87,7 @@ def made(workspace: Path, permission: Permission = RUN, fails: str = "") -> Made
     commands: Commands = replace(
         direct_commands(workspace, events.append, permission=permission), layer=layer, captured=capture, unavailable=""
     )
-    desk = Desk(workspace, Person("reject"), commands=commands)
+    desk = Desk(workspace, ScriptedUser("reject"), commands=commands)
     desk.events = events
     return Made(desk, boxes, captured)
 
@@ -97,7 +97,7 @@ async def test_a_command_of_a_sandbox_is_not_asked_for_and_its_changes_are_told(
     room = made(workspace)
     text = await room.desk.call("bash", command="echo hi; exit 2")
     assert text.startswith("hi\n1 file changed.\n(exit code 2, ")
-    assert room.desk.person.asked == []
+    assert room.desk.user.asked == []
     assert (room.boxes.opened, room.boxes.closed) == ([("echo hi; exit 2", False, False)], 1)
     [started, ended] = room.events
     assert isinstance(started, CommandStarted)
@@ -112,7 +112,7 @@ async def test_what_is_asked_names_the_place_and_the_reasons(workspace: Path) ->
     await room.desk.call("write_file", path="a", content="x")
     with pytest.raises(ToolError, match="did not allow"):
         await room.desk.call("bash", command="curl x", network=True)
-    [asked] = room.desk.person.asked
+    [asked] = room.desk.user.asked
     assert (asked.mode, asked.reasons) == ("sandboxed", ("With the network.",))
     assert (room.boxes.opened, room.events) == ([], [])
 
@@ -132,7 +132,7 @@ async def test_a_denied_command_asks_nobody(workspace: Path) -> None:
     room = made(workspace, Permission("deny", ("Rule: rm",)))
     with pytest.raises(ToolError, match=r"settings do not allow this command\.\nRule: rm"):
         await room.desk.call("bash", command="rm a")
-    assert (room.desk.person.asked, room.boxes.opened) == ([], [])
+    assert (room.desk.user.asked, room.boxes.opened) == ([], [])
 
 
 async def test_changes_of_a_command_whose_time_is_over_are_told(workspace: Path) -> None:

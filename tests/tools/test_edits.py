@@ -1,4 +1,4 @@
-"""`edit_file` and `write_file`: they propose, and nothing of the person's changes."""
+"""`edit_file` and `write_file` propose; the user's files do not change."""
 
 import pytest
 
@@ -171,7 +171,7 @@ async def test_fault_12_a_text_with_nul_is_no_text(desk: Desk) -> None:
     assert len(desk.files.changes) == 0
 
 
-def test_a_person_sees_what_is_edited(desk: Desk) -> None:
+def test_a_user_sees_what_is_edited(desk: Desk) -> None:
     """The title and the place, as the model wrote them."""
     for name, title in (("edit_file", "Edit src/日本.py"), ("write_file", "Write src/日本.py")):
         assert desk.tools[name].describe({"path": "src/日本.py"}) == (title, (Location("src/日本.py"),))

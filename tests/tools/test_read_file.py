@@ -102,7 +102,7 @@ async def test_it_reads_what_the_agent_sees(desk: Desk) -> None:
 
 
 async def test_limit_and_offset_count_lines_from_one(desk: Desk) -> None:
-    """docs/plan.md L2: and a person sees where the call looks."""
+    """docs/plan.md L2: the user sees which file the call reads."""
     desk.write("a.txt", TEN)
     assert (await desk.call("read_file", path="a.txt", limit=1, offset=3)).startswith("line 3\n(Lines 3 to 3 of 10;")
     described = desk.tools["read_file"].describe({"path": "a.txt", "offset": 3})

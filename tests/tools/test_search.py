@@ -27,7 +27,7 @@ async def found(desk: Desk, pattern: str, **given: object) -> list[str]:
 
 
 async def test_a_match_comes_with_its_path_and_line(desk: Desk) -> None:
-    """Sorted by path and line, each with the whole line; a regular expression, case counts unless told."""
+    """Matches are sorted by path and line and show the whole line; case matters unless `ignoreCase` is set."""
     desk.write("b.py", CODE)
     desk.write("a/日本 x.py", "beta\r\nBeta 🚀\r\n")
     assert await found(desk, "Beta") == ["a/日本 x.py:2:Beta 🚀", "b.py:4:    return Beta", "b.py:6:class Beta:"]
@@ -196,7 +196,7 @@ async def test_proposals_and_buffers_are_seen_before_the_disk(desk: Desk) -> Non
 
 
 async def test_an_open_file_that_is_ignored_stays_ignored(desk: Desk) -> None:
-    """A person may look at their secrets without showing them to the model; what it proposed itself it sees."""
+    """A secret that the user opens stays hidden from the model; one that the model proposed does not."""
     desk.write(".git/HEAD", "needle\n")
     desk.write(".gitignore", "*.env\n")
     for name in ("secret.env", ".git/COMMIT_EDITMSG"):
@@ -209,7 +209,7 @@ async def test_an_open_file_that_is_ignored_stays_ignored(desk: Desk) -> None:
 
 
 async def test_documents_outside_the_workspace_are_none_of_its_business(desk: Desk) -> None:
-    """A person has other files open as well."""
+    """A user has other files open as well."""
     desk.documents.type(desk.path.parent / "outside.txt", "needle\n")
     assert await found(desk, "needle") == []
     assert await listed(desk) == []
@@ -281,7 +281,7 @@ async def test_long_lines_are_shown_around_the_match(desk: Desk) -> None:
 
 
 async def test_a_line_of_many_megabytes_is_told_of(desk: Desk) -> None:
-    """In bounded memory; the lines behind it are found as well."""
+    """Memory stays bounded, and later lines are found too."""
     desk.write("big.json", "needle" + "x" * 9_000_000 + "\nneedle 2\n")
     desk.write("c.txt", "needle 3\n")
     assert await found(desk, "needle") == [
@@ -332,7 +332,7 @@ async def test_a_search_can_be_cancelled(desk: Desk) -> None:
 
 
 def test_titles_say_what_is_looked_for(desk: Desk) -> None:
-    """For the person who watches."""
+    """The title that the user sees."""
     assert desk.tools["search"].describe({"pattern": "日本"}) == ("Search 日本", ())
     assert desk.tools["list_files"].describe({}) == ("List files", ())
     assert desk.tools["list_files"].describe({"path": "src"}) == ("List src", ())

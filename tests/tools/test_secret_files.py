@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.editor import ApprovalAnswer
-from tools.stand_ins import Desk, Person
+from tools.stand_ins import Desk, ScriptedUser
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("read_file", {"path": ".env"}),
@@ -20,14 +20,14 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("name", "given"), CALLS, ids=[name for name, _ in CALLS])
 async def test_each_tool_asks_before_it_touches_one(desk: Desk, name: str, given: dict[str, Any]) -> None:
-    """The file is named, and why; a no is an error that says so, and nothing is told or proposed."""
+    """The user sees the file and the reason. A rejection is an error; nothing is shown or proposed."""
     desk.write(".env", "TOKEN=1\n")
-    desk = Desk(desk.path, Person(ApprovalAnswer("reject", "not that one")), documents=desk.documents)
+    desk = Desk(desk.path, ScriptedUser(ApprovalAnswer("reject", "not that one")), documents=desk.documents)
     with pytest.raises(ToolError) as error:
         await desk.call(name, **given)
     assert "the user did not allow it. The reason given: not that one" in str(error.value)
     assert "TOKEN" not in str(error.value)
-    [asked] = desk.person.asked
+    [asked] = desk.user.asked
     assert asked.path == desk.path / ".env"
     assert "looks like a secret" in asked.reasons[0]
     assert desk.proposed(".env") is None
@@ -38,11 +38,11 @@ async def test_what_was_allowed_is_done(desk: Desk, name: str, given: dict[str, 
     """With a yes for once, and again the next time; with one for the session, never again for this file."""
     for file in (".env", "sub/.env"):
         desk.write(file, "TOKEN=1\n")
-    desk = Desk(desk.path, Person("allow_once", "allow_session"), documents=desk.documents)
+    desk = Desk(desk.path, ScriptedUser("allow_once", "allow_session"), documents=desk.documents)
     await desk.call(name, **given)
     for _ in range(2):
         await desk.call("read_file", path="sub/.env")
-    assert len(desk.person.asked) == 2
+    assert len(desk.user.asked) == 2
 
 
 @pytest.mark.parametrize("given", [".ENV", "./sub/../.env", "link", "folder/.env", ".env."])
@@ -52,7 +52,7 @@ async def test_no_other_way_to_say_its_name_helps(desk: Desk, given: str) -> Non
     desk.write(given if given in (".ENV", ".env.") else "x", "TOKEN=1\n")
     (desk.path / "link").symlink_to(".env")
     (desk.path / "folder").symlink_to(".")
-    desk = Desk(desk.path, Person("reject"), documents=desk.documents)
+    desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents)
     with pytest.raises(ToolError, match="looks like a secret"):
         await desk.call("read_file", path=given)
 
@@ -61,7 +61,7 @@ async def test_a_link_that_is_called_like_a_secret_is_one(desk: Desk) -> None:
     """`.env` may lead to a file with any name."""
     desk.write("config/production", "TOKEN=1\n")
     (desk.path / ".env").symlink_to("config/production")
-    desk = Desk(desk.path, Person("reject"), documents=desk.documents)
+    desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents)
     with pytest.raises(ToolError, match="looks like a secret"):
         await desk.call("read_file", path=".env")
 
@@ -69,7 +69,7 @@ async def test_a_link_that_is_called_like_a_secret_is_one(desk: Desk) -> None:
 async def test_an_open_buffer_of_one_is_one(desk: Desk) -> None:
     """Also where nothing is on the disk yet."""
     desk.documents.type(desk.path / ".env", "TOKEN=1\n")
-    desk = Desk(desk.path, Person("reject"), documents=desk.documents)
+    desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents)
     with pytest.raises(ToolError, match="looks like a secret"):
         await desk.call("read_file", path=".env")
     assert await desk.call("search", pattern="TOKEN") == (
@@ -80,7 +80,7 @@ async def test_an_open_buffer_of_one_is_one(desk: Desk) -> None:
 async def test_a_secret_under_a_proposed_name_is_one(desk: Desk) -> None:
     """To let it be renamed is not to let it be read."""
     desk.write(".env", "TOKEN=1\n")
-    desk = Desk(desk.path, Person("allow_once", "reject"), documents=desk.documents)
+    desk = Desk(desk.path, ScriptedUser("allow_once", "reject"), documents=desk.documents)
     await desk.call("rename_file", path=".env", new_path="plain.txt")
     with pytest.raises(ToolError, match="looks like a secret"):
         await desk.call("read_file", path="plain.txt")
@@ -118,12 +118,12 @@ async def test_fault_43_good_work_asks_nothing(desk: Desk) -> None:
     desk.write(".env.example", "TOKEN=\n")
     desk.write("tests/server.pem", "for tests\n")
     desk.write(".fairleadignore", "!tests/*.pem\n")
-    desk = Desk(desk.path, Person("reject"), documents=desk.documents)
+    desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents)
     assert await desk.call("read_file", path=".env.example") == "TOKEN=\n"
     assert await desk.call("read_file", path="tests/server.pem") == "for tests\n"
     await desk.call("write_file", path=".env.local", content="TOKEN=mine\n")
     assert await desk.call("read_file", path=".env.local") == "TOKEN=mine\n"
-    assert desk.person.asked == []
+    assert desk.user.asked == []
 
 
 @pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".GIT/config", "sub/.git/config", "sub/.git"])

@@ -16,7 +16,7 @@ async def refused(desk: Desk, name: str, **given: str) -> str:
     return str(error.value)
 
 
-async def test_a_deleted_file_is_gone_for_the_agent_and_still_there_for_the_person(desk: Desk) -> None:
+async def test_a_deleted_file_is_gone_for_the_agent_and_still_there_for_the_user(desk: Desk) -> None:
     """Read, listed, searched and edited it is not there; written again it is a change of the file that was."""
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("delete_file", path="a.txt") == "Proposed (deletion)."
@@ -97,7 +97,7 @@ async def test_what_cannot_be_is_refused_with_the_reason(desk: Desk) -> None:
 
 
 async def test_a_deleted_path_is_not_free_for_a_rename(desk: Desk) -> None:
-    """Both at once would be two changes of one file: the agent writes its new content instead, and is told so."""
+    """A rename to an existing file is refused: the agent must write the new content instead."""
     desk.write("a.txt", "a\n")
     desk.write("b.txt", "b\n")
     await desk.call("delete_file", path="b.txt")

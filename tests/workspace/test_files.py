@@ -37,7 +37,7 @@ def propose(files: Files, path: Path, text: str) -> None:
 
 
 def test_the_proposal_then_the_buffer_then_the_disk(files: Files, documents: Documents, path: Path) -> None:
-    """What the agent reads; what the person's file says is without the proposal."""
+    """The agent reads the proposal; `current` returns the user's text."""
     assert (files.read(path), files.current(path)) == ("disk\n", "disk\n")
     documents.type(path, "typed\n")
     assert (files.read(path), files.current(path)) == ("typed\n", "typed\n")
@@ -58,7 +58,7 @@ def test_a_file_that_is_not_there(files: Files, workspace: Path) -> None:
 
 
 def test_a_buffer_of_a_binary_file_is_its_text(files: Files, documents: Documents, path: Path) -> None:
-    """What the person has open counts, whatever the disk says."""
+    """The open document takes precedence over the disk."""
     path.write_bytes(b"\0\xff")
     with pytest.raises(ToolError):
         files.read(path)
@@ -83,7 +83,7 @@ def test_fault_34_a_path_that_a_link_leads_elsewhere_is_not_the_same(files: File
 
 
 def test_fault_06_a_change_underneath_is_a_conflict_until_it_is_undone(files: Files, path: Path) -> None:
-    """docs/faults.md 6: also where the file is gone, or is no text any more."""
+    """docs/faults.md 6: also if the file was deleted or became binary."""
     propose(files, path, "proposed\n")
     for change in (lambda: path.write_text("other\n"), path.unlink, lambda: path.write_bytes(b"\0"), path.unlink):
         change()
@@ -100,7 +100,7 @@ def test_fault_06_a_change_underneath_is_a_conflict_until_it_is_undone(files: Fi
 
 
 def test_fault_06_a_change_beside_the_edit_is_merged(files: Files, documents: Documents, path: Path) -> None:
-    """docs/faults.md 6: by another hand on disk, and typed in the editor; the agent reads it in its own proposal."""
+    """docs/faults.md 6: a change on disk or in the editor appears in the proposal that the agent reads."""
     path.write_text("one\ntwo\nthree\n")
     propose(files, path, "one\nTWO\nthree\n")
     path.write_text("one\ntwo\nthree\nfour\n")
@@ -125,7 +125,7 @@ def test_a_change_that_leaves_size_and_time_alone_is_seen_before_a_decision(file
 
 
 def test_versions_tell_what_changed_since(files: Files, path: Path, workspace: Path) -> None:
-    """For each file by itself, and for all; looking changes none of them."""
+    """Versions are per file and for all files; reading does not change them."""
     other = workspace / "b.txt"
     propose(files, path, "one\n")
     seen = files.version

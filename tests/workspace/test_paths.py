@@ -1,4 +1,4 @@
-"""docs/plan.md L11: no path leads out of the workspace, by itself or through a link; good ones all work."""
+"""docs/plan.md L11: no path leaves the workspace, directly or through a link; all valid ones work."""
 
 import os
 import sys

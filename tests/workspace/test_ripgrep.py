@@ -8,7 +8,7 @@ from fairlead.workspace.ripgrep import records
 
 
 async def test_a_search_that_is_cut_off_ends_though_its_output_waits(workspace: Path) -> None:
-    """A full pipe that nobody reads keeps no one waiting for the process behind it."""
+    """Closing the search does not wait for a process whose full pipe nobody reads."""
     (workspace / "a.txt").write_text("needle\n" * 200_000)
     async with asyncio.timeout(30):
         for turns in range(0, 200, 20):

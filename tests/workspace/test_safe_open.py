@@ -70,7 +70,7 @@ def test_fault_33_no_link_is_followed(workspace: Path, evil: Path, way: safe_ope
 
 @pytest.mark.parametrize("name", ["file", "sub/a"])
 def test_fault_34_a_link_that_came_after_the_look_is_an_error(workspace: Path, evil: Path, name: str) -> None:
-    """docs/faults.md 34: for reading, with words that say what happened; nothing of outside is told."""
+    """docs/faults.md 34: a read fails with a clear message and reveals nothing from outside."""
     (workspace / "sub").rename(workspace / "was")
     (workspace / "sub").symlink_to(evil / "sub")
     (workspace / "file").symlink_to(evil / "sub" / "a")
@@ -142,7 +142,7 @@ def test_fault_32_a_sibling_with_the_same_beginning_is_outside(workspace: Path, 
             open_beneath(path, workspace)
 
 
-def test_fault_43_a_root_behind_a_link_is_the_persons_own_choice(workspace: Path, evil: Path) -> None:
+def test_fault_43_a_root_behind_a_link_is_the_users_own_choice(workspace: Path, evil: Path) -> None:
     """docs/faults.md 43: links above the root are followed; below it files are read, made and changed as ever."""
     named = workspace.parent / "named 日本"
     named.symlink_to(workspace)

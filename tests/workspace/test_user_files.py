@@ -1,4 +1,4 @@
-"""What the person's files say, closed ones by their bytes."""
+"""The content of the user's files; closed ones are read from disk."""
 
 from pathlib import Path
 
@@ -6,9 +6,11 @@ from fairlead.workspace.user_files import UserFiles
 from tools.stand_ins import Documents
 
 
-def test_an_encoding_is_kept_when_its_last_letter_goes(tmp_path: Path) -> None:
-    """A Windows-1252 file of which an edit took the only letter that told so is still one, also under another name:
-    what an undo puts back is the byte that was there."""
+def test_an_encoding_stays_when_its_last_letter_is_removed(tmp_path: Path) -> None:
+    """A Windows-1252 file keeps its encoding when its only non-ASCII letter is removed, also under another name.
+
+    So an undo restores the original byte.
+    """
     file, moved = tmp_path / "a.txt", tmp_path / "b.txt"
     file.write_bytes(b"caf\xe9\n")
     user_files = UserFiles(tmp_path, Documents())
