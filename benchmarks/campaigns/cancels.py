@@ -1,4 +1,4 @@
-"""Cancels a scripted run at every event of its streams, and asks the next thing at once.
+"""Cancels a scripted run at every event of its streams, and sends the next prompt at once.
 
 `python benchmarks/campaigns/cancels.py` plays all of it, `test_cancels.py` a part. With `--busy N`, N processes keep
 the machine busy meanwhile. Its last lines report how long stops took, and how long a bare pygls server took to
@@ -61,7 +61,7 @@ def points() -> Iterator[tuple[int, int]]:
 
 
 async def cancel_at(client: Client, api: FakeApi, number: int, before: int, ways: tuple[str, ...]) -> float:
-    """One session: runs up to there, is cancelled in each of these ways, and answers the next prompt.
+    """One session: runs to the given event, is cancelled in each of these ways, and answers the next prompt.
 
     Returns:
         How many seconds it took until the stopped run was answered.
@@ -104,7 +104,7 @@ async def cancel_at(client: Client, api: FakeApi, number: int, before: int, ways
 
 
 def check_results(messages: list[dict[str, Any]], where: str) -> None:
-    """Each call has exactly one result, in the message behind it."""
+    """Check that each call has exactly one result, in the next message."""
     for message, behind in zip(messages, [*messages[1:], {"content": []}], strict=True):
         calls = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
         results = [block["tool_use_id"] for block in behind["content"] if block["type"] == "tool_result"]
@@ -112,7 +112,7 @@ def check_results(messages: list[dict[str, Any]], where: str) -> None:
 
 
 async def campaign(every: int = 1) -> list[float]:
-    """Cancels at each `every`-th event; returns how many seconds each stop took."""
+    """Cancel at each `every`-th event. Returns how many seconds each stop took."""
     took: list[float] = []
     with tempfile.TemporaryDirectory() as folder, FakeApi() as api:
         env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
@@ -124,7 +124,7 @@ async def campaign(every: int = 1) -> list[float]:
 
 
 async def answers_of_a_bare_server(done: asyncio.Event) -> list[float]:
-    """How many seconds a pygls server with nothing in it takes to answer, again and again until it is `done`."""
+    """Measure repeatedly, until `done`, how many seconds an empty pygls server takes to answer."""
     took: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         client = Client(Path(folder))
@@ -140,7 +140,7 @@ async def answers_of_a_bare_server(done: asyncio.Event) -> list[float]:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Meanwhile so many processes do nothing but work."""
+    """Keep `count` processes computing meanwhile."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     try:
         yield
@@ -160,7 +160,7 @@ def shown(what: str, took: list[float]) -> str:
 
 
 async def measured(processes: int) -> tuple[list[float], list[float]]:
-    """The stops of a whole campaign, and the answers of a bare server beside it."""
+    """The times of all stops of a campaign, and of the answers of an empty server at the same time."""
     with busy(processes):
         done = asyncio.Event()
         bare = asyncio.ensure_future(answers_of_a_bare_server(done))

@@ -37,7 +37,7 @@ UNCHECKED: Json = {**EDITOR, "experimental": {"agent": {"approvals": True}}}
 
 
 def proposals() -> list[Json]:
-    """The agent's calls: three lines of three files in capitals, one of them renamed, and one file deleted."""
+    """The agent's calls: capitalize three lines of three files, rename one of them, and delete another file."""
     edits = [
         {"edit_file": {"path": name, "old_text": f"{name} {n}\n", "new_text": f"{name} {n}\n".upper()}}
         for name in FILES[:3]
@@ -47,7 +47,7 @@ def proposals() -> list[Json]:
 
 
 class Hands:
-    """One session: its files, what must be in them, and what is done next."""
+    """One session: its files, their expected content, and the next actions."""
 
     def __init__(self, client: Client, workspace: Path, seed: int, counts: Counter[str]) -> None:
         self.client, self.root, self.rng, self.counts = client, workspace, Random(seed), counts
@@ -75,7 +75,7 @@ class Hands:
     # the user and other programs
 
     def place(self, name: str) -> Path:
-        """Where a file is now: the renamed one may have its new name."""
+        """The current path of a file, which may have been renamed."""
         moved = self.root / "new"
         return moved if name == "old" and moved.exists() else self.root / name
 
@@ -85,7 +85,7 @@ class Hands:
         return buffer[0] if buffer else path.read_text() if path.exists() else None
 
     def write(self, name: str = "") -> None:
-        """A new line of the user's: typed where the file is open, by another program where it is not."""
+        """Add a line: typed by the user if the file is open, otherwise written by another program."""
         name = name or self.rng.choice(FILES)
         text = self.text(name)
         if text is None:
@@ -167,7 +167,7 @@ class Hands:
                 self.write()
         return self.client.apply_edit(params)
 
-    # what must be true
+    # checks
 
     def check(self) -> None:
         for name, wanted in self.wanted.items():
@@ -180,7 +180,7 @@ class Hands:
 
 
 async def campaign(sessions: int, first: int = 0) -> Counter[str]:
-    """Plays sessions with seeds from `first` on, half of them with an editor that checks; returns what came of it.
+    """Play sessions with seeds from `first` on, half of them with an editor that checks edits. Returns the results.
 
     Raises:
         AssertionError: a line is gone or doubled; the message holds the seed and all steps.

@@ -1,4 +1,4 @@
-"""`python benchmarks/campaigns/hogs.py`: commands that take what they can get, in the sandbox of a real server.
+"""`python benchmarks/campaigns/hogs.py`: commands that use all resources that they can get, in the sandbox.
 
     --only TEXT            those with the text in their name
     --without-bubblewrap   as if it were not installed (as root)
@@ -73,7 +73,7 @@ HOGS = {
 
 @dataclass
 class Figures:
-    """What was seen of a command; in seconds, MB."""
+    """Measurements of a command, in seconds and MB."""
 
     slowest: float = 0.0
     processes: int = 0
@@ -86,7 +86,7 @@ class Figures:
 
 
 def in_folder(folder: Path) -> Iterator[int]:
-    """The processes that work in a folder, ended ones left out: those of the box."""
+    """The live processes whose working directory is in a folder: those of the box."""
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError):
             if name.isdigit() and os.readlink(f"/proc/{name}/cwd") == str(folder):
@@ -99,7 +99,7 @@ def available() -> float:
 
 
 async def look(client: Client, folder: Path, figures: Figures, running: asyncio.Future[Any]) -> None:
-    """Asks the server all the time, and counts, until the run is over."""
+    """Send requests to the server and count them until the run is over."""
     before = available()
     while not running.done():
         began = time.monotonic()
@@ -113,7 +113,7 @@ async def look(client: Client, folder: Path, figures: Figures, running: asyncio.
 
 
 async def attack(place: Path, command: str, limits: dict[str, int]) -> Figures:
-    """One command through a server of its own; the server and what it started are gone afterwards."""
+    """Run one command through a new server. Afterwards the server and its processes have ended."""
     folder, script = place / "ws", place / "hog.replay.yaml"
     folder.mkdir()
     call = {"bash": {"command": f"echo kept > '!kept.txt'; {command}", "timeout_seconds": LIMIT}}
@@ -141,7 +141,7 @@ async def attack(place: Path, command: str, limits: dict[str, int]) -> Figures:
 
 
 def judge(figures: Figures) -> list[str]:
-    """What is wrong with them."""
+    """Describe what is wrong with the measurements."""
     found = [*figures.problems]
     if figures.slowest > SLOWEST:
         found.append("an answer took too long")
@@ -153,7 +153,7 @@ def judge(figures: Figures) -> list[str]:
 
 
 def arranged(given: argparse.Namespace) -> list[str]:
-    """What this tool is started by again, where it shall run without bubblewrap or as another user."""
+    """The command that starts this tool again, without bubblewrap or as another user."""
     again = [sys.executable, __file__, "--only", given.only]
     again += ["--processes", str(given.processes), "--memory", str(given.memory)]
     if given.user:

@@ -1,4 +1,4 @@
-"""`python benchmarks/campaigns/kills.py --kills N`: SIGKILL of the server at random moments of a long run, and then on.
+"""`python benchmarks/campaigns/kills.py --kills N`: kills the server at random moments of a long run and continues it.
 
     --kills N      how many kills (default 200)
     --seed S       other moments
@@ -42,14 +42,14 @@ LATENCY = 0.01  # seconds; what a model takes, so that a kill may come while it 
 
 @dataclass(frozen=True)
 class End:
-    """What a run left: the files' texts and the plan's steps."""
+    """The result of a run: the files' texts and the plan's steps."""
 
     files: dict[str, str]
     plan: list[tuple[str, str, str]]
 
 
 def model(body: Json) -> Turn:
-    """The next round by the conversation: the first step of which no call has succeeded."""
+    """The next round, derived from the conversation: the first step without a successful call."""
     time.sleep(random.uniform(0, LATENCY))
     texts = [b["text"] for m in body["messages"] for b in m["content"] if b["type"] == "text"]
     told = max((int(n) for text in texts for n in SUMMED_UP.findall(text)), default=0)
@@ -77,7 +77,7 @@ def model(body: Json) -> Turn:
 
 
 def calls(step: int) -> Iterator[Call]:
-    """An edit, sometimes a look, a new file or a command, and last the plan, which says that the step is done."""
+    """An edit, sometimes a read, a new file or a command, and finally the plan with the step completed."""
     name, line = f"f{step % FILES}.txt", f"line {step}:"
     yield Call("edit_file", {"path": name, "old_text": line, "new_text": f"line {step}, changed:"})
     if step % 2 == 0:
@@ -102,7 +102,7 @@ def prepare(workspace: Path) -> None:
 
 
 async def review(client: Client, session: Json) -> None:
-    """Accepts what is proposed, file by file, but for the one that is rejected."""
+    """Accept the proposals file by file, except for the one that is rejected."""
     for file in (await client.request("agent/sessions/open", session))["edits"]["files"]:
         target = {**session, "target": {"uri": file["uri"]}}
         if file["uri"].endswith(REJECTED):
@@ -112,7 +112,7 @@ async def review(client: Client, session: Json) -> None:
 
 
 async def life(client: Client, session: Json) -> str:
-    """One server's: goes on with the run, reviews meanwhile, and once more when it is over. Returns the session."""
+    """Continue the run with one server, and review during the run and after it. Returns the session."""
     running = asyncio.ensure_future(client.run("Go on.", **session))
     try:
         found = session or {"sessionId": (await client.event("run_started"))["sessionId"]}
@@ -136,7 +136,7 @@ async def ended(client: Client, workspace: Path, session: str) -> End:
 
 
 async def run(folder: Path, api: FakeApi, lives: Iterator[float], window: int) -> tuple[End, int]:
-    """A run to its end through several servers, each of which is killed after so many seconds; returns the kills."""
+    """Finish a run with several servers, each killed after some seconds. Returns the number of kills."""
     workspace = folder / "ws"
     prepare(workspace)
     env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
@@ -163,7 +163,7 @@ async def run(folder: Path, api: FakeApi, lives: Iterator[float], window: int) -
 
 
 async def campaign(folder: Path, kills: int, seed: int, window: int = 0) -> list[str]:
-    """Kills servers until it is enough; returns what did not come out as it should."""
+    """Kill servers until the number is reached. Returns the differences from the expected result."""
     chance = random.Random(seed)
     random.seed(seed)
     wrong: list[str] = []

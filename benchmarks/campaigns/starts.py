@@ -1,4 +1,4 @@
-"""`python benchmarks/campaigns/starts.py --starts N`: servers that start at one moment on one state folder, N times.
+"""`python benchmarks/campaigns/starts.py --starts N`: several servers start at once with one state folder, N times.
 
     --starts N     how many times (default 50)
     --servers S    how many servers each time (default 16)
@@ -34,7 +34,7 @@ SECONDS = 120.0
 
 
 async def window(workspace: Path, storage: Path, together: asyncio.Barrier, number: int, *, kill: bool) -> list[str]:
-    """One server's life; returns what it said of each command that was refused."""
+    """Run one server. Returns its message for each refused command."""
     calls = [{"bash": {"command": f"echo {number}.{n} > out.{n}; cat out.{n}"}} for n in range(COMMANDS)]
     turns = [*({"calls": [call]} for call in calls), {"text": "."}]
     script = storage.with_name(f"script{number}.replay.yaml")
@@ -51,7 +51,7 @@ async def window(workspace: Path, storage: Path, together: asyncio.Barrier, numb
 
 
 async def start(folder: Path, servers: int, chance: random.Random) -> list[str]:
-    """So many servers at one moment; returns what went wrong."""
+    """Start `count` servers at the same moment. Returns what went wrong."""
     workspace, storage = folder / "ws", folder / "storage"
     workspace.mkdir(exist_ok=True)
     together = asyncio.Barrier(servers)

@@ -1,4 +1,4 @@
-"""The person's editor: it applies the server's workspace edits byte by byte, keeps open files in step, and saves.
+"""The user's editor: applies the server's workspace edits byte by byte, updates open files, and saves.
 
 Here: what an editor does to files and tells the server of. It is strict: an edit that a real editor would have to guess
 at (a place that is not there, a file in the way, another version) is a `Fault`, and the replay ends with it.
@@ -22,9 +22,9 @@ from history.text import Dress, common_ends, one_end, split_lines, undress
 from support import server_process
 from support.client import EDITOR, Client, Json
 
-# of each position encoding: how it is written, and the bytes of a unit
+# for each position encoding: the Python codec, and the bytes of a unit
 _UNITS: dict[str, tuple[str, int]] = {"utf-16": ("utf-16-le", 2), "utf-8": ("utf-8", 1), "utf-32": ("utf-32-le", 4)}
-# the one that editors use most, more often
+# the most common encoding more often
 POSITION_ENCODINGS = ("utf-16", "utf-16", "utf-8", "utf-32")
 LAST_MESSAGES = 80
 STATES = (
@@ -35,12 +35,12 @@ STATES = (
 
 
 class Fault(Exception):
-    """The server asked the editor for something that is wrong."""
+    """The server sent the editor an invalid request."""
 
 
 @dataclass
 class Open:
-    """An open file: its text as the editor has it, saved or not."""
+    """An open file with the editor's text, saved or not."""
 
     uri: str
     text: str
@@ -50,7 +50,7 @@ class Open:
 
 
 class Editor(Client):
-    """A language client with the workspace's files. `wire` holds what went over the wire last."""
+    """A language client with the workspace's files. `wire` contains the last messages."""
 
     def __init__(self, workspace: Path, units: str, env: dict[str, str], settings: Json, server_log: Path) -> None:
         self.units = units
@@ -70,7 +70,7 @@ class Editor(Client):
             self.process = await server_process.start(self.command, self.env, log.fileno())
         self._tasks.append(asyncio.ensure_future(self._read()))
 
-    # what went over the wire, for a reproduction
+    # the messages, for a reproduction
 
     def send(self, message: Json) -> None:
         self.wire.append(message)
@@ -86,7 +86,7 @@ class Editor(Client):
                 self.log[old] = (name, None)
 
     def begin_anew(self, rng: Random) -> None:
-        """Another commit: what went over the wire is forgotten, and what is left to chance is this one's."""
+        """Begin another commit: forget the messages and seed the random choices."""
         self.rng = rng
         self.log.clear()
         self._states.clear()
@@ -96,7 +96,7 @@ class Editor(Client):
     # open files
 
     def open_file(self, path: Path, coming: str) -> bool:
-        """Opens a text file as it is on the disk, if an editor can hold both what it says and the text to come."""
+        """Open a text file from disk, if an editor can represent both its present and its future text."""
         data = read(path)
         found = undress(data) if data is not None else None
         if path in self.files or found is None or one_end(found.text, coming) not in ("\n", "\r\n"):
@@ -106,7 +106,7 @@ class Editor(Client):
         return True
 
     def type_text(self, path: Path, text: str) -> None:
-        """The person changes a file: in its buffer where it is open, else on the disk, as another program does."""
+        """Change a file: as the user in its buffer if it is open, otherwise as another program on the disk."""
         held = self.files.get(path)
         if held is None:
             data = read(path) or b""
@@ -129,7 +129,7 @@ class Editor(Client):
             self.close_file(path)
 
     def save(self) -> None:
-        """Saves what is not saved, in the files' own encodings."""
+        """Save all unsaved files in their own encodings."""
         for path, held in self.files.items():
             if held.dirty:
                 path.write_bytes(held.dress.encode(held.text))
@@ -137,7 +137,7 @@ class Editor(Client):
                 self.notify("textDocument/didSave", {"textDocument": {"uri": held.uri}})
 
     def content(self, path: Path) -> bytes | None:
-        """A file as the person sees it: the open buffer, else the disk; None where there is none."""
+        """A file as the user sees it: the open buffer or the disk; None if there is none."""
         held = self.files.get(path)
         return held.dress.encode(held.text) if held is not None else read(path)
 
@@ -154,7 +154,7 @@ class Editor(Client):
         return {"applied": True}
 
     def _check_digests(self, digests: Json) -> None:
-        """Nobody else writes here: what an edit is made for is what the disk says, but of what is unsaved."""
+        """Check that an edit was made for the current content. No other program writes here."""
         for uri, digest in digests.items():
             path = self.path(uri)
             held = self.files.get(path)
@@ -240,7 +240,7 @@ class Editor(Client):
 
 
 def read(path: Path) -> bytes | None:
-    """A regular file's bytes, None where there is none."""
+    """A regular file's bytes, None if there is no file."""
     with contextlib.suppress(OSError):
         if stat.S_ISREG(path.lstat().st_mode):
             return path.read_bytes()
@@ -248,14 +248,14 @@ def read(path: Path) -> bytes | None:
 
 
 def overwrite(path: Path, data: bytes) -> None:
-    """In place, so that the file stays the same one with its permissions."""
+    """Write in place, so that the file keeps its identity and permissions."""
     with open(path, "r+b") as file:
         file.write(data)
         file.truncate()
 
 
 def file_mode(path: Path) -> int | None:
-    """A file's permissions, None where there is none."""
+    """A file's permissions, None if there is no file."""
     try:
         return stat.S_IMODE(path.lstat().st_mode)
     except OSError:
@@ -270,7 +270,7 @@ def _make_parents(path: Path) -> None:
 
 
 def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
-    """LSP TextEdits applied to a text, and the same as changes that can be told one after the other."""
+    """Apply LSP TextEdits to a text. Also returns them as changes that can be sent one after the other."""
     lines = split_lines(text)
     starts = [0]
     for line in lines:
@@ -302,7 +302,7 @@ def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
 
 
 def typed(old: str, new: str, units: str) -> Json:
-    """The change of the characters that differ, within their lines, as one that was typed."""
+    """The change of the differing characters within their lines, as if it was typed."""
     head, tail = common_ends(old, new)
     start, end = head, len(old) - tail
     while any(at > 0 and text[at - 1 : at + 1] == "\r\n" for at, text in ((start, old), (start, new))):
@@ -321,7 +321,7 @@ def _position(text: str, at: int, units: str) -> Json:
 
 
 def _characters(line: str, column: int, units: str) -> int | None:
-    """A column as a number of characters, None where it is beyond the line or inside a character."""
+    """A column as a number of characters, None if it is beyond the line or inside a character."""
     if column == 0:
         return 0
     codec, width = _UNITS[units]

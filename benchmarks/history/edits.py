@@ -1,4 +1,4 @@
-"""One text to another by `edit_file` calls, as a model makes them: small pieces, with context until they stand once.
+"""Turns one text into another with `edit_file` calls like a model's: small pieces with unique context.
 
 Here: pure functions on texts. A piece is only used where the product's rule for line ends (the new lines get those of
 the lines they replace) leaves exactly the wanted text.
@@ -19,7 +19,7 @@ MAX_CONTEXT = 400
 
 @dataclass
 class _Group:
-    """Lines to be replaced: `at` is where they begin in the lines as they are now."""
+    """Lines to be replaced: `at` is where they begin in the current lines."""
 
     at: int
     old: list[str]
@@ -28,7 +28,7 @@ class _Group:
 
 @dataclass(frozen=True)
 class Piece:
-    """What one `edit_file` replaces; `text` is the whole text behind it."""
+    """The replacement of one `edit_file` call; `text` is the whole text after it."""
 
     old: str
     new: str
@@ -36,7 +36,7 @@ class Piece:
 
 
 def pieces(old: str, new: str, rng: Random) -> list[Piece] | None:
-    """The edits, one after the other, that lead from `old` to `new`; None where a rewrite is the better way."""
+    """The consecutive edits from `old` to `new`, None if a rewrite is better."""
     lines = split_lines(old)
     groups = _groups(lines, split_lines(new), rng.choice((0, 0, 1, 3)))
     if groups is None or not groups:
@@ -65,7 +65,7 @@ def pieces(old: str, new: str, rng: Random) -> list[Piece] | None:
 
 
 def shares(old: str, new: str, rng: Random) -> tuple[str, str] | None:
-    """A change in two parts, each with some of the changed runs: what the agent does, and what the person does."""
+    """Split a change into two parts with some of the changed runs each: the agent's and the user's."""
     lines = split_lines(old)
     groups = _groups(lines, split_lines(new), near=1)
     if groups is None or len(groups) < 2 or one_end(old, new) is None:
@@ -101,7 +101,7 @@ def _groups(a: list[str], b: list[str], near: int) -> list[_Group] | None:
 
 
 def _piece(lines: list[str], group: _Group, end: str | None, relaxed: bool, rng: Random) -> Piece | None:
-    """A group with as much around it as makes it unique. `end` is the line end of it all, None where it is mixed."""
+    """A group with enough context to be unique. `end` is its line ending, None if it is mixed."""
     text = "".join(lines)
     plain = with_lf(text)
     if rng.random() < 0.4:
@@ -130,17 +130,17 @@ def _piece(lines: list[str], group: _Group, end: str | None, relaxed: bool, rng:
 
 
 def _keeps_ends(old: str, new: str) -> bool:
-    """Whether the new lines have the line ends that they get: those of the lines that they replace."""
+    """Whether the new lines have the line endings of the lines that they replace."""
     return bool(line_ends(old)) and one_end(old, new) is not None
 
 
 def _has_ends(old: str, new: str, text: str) -> bool:
-    """Whether the file shows which line ends new lines get, where they are not LF."""
+    """Whether the file determines the line endings of new lines, if they are not LF."""
     return line_ends(new) <= {"\n"} or bool(line_ends(old) or line_ends(text))
 
 
 def _without_last_end(old: str, new: str, plain: str) -> tuple[str, str]:
-    """Models often leave out the last line end; only where the piece is unique all the same."""
+    """Omit the last line ending, as models often do, if the piece is still unique."""
     end = end_of(old)
     if not end or end_of(new) != end:
         return old, new

@@ -1,4 +1,4 @@
-"""Reading a repository that nobody trusts: commits, trees and blobs by plumbing, nothing of it run or checked out.
+"""Reads an untrusted repository with plumbing commands: nothing of it is run or checked out.
 
 Here also: a bare repository made of folders, so that two versions of a package are a commit like any other.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# a repository's own configuration can name programs; these are all that the commands below could come to
+# a repository's configuration can name programs; these are the ones that the commands below might run
 _SAFE = (
     "core.fsmonitor=", "core.hooksPath=/dev/null", "core.pager=cat", "core.attributesFile=/dev/null",
     "protocol.allow=never", "safe.directory=*", "log.showSignature=false", "diff.renameLimit=5000",
@@ -37,7 +37,7 @@ MAX_PATH = 2000
 
 
 class GitError(Exception):
-    """Git could not do it, or the repository lacks something; for people."""
+    """Git failed, or the repository is incomplete. The message is for the user."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Commit:
 
 
 class Repository:
-    """A repository, read only."""
+    """A repository that is only read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -91,7 +91,7 @@ class Repository:
         return done.stdout
 
     def commits(self, newest: int | None, first_parent: bool) -> list[Commit]:
-        """Oldest first: those without merges, or the first parents' line with its merges."""
+        """The commits, oldest first: without merges, or the first parents with their merges."""
         which = "--first-parent" if first_parent else "--no-merges"
         limit = [f"--max-count={newest}"] if newest else []
         out = self.git("rev-list", "--parents", "--topo-order", which, *limit, "HEAD", "--")
@@ -103,7 +103,7 @@ class Repository:
         return Commit(out[0], out[1] if len(out) > 1 else None)
 
     def tree(self, commit: str | None) -> Tree:
-        """All files of a commit that can lie in a workspace; None is the empty tree."""
+        """All files of a commit that a workspace can contain; None is the empty tree."""
         if commit in self._trees:
             return self._trees[commit]
         found: Tree = {}
@@ -156,7 +156,7 @@ class Repository:
 
 
 def merged(mine: bytes, base: bytes, theirs: bytes) -> bytes | None:
-    """What Git makes of two sides' changes, None where they touch."""
+    """Git's merge of two sides' changes, None if they overlap."""
     with tempfile.TemporaryDirectory(prefix="fairlead-merge-") as folder:
         names = [os.path.join(folder, name) for name in ("mine", "base", "theirs")]
         for name, data in zip(names, (mine, base, theirs), strict=True):
@@ -167,7 +167,7 @@ def merged(mine: bytes, base: bytes, theirs: bytes) -> bytes | None:
 
 
 def usable(path: str) -> bool:
-    """Whether a tree's name can lie in a folder: a tree may hold anything, `..` among it."""
+    """Whether a folder can contain a tree's name: a tree may contain anything, even `..`."""
     parts = path.split("/")
     if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
         return False

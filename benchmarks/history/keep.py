@@ -1,4 +1,4 @@
-"""What is kept of a mismatch: enough to see it again and to make it smaller."""
+"""Saves a mismatch with everything that is needed to reproduce and reduce it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_WIRE = 10_000_000
 
 
 def reproduction(where: Path, facts: Json, error: Exception, differences: Sequence[Difference], replay: Replay) -> Path:
-    """A folder with the facts, the recording, the wire's last messages, and the files in question."""
+    """Write a folder with the facts, the recording, the last messages, and the files concerned."""
     folder = _folder(where, f"{replay.figures.name}-{facts['commit'][:12]}")
     found = list(differences)
     if isinstance(error, Mismatch) and error.path is not None and not found:
@@ -55,7 +55,7 @@ def reproduction(where: Path, facts: Json, error: Exception, differences: Sequen
 
 
 def log(where: Path, name: str, text: str) -> Path:
-    """A server's log alone, where the fault shows only there."""
+    """Write only a server's log, for a fault that appears only there."""
     folder = _folder(where, name)
     (folder / "server.log").write_text(text, encoding="utf-8", errors="backslashreplace")
     return folder
@@ -78,7 +78,7 @@ def _relative(path: Path, replay: Replay) -> str:
 
 
 def _diff(expected: bytes | None, found: bytes | None) -> list[str]:
-    """The lines as Python writes them, so that line ends and odd bytes are seen."""
+    """The lines as Python literals, so that line endings and unusual bytes are visible."""
     if expected is None or found is None:
         return [f"expected: {_size(expected)}, found: {_size(found)}"]
     a, b = ([repr(line) for line in data.splitlines(keepends=True)] for data in (expected, found))

@@ -64,7 +64,7 @@ class Job:
 
 @dataclass
 class Plan:
-    """What becomes of a commit: changes to make before the agent runs, its jobs in stages, and changes after it."""
+    """The plan for a commit: changes before the agent runs, its jobs in stages, and changes after it."""
 
     before: list[Change] = field(default_factory=list)
     stages: list[list[Job]] = field(default_factory=list)
@@ -193,7 +193,7 @@ def _modification(change: Change, old: bytes, new: bytes, rng: Random) -> Job | 
 
 
 def _shared(change: Change, old: Text, new: str, rng: Random) -> Job | None:
-    """A file that the agent and the person change at the same time, where Git would merge that to the same."""
+    """A file that the agent and the user change at the same time, if Git merges that to the same result."""
     if change.status != "M" or old.dress.codec != "utf-8" or rng.random() > TYPED:
         return None
     parts = shares(old.text, new, rng)
@@ -207,7 +207,7 @@ def _shared(change: Change, old: Text, new: str, rng: Random) -> Job | None:
 
 
 def _can_rewrite(old: str, new: str) -> bool:
-    """A content with LF alone gets the line ends of the file: then they cannot become LF."""
+    """Content with LF gets the line endings of the file, so they cannot become LF."""
     return "\r" in new or "\r" not in old or not texts.line_ends(new)
 
 
@@ -252,7 +252,7 @@ def _write(path: str, content: str) -> Call:
 
 
 def _name(path: str, rng: Random) -> str:
-    """Models write a path in more than one way."""
+    """Vary the spelling of a path, as models do."""
     return f"./{path}" if rng.random() < 0.03 else path
 
 
@@ -271,7 +271,7 @@ def _is_unicode(name: str) -> bool:
 
 
 def _kinds(change: Change, job: Job) -> list[str]:
-    """What the figures count a file as."""
+    """The category of a file in the statistics."""
     names = {"A": "created", "D": "deleted", "M": "modified", "R": "renamed"}
     kind = names[change.status]
     if change.status == "R" and change.old and change.new and change.old.oid != change.new.oid:

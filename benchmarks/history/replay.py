@@ -33,7 +33,7 @@ FOLLOWED_UP = 0.25
 
 @dataclass
 class Figures:
-    """What one source came to."""
+    """The results of one source."""
 
     name: str
     commits: int = 0
@@ -93,7 +93,7 @@ class Replay:
         return self.figures
 
     async def _commit(self, commit: Commit) -> None:
-        """Replays one commit; whatever goes wrong with it, a fault of the replay's own too, does not end the others."""
+        """Replay one commit. No failure ends the others, not even a fault of this tool."""
         run = None
         differences: list[Difference] = []
         try:
@@ -121,7 +121,7 @@ class Replay:
             self.figures.direct += run.made.direct
 
     async def start(self, rng: Random) -> Editor:
-        """The server process: the one there is, or a new one where it has seen enough."""
+        """The server process: the current one, or a new one after some commits."""
         if self.editor is not None and (self._commits_left <= 0 or self._bytes_left <= 0):
             await self._stop()
         if self.editor is None:
@@ -158,14 +158,14 @@ class Replay:
         complaints = re.findall(r"^\S+ \S+ (WARNING|ERROR|CRITICAL) ([\w.]+): (.*)", log, re.MULTILINE)
         self.figures.log.update(f"{level} {logger}: {text[:60]}" for level, logger, text in complaints)
         if any(level != "WARNING" for level, _, _ in complaints) or "Traceback (most recent call last)" in log:
-            problems.append("the server's log tells of a fault")
+            problems.append("the server's log contains a fault")
         for number, what in enumerate(problems):
             kept = keep.log(self.place.kept, f"{self.figures.name}-{self.figures.commits}-{number}", log)
             self.figures.mismatches.append({"commit": "", "what": what, "kept": str(kept)})
             print(f"MISMATCH {self.figures.name}: {what}\n  kept in {kept}", flush=True)
 
     async def _failed(self, commit: Commit, error: Exception, differences: Sequence[Difference]) -> None:
-        """Keeps what is needed to see it again, and begins anew with a fresh process and an empty folder."""
+        """Save a reproduction, then start again with a new process and an empty folder."""
         units = ["--units", self.editor.units] if self.editor is not None else []
         facts: Json = {
             "commit": commit.id,
@@ -214,7 +214,7 @@ class _Commit:
             self.workspace.put(change.new_path, change.new, self.owner.repository.blob(change.new))
 
     async def _batch(self, jobs: list[Job]) -> None:
-        """Some files in a session of their own: the calls in a few rounds, then the review; maybe all that twice."""
+        """Some files in a separate session: the calls in a few rounds, then the review; sometimes twice."""
         ends = self._phases(jobs)
         runs = [
             self._rounds([job.calls[a:b] for job, a, b in zip(jobs, *span, strict=True)]) for span in pairwise(ends)
@@ -274,7 +274,7 @@ class _Commit:
         return rounds
 
     def _open_some(self, editor: Editor, jobs: Sequence[Job]) -> None:
-        """In some commits the person has some of the files open."""
+        """In some commits the user has some of the files open."""
         if self.rng.random() > 0.4:
             return
         for job in self.rng.sample(list(jobs), min(len(jobs), 20)):
@@ -303,7 +303,7 @@ class _Commit:
         return found
 
     def _directly(self, job: Job) -> None:
-        """What the agent refused, done without it."""
+        """Make the refused changes without the agent."""
         if job.path is not None:
             self.workspace.remove(job.path)
         if job.new_path is not None:
@@ -311,7 +311,7 @@ class _Commit:
 
 
 def _left(editor: Editor, job: Job | None) -> Job | None:
-    """A job as it is proposed now, after what was accepted of it earlier; None where nothing of it is left."""
+    """The remaining part of a job after earlier accepts, None if nothing remains."""
     if job is None:
         return None
     path, new_path = (editor.root / name if name is not None else None for name in (job.path, job.new_path))
@@ -359,5 +359,5 @@ async def replay(repository: Repository, place: Place, name: str, commits: Itera
 
 
 def run(repository: Repository, place: Place, name: str, commits: Iterable[Commit]) -> Figures:
-    """Replays commits, oldest first; what went wrong is in the figures."""
+    """Replay commits, oldest first. Failures are in the statistics."""
     return asyncio.run(replay(repository, place, name, commits))

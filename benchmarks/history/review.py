@@ -1,4 +1,4 @@
-"""The person: decides on the proposals in random order, takes decisions back and makes them again, and looks each time.
+"""The user: decides on the proposals in random order, undoes and redoes decisions, and checks the result each time.
 
 After every request the files and the proposals are compared with what they must be; the first thing that is otherwise
 ends the review with a `Mismatch`.
@@ -29,7 +29,7 @@ State = tuple[Contents, dict[Path, int | None], Json]
 
 
 class Mismatch(Exception):
-    """Something is not as it must be; `path` and the contents where it is about a file."""
+    """A check failed; with `path` and the contents if it concerns a file."""
 
     def __init__(
         self, what: str, path: Path | None = None, expected: bytes | None = None, found: bytes | None = None
@@ -54,7 +54,7 @@ class Slowest:
 
 @dataclass
 class _Step:
-    """A decision that can be taken back: files and proposals before and after it."""
+    """A decision that can be undone: files and proposals before and after it."""
 
     before: State
     after: State
@@ -108,7 +108,7 @@ class Review:
             self.counts["files that the person changed too"] += 1
 
     async def _decide(self) -> None:
-        """One thing that a person may do."""
+        """One random action of the user."""
         target = self._target()
         dice = self.rng.random()
         if dice < 0.15:
@@ -132,7 +132,7 @@ class Review:
             return {"uri": file["uri"]}
         return {"uri": file["uri"], "hunk": self.rng.choice(file["hunks"])["id"]}
 
-    # requests, and what must come of them
+    # requests and checks of their results
 
     async def _accept(self, target: Json) -> None:
         after = self._files_after(target)
@@ -200,7 +200,7 @@ class Review:
         return result
 
     def _shown(self) -> Json | None:
-        """The last state of the proposals that the server told of."""
+        """The last published state of the proposals."""
         shown = self.editor.last("agent/edits")
         return shown if shown is not None and shown["sessionId"] == self.session else None
 
@@ -300,14 +300,14 @@ class Review:
         return {path: job.dress.encode(with_hunks(self._own(path), job.text, hunks))}
 
     def _own(self, path: Path) -> str:
-        """What a file says to the person now, read in the encoding that it had at first."""
+        """A file's text for the user, read in the encoding that it had at first."""
         data, dress = self.editor.content(path) or b"", self.jobs[path].dress
         return data[len(dress.bom) :].decode(dress.codec)
 
     # the proposals
 
     def _check_proposals(self) -> None:
-        """Each job is proposed as what it is, and nothing else is."""
+        """Check that exactly the jobs are proposed, each with the right kind."""
         shown = {self.editor.path(file["uri"]): file for file in self.files}
         for path, job in self.jobs.items():
             file = shown.pop(path, None)

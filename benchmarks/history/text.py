@@ -1,4 +1,4 @@
-"""Bytes and text as the product's pages describe them, worked out anew: encodings, line ends, lines.
+"""An independent implementation of what the documentation says about encodings, line endings and lines.
 
 Here: what a file's bytes say, and whether a tool call can turn one text into another. Not here: the calls themselves.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 MAX_BYTES = 20_000_000
 
-# in the order in which they are tried, for bytes that are no UTF-8
+# in the order in which they are tried, for bytes that are not UTF-8
 WESTERN = ("cp1252", "latin-1")
 
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -22,7 +22,7 @@ _END = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True)
 class Dress:
-    """How a text stands in a file."""
+    """How a text is stored in a file."""
 
     codec: str = "utf-8"
     bom: bytes = b""
@@ -100,13 +100,13 @@ def with_lf(text: str) -> str:
 
 
 def one_end(*texts: str) -> str | None:
-    """The line end that all texts use, LF where they use none; None where they mix them."""
+    """The line ending of all texts, LF if they have none, None if they are mixed."""
     ends = set().union(*map(line_ends, texts))
     return None if len(ends) > 1 else next(iter(ends), "\n")
 
 
 def stands_once(text: str, piece: str) -> bool:
-    """Whether a piece stands exactly once in a text, overlapping places counted."""
+    """Whether a piece occurs exactly once in a text, counting overlaps."""
     first = text.find(piece)
     return first >= 0 and text.find(piece, first + 1) < 0
 
@@ -118,7 +118,7 @@ def describe_ends(text: str) -> str:
 
 
 def common_ends(a: Sequence[object], b: Sequence[object]) -> tuple[int, int]:
-    """How much is equal at the beginning, and of the rest at the end."""
+    """The lengths of the common prefix and, in the rest, of the common suffix."""
     head = 0
     while head < min(len(a), len(b)) and a[head] == b[head]:
         head += 1

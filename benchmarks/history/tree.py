@@ -17,7 +17,7 @@ Stamp = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Difference:
-    """A path that is not what it should be; `expected` and `found` are the contents, None where there is no file."""
+    """A path with unexpected content; `expected` and `found` are None if there is no file."""
 
     path: str
     what: str
@@ -51,14 +51,14 @@ class Workspace:
         self._stamps = dict(self._walk())
 
     def clear(self) -> None:
-        """Everything away, whatever lies there."""
+        """Delete everything in the folder."""
         for path, _ in list(self._walk()):
             os.unlink(self._at(path))
         self.prune()
         self.tree, self.absent, self._stamps = {}, set(), {}
 
     def put(self, path: str, entry: Entry, data: bytes) -> None:
-        """Writes a file as a tree has it, no matter what stood there; never through a link."""
+        """Write a file as it is in a tree, replacing whatever is there; never through a link."""
         whole = self._at(path)
         try:
             self._make_way(path)
@@ -76,7 +76,7 @@ class Workspace:
         self.tree[path] = entry
 
     def remove(self, path: str) -> None:
-        """Takes a file away, and the folders that are empty then."""
+        """Delete a file and the folders that become empty."""
         self.tree.pop(path, None)
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(self._at(path))
@@ -92,7 +92,7 @@ class Workspace:
         os.chmod(self._at(path), mode_of(entry))
 
     def prune(self) -> int:
-        """Takes away empty folders, which no tree knows; returns how many."""
+        """Delete empty folders, which trees do not contain. Returns their number."""
         gone = 0
         for top, _, _ in os.walk(self.root, topdown=False):
             if top != str(self.root):
@@ -102,7 +102,7 @@ class Workspace:
         return gone
 
     def bytes_of(self, path: str) -> bytes | None:
-        """A file's bytes, None where there is no regular file."""
+        """A file's bytes, None if there is no regular file."""
         try:
             status = os.lstat(self._at(path))
         except (FileNotFoundError, NotADirectoryError):
@@ -113,7 +113,7 @@ class Workspace:
             return file.read()
 
     def differences(self, tree: Tree, touched: Collection[str], blob: Blob) -> list[Difference]:
-        """What is not as in this tree. Files that are not in `touched` must not even have been written anew."""
+        """The differences from a tree. Files that are not in `touched` must not even have been rewritten."""
         found: list[Difference] = []
         expected = {p: e for p, e in tree.items() if e.mode != SUBMODULE and p not in self.absent}
         stamps = dict(self._walk())
@@ -145,7 +145,7 @@ class Workspace:
             yield Difference(path, "was written, though nothing in it was to change", data, own)
 
     def _make_way(self, path: str) -> None:
-        """Folders for a path, and nothing at it."""
+        """Create the parent folders of a path and delete whatever is at it."""
         parents = path.split("/")[:-1]
         for depth in range(1, len(parents) + 1):
             folder = self._at("/".join(parents[:depth]))

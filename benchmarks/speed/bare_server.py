@@ -1,4 +1,4 @@
-"""For comparison: a pygls server with nothing in it."""
+"""For comparison: an empty pygls server."""
 
 from pygls.lsp.server import LanguageServer
 

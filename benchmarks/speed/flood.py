@@ -26,7 +26,7 @@ def command(size: int) -> str:
 
 
 def bare(size: int) -> float:
-    """Seconds to read it all and keep nothing."""
+    """Seconds to read everything and discard it."""
     start = time.perf_counter()
     process = subprocess.Popen(["bash", "-c", command(size)], stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -37,7 +37,7 @@ def bare(size: int) -> float:
 
 
 async def through_the_server(size: int) -> tuple[float, float, float, int, int]:
-    """Seconds, the server's memory before and at most (MB), and what reached the person and the model (bytes)."""
+    """Seconds, the server's memory before and at its peak (MB), and what reached the user and the model (bytes)."""
     with tempfile.TemporaryDirectory(prefix="fairlead-flood-") as folder:
         return await _measured(Path(folder), size)
 

@@ -24,7 +24,7 @@ SMALLEST = (1_000, 2_000), 1
 
 
 def text_of(length: int) -> str:
-    """Lines as code has them: some blank, some of which there are many, most of them once there."""
+    """Lines like those of code: some blank, some repeated, most of them unique."""
     kinds = ("\n", "    return None\n", "    value_{n} = compute({n}, other)\n", "def function_{n}(argument):\n")
     return "".join(kinds[n % 4].replace("{n}", str(n)) for n in range(length))
 
@@ -38,7 +38,7 @@ def proposed(length: int, changes: int) -> Changeset:
 
 
 def the(changes: Changeset) -> Proposal:
-    """The proposal, as fresh as a step in the server leaves it."""
+    """The proposal as it is after a call in the server, without derived values."""
     proposal = changes.files[PATH]
     return Proposal(proposal.path, proposal.base, proposal.current, proposal.proposed, proposal.origins)
 

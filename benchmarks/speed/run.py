@@ -64,7 +64,7 @@ async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
     process, url = start_messages_server(rounds)
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
     settings = {"loop": {"maxRounds": rounds + 5, "maxIdleRounds": rounds + 5}}
-    # what survives a kill is part of a round
+    # journals are part of a round
     with workspace() as root, tempfile.TemporaryDirectory(prefix="fairlead-bench-") as storage:
         async with Client(root, env=env, settings=settings, storage=Path(storage)) as client:
             await client.request("agent/sessions/create", {})
@@ -81,7 +81,7 @@ async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
 
 
 async def warm(server: psutil.Process) -> None:
-    """Waits until the background import of the SDK is over: the process has come to rest."""
+    """Wait until the background import of the SDK is over and the process is idle."""
     quiet = 0
     while quiet < 5:
         before = sum(server.cpu_times()[:2])
@@ -171,7 +171,7 @@ def main() -> None:
 
 
 def at_home_elsewhere() -> None:
-    """`main`, with a home folder that goes at the end: the servers keep their layers below it."""
+    """`main` with a temporary home folder, in which the servers create their layers."""
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as home:
         os.environ.update({"HOME": home, "USERPROFILE": home, "LOCALAPPDATA": home})
         main()

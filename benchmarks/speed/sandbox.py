@@ -26,7 +26,7 @@ from support.client import Client
 RUNS = 40
 SIZES = (100, 100_000)
 SMALLEST = 2, (100,)
-# a folder in memory may be unable to hold a layer
+# a folder in memory may not support layers
 PLACE = os.environ.get("TMPDIR", "/var/tmp")
 VIEW = View({"f0/0.txt": Entry(b"proposed\n")})
 
@@ -80,7 +80,7 @@ async def compare(root: Path, layers: Mapping[str, Layer], command: str, runs: i
 
 
 async def through_the_server(root: Path, runs: int) -> float:
-    """What a call of `bash` with `true` takes in a run, in ms; the look for secrets is part of it."""
+    """The time of a `bash` call with `true` in a run, in ms, including the search for secrets."""
     taken: list[float] = []
     for count in (1, 1 + runs):
         replay = root.parent / "replay.yaml"

@@ -89,7 +89,7 @@ def middle(gaps: list[float]) -> str:
 
 
 async def accept(client: Client) -> None:
-    """The person accepts all that is proposed by now."""
+    """The user accepts all current proposals."""
     edits = client.last("agent/edits")
     if edits is not None and edits["files"]:
         await client.request("agent/edits/accept", {"sessionId": edits["sessionId"], "target": {"all": True}})
