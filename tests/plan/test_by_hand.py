@@ -206,7 +206,7 @@ def test_no_sequence_of_rewrites_and_edits_breaks_the_rules(steps: list[list[Any
         if state.current is not None:
             record = record.with_file(state.current.id, f"/{number}")
             under.setdefault(state.current.id, []).append(f"/{number}")
-        assert {place: list(record.of(place).files) for place in record.by_place} == under
+        assert {place: list(record.of(place).files) for place in record.by_step} == under
 
 
 @pytest.mark.parametrize(

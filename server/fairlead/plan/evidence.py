@@ -48,34 +48,34 @@ class Evidence:
 class Record:
     """The evidence by step id, and for work outside of steps. A step keeps its id (P6)."""
 
-    by_place: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
+    by_step: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
 
-    def of(self, place: str) -> Evidence:
-        return self.by_place.get(place, Evidence())
+    def of(self, step: str) -> Evidence:
+        return self.by_step.get(step, Evidence())
 
-    def with_file(self, place: str, path: str) -> "Record":
-        old = self.of(place)
-        return self._with(place, replace(old, files=tuple(dict.fromkeys((*old.files, path)))))
+    def with_file(self, step: str, path: str) -> "Record":
+        old = self.of(step)
+        return self._with(step, replace(old, files=tuple(dict.fromkeys((*old.files, path)))))
 
-    def with_command(self, place: str, run: CommandRun) -> "Record":
-        old = self.of(place)
-        return self._with(place, replace(old, commands=(*old.commands, run)))
+    def with_command(self, step: str, run: CommandRun) -> "Record":
+        old = self.of(step)
+        return self._with(step, replace(old, commands=(*old.commands, run)))
 
-    def with_look(self, place: str) -> "Record":
-        old = self.of(place)
-        return self._with(place, replace(old, looks=old.looks + 1))
+    def with_look(self, step: str) -> "Record":
+        old = self.of(step)
+        return self._with(step, replace(old, looks=old.looks + 1))
 
-    def with_seconds(self, place: str, seconds: float) -> "Record":
-        old = self.of(place)
-        return self._with(place, replace(old, seconds=old.seconds + seconds))
+    def with_seconds(self, step: str, seconds: float) -> "Record":
+        old = self.of(step)
+        return self._with(step, replace(old, seconds=old.seconds + seconds))
 
-    def with_cost(self, place: str, tokens: int, cost: float | None) -> "Record":
-        old = self.of(place)
+    def with_cost(self, step: str, tokens: int, cost: float | None) -> "Record":
+        old = self.of(step)
         total = None if cost is None or old.cost is None else old.cost + cost
-        return self._with(place, replace(old, tokens=old.tokens + tokens, cost=total))
+        return self._with(step, replace(old, tokens=old.tokens + tokens, cost=total))
 
-    def _with(self, place: str, evidence: Evidence) -> "Record":
-        return Record({**self.by_place, place: evidence})
+    def _with(self, step: str, evidence: Evidence) -> "Record":
+        return Record({**self.by_step, step: evidence})
 
 
 def verification(item: PlanItem, evidence: Evidence) -> Verification:

@@ -102,13 +102,13 @@ def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Coll
     for item in previous:
         if item.id not in given:
             by_content.setdefault(item.content, []).append(item.id)
-    fresh = (str(number) for number in count(1) if str(number) not in used and str(number) not in given)
+    unused = (str(number) for number in count(1) if str(number) not in used and str(number) not in given)
     items: list[PlanItem] = []
     for draft in drafts:
         item_id = draft.id
         if item_id is None:
-            kept = by_content.get(draft.content)
-            item_id = kept.pop(0) if kept else next(fresh)
+            same_text = by_content.get(draft.content)
+            item_id = same_text.pop(0) if same_text else next(unused)
         items.append(PlanItem(item_id, draft.content, draft.status, draft.active_form))
     return tuple(items)
 
@@ -121,7 +121,9 @@ class UserEdits:
     reworded: tuple[tuple[str, str], ...] = ()  # id, old content
 
 
-def heeded(items: Sequence[PlanItem], previous: Sequence[PlanItem], user_edits: UserEdits) -> tuple[PlanItem, ...]:
+def apply_user_edits(
+    items: Sequence[PlanItem], previous: Sequence[PlanItem], user_edits: UserEdits
+) -> tuple[PlanItem, ...]:
     """A rewrite by the model, checked against the edits of the user (P13, P14).
 
     Raises:
@@ -140,9 +142,9 @@ def heeded(items: Sequence[PlanItem], previous: Sequence[PlanItem], user_edits: 
             content = was.content if (item.id, item.content) in user_edits.reworded else item.content
             item = replace(item, content=content, held=was.held, by_user=was.by_user, marked=_still_marked(was, item))
         result.append(item)
-    kept = {item.id for item in result}
+    remaining = {item.id for item in result}
     for item in previous:
-        if item.id not in kept and (item.held or (item.by_user and item.status != "completed")):
+        if item.id not in remaining and (item.held or (item.by_user and item.status != "completed")):
             why = "holds" if item.held else "wrote"
             raise PlanError(f"Item {item.id}: the user {why} this step ({item.content}). Keep it in the plan.")
     return tuple(result)

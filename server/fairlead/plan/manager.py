@@ -6,7 +6,16 @@ from itertools import count
 from typing import Any
 
 from fairlead.plan.history import Author, PlanVersion, changes
-from fairlead.plan.items import PlanError, PlanItem, PlanningState, StalePlan, UserEdits, assign_ids, heeded, read_draft
+from fairlead.plan.items import (
+    PlanError,
+    PlanItem,
+    PlanningState,
+    StalePlan,
+    UserEdits,
+    apply_user_edits,
+    assign_ids,
+    read_draft,
+)
 from fairlead.plan.ops import PlanOp, apply_ops
 from fairlead.plan.render import render_items, render_line
 
@@ -66,7 +75,7 @@ class TodoManager:
         if self.single_in_progress and sum(draft.status == "in_progress" for draft in drafts) > 1:
             raise PlanError("Only one task can be in_progress at a time")
         old = self._state
-        new = heeded(assign_ids(drafts, old.items, self._used_ids), old.items, self._user_edits)
+        new = apply_user_edits(assign_ids(drafts, old.items, self._used_ids), old.items, self._user_edits)
         self._used_ids |= {item.id for item in new}
         self._set_items(new, "model", reason)
         return self.render()
@@ -82,13 +91,13 @@ class TodoManager:
             raise StalePlan("The plan has changed since. Look at it again; nothing was done.")
         used = set(self._used_ids)
 
-        def fresh_id() -> str:
+        def new_id() -> str:
             found = next(str(number) for number in count(1) if str(number) not in used)
             used.add(found)
             return found
 
         old = self._state.items
-        edited = apply_ops(old, ops, fresh_id)
+        edited = apply_ops(old, ops, new_id)
         if len(edited.items) > self.max_items:
             raise PlanError(f"Max {self.max_items} todos allowed")
         if self.single_in_progress and sum(item.status == "in_progress" for item in edited.items) > 1:
@@ -100,7 +109,7 @@ class TodoManager:
             (*self._user_edits.dropped, *edited.dropped), (*self._user_edits.reworded, *reworded)
         )
         self._set_items(edited.items, "user", "")
-        return edited.told
+        return edited.lines
 
     def _set_items(self, items: tuple[PlanItem, ...], by: Author, reason: str) -> None:
         old = self._state

@@ -27,56 +27,56 @@ class Edited:
     """The items after the user's operations, the lines for the model, and the dropped items."""
 
     items: tuple[PlanItem, ...]
-    told: tuple[str, ...]
+    lines: tuple[str, ...]
     dropped: tuple[PlanItem, ...]
 
 
-def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], fresh_id: Callable[[], str]) -> Edited:
+def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], new_id: Callable[[], str]) -> Edited:
     """The plan after the user's operations.
 
     Raises:
         PlanError: an operation names an item that does not exist, or is invalid; the message is for users.
     """
-    now, told, dropped = list(items), list[str](), list[PlanItem]()
+    now, lines, dropped = list(items), list[str](), list[PlanItem]()
     for op in ops:
         match op.op:
             case "add":
-                item = PlanItem(fresh_id(), _content(op.content), by_user=True)
-                now.insert(len(now) if op.at_end else _place(now, op.after), item)
-                told.append(f"added #{item.id}: {item.content}")
+                item = PlanItem(new_id(), _content(op.content), by_user=True)
+                now.insert(len(now) if op.at_end else _index_after(now, op.after), item)
+                lines.append(f"added #{item.id}: {item.content}")
             case "update":
                 index = _index(now, op.id)
-                now[index], said = _updated(now[index], op)
-                told += said
+                now[index], changed = _updated(now[index], op)
+                lines += changed
             case "remove":
                 item = now.pop(_index(now, op.id))
                 dropped.append(item)
-                told.append(f"dropped #{item.id}: {item.content}")
+                lines.append(f"dropped #{item.id}: {item.content}")
             case "move":
                 item = now.pop(_index(now, op.id))
                 if op.after == op.id:
                     raise PlanError(f"Step {op.id} cannot follow itself.")
-                now.insert(_place(now, op.after), item)
-                told.append(f"moved #{item.id} " + (f"after #{op.after}" if op.after is not None else "to the top"))
-    return Edited(tuple(now), tuple(told), tuple(dropped))
+                now.insert(_index_after(now, op.after), item)
+                lines.append(f"moved #{item.id} " + (f"after #{op.after}" if op.after is not None else "to the top"))
+    return Edited(tuple(now), tuple(lines), tuple(dropped))
 
 
 def _updated(item: PlanItem, op: PlanOp) -> tuple[PlanItem, list[str]]:
-    told: list[str] = []
+    lines: list[str] = []
     if op.content is not None and _content(op.content) != item.content:
         item = replace(item, content=_content(op.content), active_form="", by_user=True)
-        told.append(f"reworded #{item.id}, which is now: {item.content}")
+        lines.append(f"reworded #{item.id}, which is now: {item.content}")
     if op.status is not None and op.status != item.status:
         if op.status not in STATUSES:
             raise PlanError(f"Step {item.id}: '{op.status}' is no status; use {', '.join(STATUSES)}.")
         item = replace(item, status=cast("Status", op.status), marked=op.status == "completed")
-        told.append(f"marked #{item.id} as {op.status.replace('_', ' ')}")
+        lines.append(f"marked #{item.id} as {op.status.replace('_', ' ')}")
     if op.held is not None and op.held != item.held:
         item = replace(item, held=op.held)
         if op.held and item.status == "in_progress":
             item = replace(item, status="pending")
-        told.append(f"holds #{item.id}: do not start it" if op.held else f"no longer holds #{item.id}")
-    return item, told
+        lines.append(f"holds #{item.id}: do not start it" if op.held else f"no longer holds #{item.id}")
+    return item, lines
 
 
 def _content(text: str | None) -> str:
@@ -93,5 +93,5 @@ def _index(items: Sequence[PlanItem], item_id: str) -> int:
     return found
 
 
-def _place(items: Sequence[PlanItem], after: str | None) -> int:
+def _index_after(items: Sequence[PlanItem], after: str | None) -> int:
     return 0 if after is None else _index(items, after) + 1

@@ -74,7 +74,7 @@ def _row(session: Session) -> Row:
 
 def transcript(messages: Sequence[Message], record: Record) -> list[Line]:
     """The user's messages, the model's texts and its calls, without the generated notes to the model."""
-    commands = {run.call_id for evidence in record.by_place.values() for run in evidence.commands if run.failed}
+    commands = {run.call_id for evidence in record.by_step.values() for run in evidence.commands if run.failed}
     results = (block for message in messages for block in message["content"] if block["type"] == "tool_result")
     errors = {block["tool_use_id"] for block in results if block.get("is_error")}
     return [line for message in messages for line in _lines(message, commands | errors)]

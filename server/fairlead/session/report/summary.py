@@ -53,7 +53,7 @@ class _Part:
 
 def short_record(session: SessionState) -> str:
     """One paragraph: steps, files, commands, cost, and what was not done. Empty if nothing happened."""
-    commands = [run for evidence in session.record.by_place.values() for run in evidence.commands]
+    commands = [run for evidence in session.record.by_step.values() for run in evidence.commands]
     failed = sum(run.failed for run in commands)
     steps = [part for part in _parts(session) if part.state is not None and not part.dropped]
     done = sum(part.state != "none" for part in steps)
@@ -61,7 +61,7 @@ def short_record(session: SessionState) -> str:
         f"{done} of {_count(len(steps), 'step')}" if steps else "",
         _files(review_outcomes(session.changes, session.decisions)),
         _count(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
-        _money(session.record.by_place.values()),
+        _money(session.record.by_step.values()),
     ]
     line = ", ".join(fact for fact in facts if fact)
     open_steps = [part.title for part in steps if part.state == "none"]
@@ -83,7 +83,7 @@ def record_page(session: SessionState, root: Root) -> str:
             ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
             command = run.command.strip().splitlines()[0].replace("`", "'")
             lines.append(f"  - Ran `{command}`: {ended}, {run.seconds:.1f} s")
-    cost = _money(session.record.by_place.values())
+    cost = _money(session.record.by_step.values())
     return "\n".join([*lines, *(["", f"Cost: {cost}"] if cost else [])]) + "\n"
 
 

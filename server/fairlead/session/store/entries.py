@@ -60,7 +60,7 @@ class EntryEncoder:
         if new.events_sent != old.events_sent:
             entry["told"] = new.events_sent
         _add_plan(entry, old, new)
-        _add_mapping(entry, "record", old.record.by_place, new.record.by_place, codec.evidence_json)
+        _add_mapping(entry, "record", old.record.by_step, new.record.by_step, codec.evidence_json)
         if new.inferred is not old.inferred:
             shared = codec.common_prefix(old.inferred, new.inferred)
             if (shared, shared) != (len(old.inferred), len(new.inferred)):
@@ -203,7 +203,7 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
     if "phase" in entry:
         changed["phase"], changed["updated"] = codec.read_phase(entry["phase"])
     if "record" in entry:
-        changed["record"] = Record(_merged(old.record.by_place, entry["record"], codec.read_evidence))
+        changed["record"] = Record(_merged(old.record.by_step, entry["record"], codec.read_evidence))
     if "inferred" in entry:
         shared, further = entry["inferred"]
         changed["inferred"] = (*old.inferred[:shared], *(Inferred(**step) for step in further))
