@@ -19,7 +19,7 @@ from fairlead.session.errors import RequestRefused
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.target import Target
 from fairlead.workspace.disk import decode_or_describe
-from session.room import Room
+from session.harness import SessionHarness
 from support.client import Json, edited, uri_path
 
 TEXT = "one\ntwo\nthree\n"
@@ -189,7 +189,7 @@ class _Case:
     """One change, in one editor; `shown` is what the editor shows of the file before."""
 
     def __init__(self, folder: Path, change: Change, editor: Editor, shown: str | None) -> None:
-        self._room = Room(folder, editor.documents, editor.port)
+        self._room = SessionHarness(folder, editor.documents, editor.port)
         self._folder, self._change, self._editor, self._shown = folder, change, editor, shown
         self._file, self._target = folder / "f", folder / change.new_name
         self._typed = "typed\n" if shown and shown.endswith("typed\n") else ""

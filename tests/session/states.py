@@ -1,4 +1,4 @@
-"""What a session's state may become, change by change: for the tests of journals."""
+"""Changes of a session's state, for the tests of journals."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,7 +24,7 @@ ID = "0123456789ab"
 
 Change = Callable[[SessionState], SessionState]
 
-# with what JSON and files make trouble: line ends, other planes, a lone surrogate, nothing
+# difficult for JSON and files: line ends, astral characters, a lone surrogate, empty text
 texts = st.text(st.sampled_from("ab\n\r\u2028é\U0001f600\udc80"), max_size=12)
 paths = st.sampled_from(["/ws/a.txt", "/ws/b.txt", "/ws/é.txt"])
 places = st.sampled_from(["1", "2", "before"])
@@ -72,22 +72,22 @@ def saying(text: str) -> Change:
     return say
 
 
-def clearing(index: int, text: str) -> Change:
-    """Room is made in the history: a message in the middle is another one then."""
+def rewriting(index: int, text: str) -> Change:
+    """Compaction of the history: replaces a message in the middle."""
 
-    def clear(state: SessionState) -> SessionState:
+    def rewrite(state: SessionState) -> SessionState:
         at = index % len(state.messages) if state.messages else 0
         fresh = {"role": "user", "content": [text_block(text)]}
         return replace(state, messages=(*state.messages[:at], fresh, *state.messages[at + 1 :]))
 
-    return clear
+    return rewrite
 
 
 def planning(contents: list[str]) -> Change:
     def plan(state: SessionState) -> SessionState:
         manager = TodoManager()
         manager.restore(state.plan, state.versions, state.user_edits)
-        with suppress(PlanError):  # the person's own step stays
+        with suppress(PlanError):  # the user's item stays
             manager.update([{"id": str(n), "content": f"step {text!r}"} for n, text in enumerate(contents)], "why")
         if manager.snapshot().items:
             manager.edit([PlanOp("update", "0", content="by hand")], manager.snapshot().revision)
@@ -113,16 +113,16 @@ def ending(call_id: str, text: str) -> Change:
     return lambda state: replace(state, calls={**state.calls, call_id: OpenCall(1.5, result=text)})
 
 
-def telling(call_id: str, text: str, begins: bool) -> Change:
-    """The round's results become a message, mostly what the call came to; maybe the calls are over then."""
+def returning_results(call_id: str, text: str, begins: bool) -> Change:
+    """Appends the results of a round as a message; `begins` a new round, with which the calls are forgotten."""
 
-    def tell(state: SessionState) -> SessionState:
+    def return_results(state: SessionState) -> SessionState:
         call = state.calls.get(call_id)
         result = ToolResult(call_id, text if call is None or call.result is None else call.result, is_error=True)
-        told = {"role": "user", "content": [result.block(), text_block(text)]}
-        return replace(state, messages=(*state.messages, told), calls={} if begins else state.calls)
+        message = {"role": "user", "content": [result.block(), text_block(text)]}
+        return replace(state, messages=(*state.messages, message), calls={} if begins else state.calls)
 
-    return tell
+    return return_results
 
 
 changes = st.one_of(
@@ -131,12 +131,12 @@ changes = st.one_of(
     st.builds(deciding, paths),
     st.just(undoing),
     st.builds(saying, texts),
-    st.builds(clearing, st.integers(0, 9), texts),
+    st.builds(rewriting, st.integers(0, 9), texts),
     st.builds(planning, st.lists(texts, max_size=3)),
     st.builds(recording, places, texts),
     st.builds(calling, places, texts),
     st.builds(ending, places, texts),
-    st.builds(telling, places, texts, st.booleans()),
+    st.builds(returning_results, places, texts, st.booleans()),
     st.just(lambda state: replace(state, calls={})),
     texts.map(lambda text: lambda state: replace(state, title=text, events_sent=state.events_sent + 1)),
     texts.map(
@@ -157,5 +157,5 @@ def states(made: list[Change]) -> list[SessionState]:
     return found
 
 
-def same(one: SessionState, other: SessionState) -> bool:
-    return replace(one, at=0.0) == replace(other, at=0.0)
+def same(first: SessionState, second: SessionState) -> bool:
+    return replace(first, at=0.0) == replace(second, at=0.0)

@@ -1,4 +1,4 @@
-"""docs/faults.md 65: whatever is wrong with one journal, the other sessions are there, and it is named and left."""
+"""docs/faults.md 65: a damaged journal is reported and stays unchanged, and the other sessions are loaded."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ def no_model() -> ModelChoice:
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The place of each value in a JSON value."""
+    """The path of each value in a JSON value."""
     yield place
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, one in inside:
@@ -54,7 +54,7 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def put(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
-    """The value with another one at a place."""
+    """The value with another one at a path."""
     if not place:
         return odd
     key, *rest = place
@@ -92,11 +92,11 @@ damages: st.SearchStrategy[Callable[[bytes, int], bytes]] = st.one_of(
 )
 
 
-def write(folder: Path, session_id: str, root: Path, made: list[Change]) -> Path:
-    """A journal as a server leaves it."""
+def write(folder: Path, session_id: str, root: Path, changes_made: list[Change]) -> Path:
+    """Writes a journal as a server does."""
     journals = Journals(folder, warn=pytest.fail)
     journal = journals.new(session_id, str(root))
-    for state in states(made):
+    for state in states(changes_made):
         journal.write(replace(state, updated=state.updated + time.time() - 100))
     journal.close()
     return folder / f"{session_id}.jsonl"
@@ -110,10 +110,10 @@ def as_a_client_sees(session_id: str, root: Root) -> Callable[[SessionEvent], No
 
 
 async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:
-    """The sessions that the next server lists and opens, and what the user is told."""
-    told: list[str] = []
+    """Returns the sessions that the next server lists and opens, and the warnings to the user."""
+    warnings: list[str] = []
     root = Root(workspace)
-    journals = Journals(folder, told.append)
+    journals = Journals(folder, warnings.append)
     context = ServerContext(
         Documents(),
         ScriptedUser("reject"),
@@ -132,7 +132,7 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
         try:
             session = await sessions.get(row.id)
         except RequestRefused as error:
-            told.append(str(error))
+            warnings.append(str(error))
             continue
         lines = transcript(session.history.messages, session.recorder.record)
         json.dumps(convert.transcript(lines)).encode()
@@ -142,7 +142,7 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
     sessions.close_journals()
     for session in sessions:
         session.journal_writer.journal.close()
-    return opened, told
+    return opened, warnings
 
 
 @settings(max_examples=150)
@@ -155,37 +155,37 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
 @example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b'"lines":[[1', b'"lines":[[1e9'), 0, True)
 @example([saying("x")], lambda data, _: data + b"[" * 100_000 + b"\n", 0, True)
 def test_fault_65_a_damaged_journal_hides_no_other_session(
-    made: list[Change], damage: Callable[[bytes, int], bytes], number: int, restores: bool
+    changes_made: list[Change], damage: Callable[[bytes, int], bytes], number: int, restores: bool
 ) -> None:
-    """docs/faults.md 65: the others are listed and open; the damaged one does too, or it is named with its file and
-    what to do, and not a byte of that changes."""
+    """docs/faults.md 65: the others are listed and can be opened. So can the damaged one, or a warning names its file
+    and what to do, and the file does not change."""
     with TemporaryDirectory() as place:
         folder, workspace = Path(place, "sessions"), Path(place, "ws")
         workspace.mkdir()
         write(folder, GOOD, workspace, [saying("good"), proposing(f"{workspace}/good.txt", "text")])
-        bad = write(folder, BAD, workspace, made)
+        bad = write(folder, BAD, workspace, changes_made)
         damaged = damage(bad.read_bytes(), number)
         bad.write_bytes(damaged)
         now = time.time()
         os.utime(bad, (now, now + 100 * (number % 3 - 1)))  # read before the other one, and after it
-        opened, told = asyncio.run(shown(folder, workspace, restores=restores))
+        opened, warnings = asyncio.run(shown(folder, workspace, restores=restores))
         assert GOOD in opened
-        if BAD in opened or (not told and not _is_mine(damaged, workspace)):
+        if BAD in opened or (not warnings and not _is_mine(damaged, workspace)):
             return
-        assert len(told) == 1
-        assert BAD in told[0] and str(bad) in told[0] and "move the file away" in told[0]
+        assert len(warnings) == 1
+        assert BAD in warnings[0] and str(bad) in warnings[0] and "move the file away" in warnings[0]
         assert bad.read_bytes() == damaged
 
 
 def _is_mine(data: bytes, workspace: Path) -> bool:
-    """Whether a journal says that it is of this workspace; one of another is not listed here."""
+    """Whether a journal belongs to this workspace; others are not listed."""
     head = json.loads(data.split(b"\n")[0])
     return head["root"] == str(workspace)
 
 
 @pytest.mark.parametrize("what", ["a folder", "a pipe", "a device"])
-def test_fault_65_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path, what: str) -> None:
-    """docs/faults.md 65: it hides no session either."""
+def test_fault_65_a_pipe_or_folder_is_reported_and_not_read(tmp_path: Path, what: str) -> None:
+    """docs/faults.md 65: nor does it hide other sessions."""
     folder, workspace = tmp_path / "sessions", tmp_path / "ws"
     workspace.mkdir()
     write(folder, GOOD, workspace, [saying("good")])
@@ -197,12 +197,12 @@ def test_fault_65_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path, wh
             os.mkfifo(odd)
         case _:
             odd.symlink_to("/dev/zero")
-    opened, told = asyncio.run(shown(folder, workspace, restores=True))
+    opened, warnings = asyncio.run(shown(folder, workspace, restores=True))
     assert opened == {GOOD}
-    assert [BAD in one for one in told] == [True]
+    assert [BAD in one for one in warnings] == [True]
 
 
 @given(st.lists(changes, max_size=8))
-def test_every_state_that_is_written_fits_its_type(made: list[Change]) -> None:
-    """The counterpart: no session that Fairlead itself wrote is refused."""
-    assert all(matches_type(SessionState, state) for state in states(made))
+def test_every_written_state_matches_its_type(changes_made: list[Change]) -> None:
+    """The counterpart: no session that Fairlead wrote is refused."""
+    assert all(matches_type(SessionState, state) for state in states(changes_made))

@@ -1,4 +1,4 @@
-"""Hunks of one file, decided in a session on a real folder: held to the model of slots as the engine is."""
+"""Decisions on hunks in a session on a real folder, compared with the same model of slots as the engine."""
 
 import tempfile
 from pathlib import Path
@@ -13,7 +13,7 @@ from fairlead.edits.proposal import Proposal, untouched
 from fairlead.edits.undo import DecisionLog, MovedOn
 from fairlead.session.review import decisions
 from fairlead.session.review.target import Target
-from session.room import Room, now
+from session.harness import SessionHarness, run_sync
 
 ONE = st.tuples(st.sampled_from(["accept", "accept over mine", "reject"]), st.sets(st.integers(0, 2), max_size=1))
 ALL = st.tuples(st.sampled_from(["accept all", "reject all"]))
@@ -21,13 +21,13 @@ STEPS = st.lists(st.one_of(WRITES, WRITES, ONE, ALL, BACK), min_size=12, max_siz
 
 
 class Desk:
-    """A session and its folder in the shape of `edits.bench.Bench`; `type` is another hand on the disk."""
+    """A session and its folder with the interface of `edits.bench.Bench`; `type` writes the file on disk."""
 
     def __init__(self, folder: Path, text: str) -> None:
         self.path = folder / "a.txt"
         self.path.write_text(text)
-        self.room = Room(folder)
-        self.session = self.room.session
+        self.harness = SessionHarness(folder)
+        self.session = self.harness.session
 
     @property
     def disk(self) -> str:
@@ -47,26 +47,26 @@ class Desk:
 
     def type(self, text: str) -> None:
         self.path.write_text(text)
-        now(self.session.files.observe_all())
+        run_sync(self.session.files.observe_all())
 
     def propose(self, text: str) -> None:
-        assert self.room.call("write_file", path="a.txt", content=text) is not None
+        assert self.harness.call("write_file", path="a.txt", content=text) is not None
 
     def amend(self, text: str) -> None:
-        now(decisions.amend(self.session, self.path, text, None))
+        run_sync(decisions.amend(self.session, self.path, text, None))
 
     def accept(self, ids: list[str], over_mine: bool) -> None:
-        now(decisions.accept(self.session, self._target(ids), None, over_mine))
+        run_sync(decisions.accept(self.session, self._target(ids), None, over_mine))
 
     def reject(self, ids: list[str]) -> None:
-        now(decisions.reject(self.session, self._target(ids), None))
+        run_sync(decisions.reject(self.session, self._target(ids), None))
 
     def undo(self) -> None:
-        if not self.room.undo():
+        if not self.harness.undo():
             raise MovedOn
 
     def redo(self) -> None:
-        if not self.room.redo():
+        if not self.harness.redo():
             raise MovedOn
 
     def _target(self, ids: list[str]) -> Target:
@@ -76,7 +76,7 @@ class Desk:
 @settings(max_examples=150)
 @given(STARTS, STEPS)
 def test_any_sequence_of_steps_ends_where_the_model_does(start: list[int], steps: list[tuple[Any, ...]]) -> None:
-    """docs/faults.md 6, 13: what is on the disk, too, after each step, and no other file beside it."""
+    """docs/faults.md 6, 13: so does the file on disk after each step, and no other file is created."""
     with tempfile.TemporaryDirectory() as home:
         both = Both(start, lambda text: Desk(Path(home), text))
         for step in steps:

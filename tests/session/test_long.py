@@ -1,4 +1,4 @@
-"""docs/faults.md 75: what is long is worked out beside the event loop, so that a stop is answered meanwhile."""
+"""docs/faults.md 75: long work does not block the event loop, so that a stop is answered meanwhile."""
 
 import asyncio
 import json
@@ -23,12 +23,12 @@ from session.test_stop import Desk
 from support.fake_api import Call, FakeApi, Text, Turn
 from tools.stand_ins import Documents, ScriptedUser
 
-MOST = 0.2  # seconds of the loop's own CPU time without a turn for anybody else; done on the loop, each takes far more
+MAX_BLOCK = 0.2  # seconds of CPU time for which a task may occupy the loop; each work here takes far more
 
 
 @asynccontextmanager
 async def responsive_loop() -> AsyncIterator[None]:
-    """Meanwhile the loop's thread works at most MOST seconds at a stretch. What other processes need does not count."""
+    """Checks that no task occupies the loop for more than MAX_BLOCK seconds of CPU time."""
     longest = 0.0
 
     async def watch() -> None:
@@ -44,10 +44,10 @@ async def responsive_loop() -> AsyncIterator[None]:
     yield
     await asyncio.sleep(0.01)
     watching.cancel()
-    assert longest < MOST, f"{longest:.3f} s"
+    assert longest < MAX_BLOCK, f"{longest:.3f} s"
 
 
-async def test_fault_75_long_files_are_read_edited_and_followed_beside_the_loop(tmp_path: Path) -> None:
+async def test_fault_75_long_files_are_read_edited_and_followed_without_blocking_the_loop(tmp_path: Path) -> None:
     """docs/faults.md 75: files of many megabytes that the agent reads, edits and rewrites, and that others change."""
     long = "".join(f"line {number} of a long file\n" for number in range(200_000))
     other = long.replace("line 7", "LINE 7")
@@ -79,7 +79,7 @@ async def test_fault_75_long_files_are_read_edited_and_followed_beside_the_loop(
         await desk.session.close()
 
 
-async def test_fault_75_a_long_journal_comes_back_beside_the_loop(tmp_path: Path) -> None:
+async def test_fault_75_a_long_journal_is_loaded_without_blocking_the_loop(tmp_path: Path) -> None:
     """docs/faults.md 75: a long conversation, with proposals for many files."""
     workspace, folder = tmp_path / "ws", tmp_path / "sessions"
     workspace.mkdir()
@@ -98,7 +98,7 @@ async def test_fault_75_a_long_journal_comes_back_beside_the_loop(tmp_path: Path
     await sessions.close()
 
 
-async def test_fault_75_a_long_recording_is_read_beside_the_loop(tmp_path: Path) -> None:
+async def test_fault_75_a_long_recording_is_read_without_blocking_the_loop(tmp_path: Path) -> None:
     """docs/faults.md 75: its YAML takes seconds per megabyte or two."""
     recording = tmp_path / "long.yaml"
     turn = {"text": "x", "calls": [{"read_file": {"path": f"{number}.txt"}} for number in range(10)]}

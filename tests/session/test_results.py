@@ -1,4 +1,4 @@
-"""A round's results: in the journal, and in the conversation of a task that was broken off."""
+"""The results of a round: in the journal, and in the conversation of an interrupted run."""
 
 import json
 from dataclasses import replace
@@ -20,9 +20,9 @@ def use(call_id: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": call_id, "name": "bash", "input": {}}
 
 
-def test_fault_22_a_broken_off_round_gets_its_results() -> None:
-    """docs/faults.md 22: each call of a round that was broken off has exactly one result: what it came to, how far it
-    came, or that it was not reached; and the assistant has the last word."""
+def test_fault_22_an_interrupted_round_gets_its_results() -> None:
+    """docs/faults.md 22: each call of an interrupted round gets exactly one result (its own, its output so far, or
+    that it was not reached), and the last message is the assistant's."""
     begun = (message("user", text_block("Do.")), message("assistant", use("a"), use("b"), use("c")))
     calls = {"a": OpenCall(1.0, result="done"), "b": OpenCall(3.0, "half")}
     *kept, results, last = repaired(begun, calls, 15.2)
@@ -39,20 +39,20 @@ def test_fault_22_a_broken_off_round_gets_its_results() -> None:
 
 
 def test_a_result_is_written_once() -> None:
-    """With its call, so that a kill behind it loses nothing; the message that holds it then costs a line."""
-    big, following = "line\n" * 1000, EntryEncoder()
+    """It is written with its call, so that a kill loses nothing; the message that contains it is short."""
+    big, encoder = "line\n" * 1000, EntryEncoder()
     begun = SessionState(messages=(message("user", text_block("Do.")), message("assistant", use("a"), use("b"))))
     one = replace(begun, calls={"a": OpenCall(1.5, result=big), "b": OpenCall(1.5, result="")})
     results = message("user", *(ToolResult(name, call.result or "").block() for name, call in one.calls.items()))
     two = replace(one, messages=(*one.messages, results), calls={})
-    entries = [following.entry(state) for state in (begun, one, two)]
+    entries = [encoder.entry(state) for state in (begun, one, two)]
     assert len(json.dumps(entries[1])) > len(big) and len(json.dumps(entries[2])) < 400
     found = read_entries(json.loads(json.dumps(entries))).state
     assert json.dumps(found.messages) == json.dumps(two.messages)  # the very bytes, for the provider's cache
 
 
 def test_a_message_with_the_result_of_no_call_is_an_error() -> None:
-    """A damaged journal is said to be one, and no request is made of it."""
+    """A journal with a result of an unknown call is damaged."""
     block = {**ToolResult("a", "x").block(), "content": None}
     for calls in ({}, {"a": {"started": 1.0, "output": "", "result": None, "is_error": False}}):
         with pytest.raises(ValueError, match=r"result|not an entry"):

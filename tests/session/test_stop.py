@@ -1,4 +1,4 @@
-"""docs/faults.md 63 and docs/plan.md L16: a stop is answered at once, whatever the run waits for in a thread."""
+"""docs/faults.md 63, docs/plan.md L16: a stop is answered immediately, whatever thread the run waits for."""
 
 import asyncio
 import threading
@@ -21,7 +21,7 @@ from fairlead.workspace.paths import Root
 from support.fake_api import Call, FakeApi, Text, Turn
 from tools.stand_ins import Documents, ScriptedUser
 
-ENDLESS = 30.0  # seconds; how long something is held that must not be waited for, if the test itself breaks
+ENDLESS = 30.0  # seconds after which a held thread continues, should the test fail
 LONG = "".join(f"line {number}\n" for number in range(40_000))
 WORK = (
     Turn((Call("search", {"pattern": "line"}), Call("bash", {"command": "sed -i s/line/LINE/ long.txt; echo ran"}))),
@@ -31,12 +31,12 @@ WORK = (
 
 
 class Threads(ThreadPoolExecutor):
-    """The threads of an event loop. The first job of the function with the name `held` waits until it is let go."""
+    """The threads of an event loop. The first job of the function with the name `held` waits for `release`."""
 
     def __init__(self, held: str) -> None:
         super().__init__(16)
         self.held, self.names = held, list[str]()
-        self.reached, self._let_go = asyncio.Event(), threading.Event()
+        self.reached, self._released = asyncio.Event(), threading.Event()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         # asyncio.to_thread hands over partial(context.run, function, ...), getaddrinfo itself
@@ -48,17 +48,17 @@ class Threads(ThreadPoolExecutor):
         self.reached.set()
 
         def held() -> Any:
-            self._let_go.wait(ENDLESS)
+            self._released.wait(ENDLESS)
             return fn(*args, **kwargs)
 
         return super().submit(held)
 
-    def let_go(self) -> None:
-        self._let_go.set()
+    def release(self) -> None:
+        self._released.set()
 
 
 class Desk:
-    """A session in a folder of its own, with a model that does WORK for each task but "Still there?"."""
+    """A session in its own folder, with a model that does WORK for each prompt except "Still there?"."""
 
     def __init__(self, folder: Path, api: FakeApi) -> None:
         workspace, endpoint = folder / "ws", Endpoint("m", 1000, None, api.url, "test-key", None)
@@ -74,7 +74,7 @@ class Desk:
 
 
 def answer(body: dict[str, Any]) -> Turn:
-    """What the model says: the next part of WORK since the last prompt."""
+    """The model's reply: the next part of WORK since the last prompt."""
     done = 0
     for message in body["messages"]:
         texts = [block["text"] for block in message["content"] if block["type"] == "text"]
@@ -84,8 +84,8 @@ def answer(body: dict[str, Any]) -> Turn:
     return WORK[done]
 
 
-async def waited_for(folder: Path) -> list[str]:
-    """What a whole run does in threads, by name."""
+async def thread_functions(folder: Path) -> list[str]:
+    """The names of the functions that a complete run calls in threads."""
     with FakeApi([answer] * 3) as api:
         desk, threads = Desk(folder, api), Threads("")
         asyncio.get_running_loop().set_default_executor(threads)
@@ -95,8 +95,8 @@ async def waited_for(folder: Path) -> list[str]:
         return list(dict.fromkeys(threads.names))
 
 
-async def stopped_at(folder: Path, held: str) -> None:
-    """Stops a run while this is held in a thread: it must answer, and the next task be taken, before that goes on."""
+async def check_stop_during(folder: Path, held: str) -> None:
+    """Stops a run while a thread is held: the stop is answered, and the next run accepted, before it continues."""
     with FakeApi([answer] * 8) as api:
         desk, threads = Desk(folder, api), Threads(held)
         asyncio.get_running_loop().set_default_executor(threads)
@@ -112,18 +112,18 @@ async def stopped_at(folder: Path, held: str) -> None:
             then = asyncio.ensure_future(session.run(RunTask("Still there?")))
             await asyncio.sleep(0)
         finally:
-            threads.let_go()
+            threads.release()
         assert (await then).message == "I am here.", held
         await session.close()
         assert desk.seen(RunStarted, RunFinished) == ["RunStarted", "RunFinished"] * 2, held
         assert api.refusals == [], held
 
 
-def test_fault_63_a_stop_waits_for_no_thread(tmp_path: Path) -> None:
-    """docs/faults.md 63: whatever a run does in a thread (the sandbox's first look, the import of the SDK, a box that
-    opens or closes, a long comparison) may hang: the stop is answered meanwhile, and the next task is taken and done.
+def test_fault_63_a_stop_does_not_wait_for_threads(tmp_path: Path) -> None:
+    """docs/faults.md 63: any work of a run in a thread may hang (the probe of the sandbox, the import of the SDK,
+    opening or closing a box, a long comparison). A stop is still answered, and the next run completes.
     """
-    names = asyncio.run(waited_for(tmp_path / "whole"))
+    names = asyncio.run(thread_functions(tmp_path / "whole"))
     assert "fairlead.models.messages_api.load_sdk" in names
     for number, held in enumerate(names):
-        asyncio.run(stopped_at(tmp_path / str(number), held))
+        asyncio.run(check_stop_during(tmp_path / str(number), held))

@@ -1,4 +1,4 @@
-"""Files made, deleted and renamed, in any order: the agent's view, the person's folder, and the way back."""
+"""Files created, deleted and renamed, in any order: the agent's view, the user's folder, and undo."""
 
 import tempfile
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from session.room import Room
+from session.harness import SessionHarness
 
 NAMES = ("a", "b", "c", "sub/d")
 NAME, TEXT = st.sampled_from(NAMES), st.sampled_from(["one\n", "two\n", "three\n", ""])
@@ -25,107 +25,107 @@ STEPS = st.lists(
 
 
 class Model:
-    """Two trees: what the person has, and what the agent sees. The room must always say the same."""
+    """A model of the session: the user's tree and the tree that the agent sees. The session must always match it."""
 
-    def __init__(self, room: Room, tree: dict[str, str]) -> None:
-        self.room = room
+    def __init__(self, harness: SessionHarness, tree: dict[str, str]) -> None:
+        self.harness = harness
         self.mine = dict(tree)
         self.view = dict(tree)
-        # what undo and redo must lead back to, as long as nobody does anything else
+        # the states that undo and redo must restore, unless files are edited in between
         self.past: list[tuple[dict[str, str], dict[str, str]]] = []
         self.future: list[tuple[dict[str, str], dict[str, str]]] = []
-        self.meddled = False
+        self.was_edited = False
 
     def check(self) -> None:
-        assert self.room.tree == self.mine
-        assert {name: text for name in NAMES if (text := self.room.view(name)) is not None} == self.view
+        assert self.harness.tree == self.mine
+        assert {name: text for name in NAMES if (text := self.harness.view(name)) is not None} == self.view
 
     @property
-    def in_the_way(self) -> bool:
-        """A rejection was taken back on what the person wrote there meanwhile: other tests look at conflicts."""
-        changes = self.room.session.files.changes
+    def has_conflict(self) -> bool:
+        """Whether undoing a rejection led to a conflict with the user's file. Other tests cover conflicts."""
+        changes = self.harness.session.files.changes
         return any(one.in_conflict or (one.new_path and Path(one.new_path).exists()) for one in changes)
 
     def write(self, name: str, text: str) -> None:
-        assert self.room.call("write_file", path=name, content=text) is not None
+        assert self.harness.call("write_file", path=name, content=text) is not None
         self.view[name] = text
-        self._goes_on()
+        self._note_edit()
 
     def delete(self, name: str) -> None:
-        assert (self.room.call("delete_file", path=name) is not None) == (name in self.view)
+        assert (self.harness.call("delete_file", path=name) is not None) == (name in self.view)
         self.view.pop(name, None)
-        self._goes_on()
+        self._note_edit()
 
     def rename(self, name: str, new: str) -> None:
-        """A path is free where neither side has a file; the way back of a rename is free as well."""
-        own = self.room.session.files.changes.for_target(str(self.room.folder / name))
-        back = own is not None and own.path == str(self.room.folder / new) and own.new_path is not None
+        """A path is free if neither tree has a file there, or if the rename is reversed."""
+        own = self.harness.session.files.changes.for_target(str(self.harness.folder / name))
+        back = own is not None and own.path == str(self.harness.folder / new) and own.new_path is not None
         free = new not in self.view and (new not in self.mine or back)
-        done = self.room.call("rename_file", path=name, new_path=new) is not None
+        done = self.harness.call("rename_file", path=name, new_path=new) is not None
         assert done == (name in self.view and free)
         if done:
             self.view[new] = self.view.pop(name)
-        self._goes_on()
+        self._note_edit()
 
     def type(self, name: str, text: str) -> None:
-        """The person saves a file that nothing is proposed for."""
-        files = self.room.session.files
-        path = self.room.folder / name
+        """The user saves a file without a proposal."""
+        files = self.harness.session.files
+        path = self.harness.folder / name
         if files.proposal(path) is None and not files.is_proposed(path):
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
             self.mine[name] = self.view[name] = text
-            self._goes_on()
+            self._note_edit()
 
     def accept(self, name: str | None) -> None:
         before = dict(self.mine), dict(self.view)
         touched = self._touched(name)
-        outcomes = self.room.accept(name)
+        outcomes = self.harness.accept(name)
         if touched:
             assert set(outcomes) == {"applied"}
-            for one in touched:
-                self.mine.pop(one, None)
-                self.mine |= {one: self.view[one]} if one in self.view else {}
+            for path in touched:
+                self.mine.pop(path, None)
+                self.mine |= {path: self.view[path]} if path in self.view else {}
             self._decided(before)
 
     def reject(self, name: str | None) -> None:
         before = dict(self.mine), dict(self.view)
         touched = self._touched(name)
-        self.room.reject(name)
+        self.harness.reject(name)
         if touched:
-            for one in touched:
-                self.view.pop(one, None)
-                self.view |= {one: self.mine[one]} if one in self.mine else {}
+            for path in touched:
+                self.view.pop(path, None)
+                self.view |= {path: self.mine[path]} if path in self.mine else {}
             self._decided(before)
 
     def undo(self) -> None:
-        self._back(self.past, self.future, self.room.undo())
+        self._move(self.past, self.future, self.harness.undo())
 
     def redo(self) -> None:
-        self._back(self.future, self.past, self.room.redo())
+        self._move(self.future, self.past, self.harness.redo())
 
     def _touched(self, name: str | None) -> set[str]:
-        """The paths that the proposals of a decision are about."""
-        changes = self.room.session.files.changes
-        path = str(self.room.folder / (name or ""))
+        """The paths of the proposals that a decision is about."""
+        changes = self.harness.session.files.changes
+        path = str(self.harness.folder / (name or ""))
         found = list(changes) if name is None else [changes.get(path) or changes.for_target(path)]
         paths = {path for one in found if one is not None for path in (one.path, one.target)}
-        return {Path(path).relative_to(self.room.folder).as_posix() for path in paths}
+        return {Path(path).relative_to(self.harness.folder).as_posix() for path in paths}
 
     def _decided(self, before: tuple[dict[str, str], dict[str, str]]) -> None:
         self.past.append(before)
         self.future.clear()
 
-    def _goes_on(self) -> None:
-        """From here on the state behind a decision is another; what an undo leads to is for the other tests."""
+    def _note_edit(self) -> None:
+        """After an edit, other tests cover the result of an undo."""
         if self.past or self.future:
-            self.meddled = True
+            self.was_edited = True
 
-    def _back(self, source: list[Any], target: list[Any], done: bool) -> None:
-        if self.meddled:
-            assert self.room.tree == self.mine or done
-            self.mine = self.room.tree
-            self.view = {name: text for name in NAMES if (text := self.room.view(name)) is not None}
+    def _move(self, source: list[Any], target: list[Any], done: bool) -> None:
+        if self.was_edited:
+            assert self.harness.tree == self.mine or done
+            self.mine = self.harness.tree
+            self.view = {name: text for name in NAMES if (text := self.harness.view(name)) is not None}
             return
         assert done == bool(source)
         if done:
@@ -136,13 +136,13 @@ class Model:
 @settings(max_examples=150)
 @given(st.dictionaries(NAME, TEXT, max_size=3), STEPS)
 def test_any_sequence_ends_with_what_was_decided(tree: dict[str, str], steps: list[tuple[str, ...]]) -> None:
-    """docs/faults.md 14: accepted, the folder is what the agent saw; rejected, it sees the folder; undone, back."""
+    """docs/faults.md 14: accepts give the user the agent's tree, rejects the reverse, and undo restores both."""
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         for name, text in tree.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
-        model = Model(Room(folder), tree)
+        model = Model(SessionHarness(folder), tree)
         for what, *given_values in steps:
             kind, _, everything = what.partition(" ")
             match kind:
@@ -153,33 +153,33 @@ def test_any_sequence_ends_with_what_was_decided(tree: dict[str, str], steps: li
                 case _:
                     getattr(model, kind)(*given_values)
             model.check()
-            if model.in_the_way:
+            if model.has_conflict:
                 return
 
 
-def test_fault_14_a_rejection_is_not_taken_back_where_another_file_goes_by_now(tmp_path: Path) -> None:
-    """docs/faults.md 14: two proposals for one path could never both be carried out."""
+def test_fault_14_a_rejection_is_not_undone_if_another_file_is_proposed_there(tmp_path: Path) -> None:
+    """docs/faults.md 14: two proposals for one path could never both be accepted."""
     (tmp_path / "b").write_text("b\n")
-    room = Room(tmp_path)
-    room.call("write_file", path="a", content="a\n")
-    room.reject()
-    room.call("rename_file", path="b", new_path="a")
-    assert not room.undo()
-    assert room.accept() == ["applied"]
-    assert room.tree == {"a": "b\n"}
+    harness = SessionHarness(tmp_path)
+    harness.call("write_file", path="a", content="a\n")
+    harness.reject()
+    harness.call("rename_file", path="b", new_path="a")
+    assert not harness.undo()
+    assert harness.accept() == ["applied"]
+    assert harness.tree == {"a": "b\n"}
 
 
-def test_fault_14_a_path_that_is_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
-    """docs/faults.md 14: a rename, and a new file, where the person has made one: it stays, so does the proposal."""
+def test_fault_14_a_path_that_is_taken_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    """docs/faults.md 14: the user creates a file at a proposed path: their file and the proposal stay."""
     (tmp_path / "a").write_text("a\n")
-    room = Room(tmp_path)
-    room.call("rename_file", path="a", new_path="b")
-    room.call("write_file", path="c", content="agent\n")
+    harness = SessionHarness(tmp_path)
+    harness.call("rename_file", path="a", new_path="b")
+    harness.call("write_file", path="c", content="agent\n")
     for name in ("b", "c"):
-        (tmp_path / name).write_text("person\n")
-    assert sorted(room.accept()) == ["conflict", "failed"]
-    assert room.tree == {"a": "a\n", "b": "person\n", "c": "person\n"}
-    assert [proposal.kind for proposal in room.session.files.changes] == ["rename", "create"]
+        (tmp_path / name).write_text("user\n")
+    assert sorted(harness.accept()) == ["conflict", "failed"]
+    assert harness.tree == {"a": "a\n", "b": "user\n", "c": "user\n"}
+    assert [proposal.kind for proposal in harness.session.files.changes] == ["rename", "create"]
     (tmp_path / "b").unlink()
-    assert sorted(room.accept()) == ["applied", "conflict"]
-    assert room.tree == {"b": "a\n", "c": "person\n"}
+    assert sorted(harness.accept()) == ["applied", "conflict"]
+    assert harness.tree == {"b": "a\n", "c": "user\n"}

@@ -10,7 +10,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.edits.origins import Author
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
-from session.room import now
+from session.harness import run_sync
 from tools.stand_ins import Documents
 
 
@@ -33,7 +33,7 @@ def path(workspace: Path) -> Path:
 
 
 def propose(files: Files, path: Path, text: str) -> None:
-    now(files.propose(path, text, Author("1", "call")))
+    run_sync(files.propose(path, text, Author("1", "call")))
 
 
 def test_the_proposal_then_the_buffer_then_the_disk(files: Files, documents: Documents, path: Path) -> None:
@@ -87,13 +87,13 @@ def test_fault_06_a_change_underneath_is_a_conflict_until_it_is_undone(files: Fi
     propose(files, path, "proposed\n")
     for change in (lambda: path.write_text("other\n"), path.unlink, lambda: path.write_bytes(b"\0"), path.unlink):
         change()
-        now(files.observe_all())
+        run_sync(files.observe_all())
         proposal = files.proposal(path)
         assert proposal is not None
         assert proposal.in_conflict
         assert (proposal.base, proposal.proposed) == ("disk\n", "proposed\n")
     path.write_text("disk\n")
-    now(files.observe_all())
+    run_sync(files.observe_all())
     proposal = files.proposal(path)
     assert proposal is not None
     assert not proposal.in_conflict
@@ -104,10 +104,10 @@ def test_fault_06_a_change_beside_the_edit_is_merged(files: Files, documents: Do
     path.write_text("one\ntwo\nthree\n")
     propose(files, path, "one\nTWO\nthree\n")
     path.write_text("one\ntwo\nthree\nfour\n")
-    now(files.observe([path]))
+    run_sync(files.observe([path]))
     assert files.read(path) == "one\nTWO\nthree\nfour\n"
     documents.type(path, "zero\none\ntwo\nthree\nfour\n")
-    now(files.observe([path]))
+    run_sync(files.observe([path]))
     assert files.read(path) == "zero\none\nTWO\nthree\nfour\n"
     proposal = files.proposal(path)
     assert proposal is not None
@@ -120,7 +120,7 @@ def test_a_change_that_leaves_size_and_time_alone_is_seen_before_a_decision(file
     status = path.stat()
     path.write_text("dusk\n")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    now(files.observe_all())
+    run_sync(files.observe_all())
     assert files.current(path) == "dusk\n"
 
 
@@ -137,7 +137,7 @@ def test_versions_tell_what_changed_since(files: Files, path: Path, workspace: P
     assert files.changed_since(seen, [path, other])
     seen = files.version
     files.read(path)
-    now(files.observe_all())
+    run_sync(files.observe_all())
     assert not files.changed_since(seen, None)
     files.changes = files.changes.without(str(other))
     assert files.changed_since(seen, [other])

@@ -1,4 +1,4 @@
-"""A session at work in a real folder, with an editor that writes: tools, decisions and undo without a server."""
+"""A session in a real folder, with an editor that writes files: tools, decisions and undo without a server."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Editor:
-    """Writes each edit to the disk, as an editor does to closed files."""
+    """Writes each edit to the disk, as an editor does for closed files."""
 
     @property
     def edit_capabilities(self) -> EditCapabilities:
@@ -38,7 +38,7 @@ class Editor:
         for edit in sorted(edits, key=lambda edit: edit.new is not None):
             now = decode_or_describe(edit.path.read_bytes(), "").text if edit.path.exists() else None
             if now != edit.old:
-                return Applied(False, f"{edit.path.name} is not what it was")
+                return Applied(False, f"{edit.path.name} has changed")
             if edit.new is None:
                 edit.path.unlink()
                 continue
@@ -59,11 +59,11 @@ class Editor:
 
 
 def no_model() -> ModelChoice:
-    raise AssertionError("no model plays here")
+    raise AssertionError("this test must not use a model")
 
 
-class Room:
-    """What agent and person can do. `tree` is what stands in the folder, by relative path."""
+class SessionHarness:
+    """What the agent and the user can do. `tree` is the content of the folder, by relative path."""
 
     def __init__(self, folder: Path, buffers: Buffers | None = None, editor: port.Editor | None = None) -> None:
         self.folder = folder
@@ -77,35 +77,35 @@ class Room:
         self._calls = 0
 
     def call(self, name: str, **given: Any) -> str | None:
-        """A tool call; None where its result is an error. A rejected edit is insisted on."""
+        """Calls a tool; None if the result is an error. Repeats an edit that the user rejected before."""
         tool = self._tools[name]
         check_input(tool.spec.input_schema, given)
         self._calls += 1
         try:
-            return now(tool.run(given, RunningCall(f"call-{self._calls}", "1", print)))
+            return run_sync(tool.run(given, RunningCall(f"call-{self._calls}", "1", print)))
         except ToolError as error:
             return self.call(name, **given) if "Send the same call again" in str(error) else None
 
     def view(self, name: str) -> str | None:
-        """What the agent sees in a file."""
+        """A file as the agent reads it."""
         return self.session.files.read(self.folder / name)
 
     def accept(self, name: str | None = None) -> list[str]:
-        return [one.outcome for one in now(decisions.accept(self.session, self._target(name), None))]
+        return [hunk.outcome for hunk in run_sync(decisions.accept(self.session, self._target(name), None))]
 
     def reject(self, name: str | None = None) -> list[str]:
-        return [one.outcome for one in now(decisions.reject(self.session, self._target(name), None))]
+        return [hunk.outcome for hunk in run_sync(decisions.reject(self.session, self._target(name), None))]
 
     def undo(self) -> bool:
-        """Whether it was done."""
-        return self._whether(undo.undo(self.session))
+        """Returns whether the undo was done."""
+        return self._succeeds(undo.undo(self.session))
 
     def redo(self) -> bool:
-        return self._whether(undo.redo(self.session))
+        return self._succeeds(undo.redo(self.session))
 
-    def _whether(self, work: Coroutine[Any, Any, list[Any]]) -> bool:
+    def _succeeds(self, work: Coroutine[Any, Any, list[Any]]) -> bool:
         try:
-            now(work)
+            run_sync(work)
         except RequestRefused:
             return False
         return True
@@ -119,5 +119,5 @@ class Room:
         return {path.relative_to(self.folder).as_posix(): path.read_text() for path in files}
 
 
-def now(work: Coroutine[Any, Any, T]) -> T:
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
