@@ -98,11 +98,11 @@ async def test_what_a_command_changes_is_proposed_under_its_step(workspace: Path
         }
         files = client.last("agent/edits")["files"]
         assert all(file["itemIds"] == ["1"] for file in files)
-        told = texts(client)
-        assert "proposed for review: style.py (+1 -1)" in told[1]
-        assert "only the next commands see them: build/." in told[2]
-        assert not any("kept in the sandbox" in each for each in told[3:]), "said once"
-        assert told[5].startswith("out\n"), "what git ignores is kept for the next command"
+        results = texts(client)
+        assert "proposed for review: style.py (+1 -1)" in results[1]
+        assert "only the next commands see them: build/." in results[2]
+        assert not any("only the next commands see them" in result for result in results[3:]), "reported once"
+        assert results[5].startswith("out\n"), "files that Git ignores stay for the next command"
         assert {path.name: path.read_bytes() for path in workspace.iterdir() if path.is_file()} == before
         if sys.platform != "win32":
             target = {"sessionId": session, "target": {"item": "1"}}
@@ -167,8 +167,8 @@ async def test_secrets_of_the_workspace_are_hidden_from_commands(workspace: Path
     settings = replay({"calls": [bash(command)]}, {"text": "Done."})
     async with Client(workspace, settings=settings) as client:
         await client.run()
-        [told] = texts(client)
-        assert "KEY=" in told and not any(line.endswith(":1") for line in told.splitlines())
+        [result] = texts(client)
+        assert "KEY=" in result and not any(line.endswith(":1") for line in result.splitlines())
         assert proposals(client) == {}
     assert (workspace / ".env").read_text() == "s3cret\n"
 
@@ -191,8 +191,8 @@ async def test_links_that_are_named_like_secrets_are_hidden_with_what_they_lead_
     try:
         async with Client(workspace, settings=settings) as client:
             await client.run()
-            [told] = texts(client)
-            assert "s3cret" not in told and "plain\n" in told
+            [result] = texts(client)
+            assert "s3cret" not in result and "plain\n" in result
             assert proposals(client) == {"fine": "create"}
         assert elsewhere.read_text() == "s3cret\n"
     finally:
@@ -209,8 +209,8 @@ async def test_a_secret_that_comes_while_the_question_is_open_is_hidden(workspac
     settings = replay({"calls": [bash("cat .env", network=True)]}, {"text": "Done."})
     async with Client(workspace, settings=settings, answers={"agent/approve": allow}) as client:
         await client.run()
-        [told] = texts(client)
-        assert "Permission denied" in told and "s3cret" not in told
+        [result] = texts(client)
+        assert "Permission denied" in result and "s3cret" not in result
 
 
 async def test_the_model_hears_of_hidden_files_when_a_command_fails(workspace: Path, replay: Replay) -> None:
@@ -223,7 +223,7 @@ async def test_the_model_hears_of_hidden_files_when_a_command_fails(workspace: P
             "(1 file that looks like a secret is hidden from commands: .env. "
             "`unsandboxed` shows them, if the user allows it.)"
         )
-        assert [line in told for told in texts(client)] == [True, True, False]
+        assert [line in result for result in texts(client)] == [True, True, False]
 
 
 async def test_the_model_hears_why_a_file_of_another_group_cannot_be_changed(workspace: Path, replay: Replay) -> None:
@@ -236,7 +236,7 @@ async def test_the_model_hears_why_a_file_of_another_group_cannot_be_changed(wor
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "Done."})) as client:
         await client.run()
         line = "a sandboxed command cannot change a file of another owner or group"
-        assert [line in told for told in texts(client)] == [True, False]
+        assert [line in result for result in texts(client)] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ async def test_the_model_hears_why_a_file_of_another_group_cannot_be_changed(wor
     ],
     ids=["many files", "each line of a long one", "every second line of a long one"],
 )
-async def test_the_person_is_answered_while_large_changes_are_taken_over(
+async def test_the_server_answers_while_large_changes_are_proposed(
     workspace: Path, replay: Replay, command: str, files: int
 ) -> None:
     """Within two seconds, whatever a command left; all of it is proposed."""
@@ -285,7 +285,7 @@ async def test_fault_35_a_command_s_change_of_protected_files_needs_its_own_yes(
     assert not (workspace / ".vscode").exists()
 
 
-async def test_what_the_person_has_not_saved_is_seen(workspace: Path, replay: Replay) -> None:
+async def test_commands_see_unsaved_text(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 7: a command works on the open document; its change is proposed on it."""
     (workspace / "a").write_text("disk\n")
     document = {"uri": (workspace / "a").as_uri(), "languageId": "text", "version": 1, "text": "typed\n"}
@@ -299,7 +299,7 @@ async def test_what_the_person_has_not_saved_is_seen(workspace: Path, replay: Re
     assert (workspace / "a").read_text() == "disk\n"
 
 
-async def test_the_person_saves_a_file_while_a_command_changes_it(workspace: Path, replay: Replay) -> None:
+async def test_the_user_saves_a_file_while_a_command_changes_it(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 6: the user's saved text stays, and the model reads that the command's change was dropped."""
     (workspace / "a").write_text("1\n2\n3\n4\n5\n")
     again = "sed -i s/5/five/ a"

@@ -219,7 +219,7 @@ async def test_fault_47_a_client_that_announces_nothing(workspace: Path, replay:
 @pytest.mark.parametrize(
     ("title", "made"), [("Allow Once", True), ("Allow for This Session", True), ("Reject", False), (None, False)]
 )
-async def test_without_approvals_the_person_is_asked_by_a_message(
+async def test_without_approvals_the_user_is_asked_by_a_message(
     workspace: Path, replay: Replay, title: str | None, made: bool
 ) -> None:
     """docs/protocol.md: showMessageRequest with three actions in that order; the whole command is in it."""
@@ -281,8 +281,8 @@ async def test_context_is_told_to_the_model(connect: Callable[..., Client], work
     with FakeApi(turns=[Turn((Text("ok"),))]) as api:
         async with connect(api) as client:
             await client.run(context=[{"uri": uri, "range": span}, {"uri": workspace.as_uri()}])
-        told = api.requests[0].body["messages"][0]["content"][1]["text"]
-        assert told == "The user refers to:\n- a.py, lines 3 to 5\n- ."
+        attached = api.requests[0].body["messages"][0]["content"][1]["text"]
+        assert attached == "The user refers to:\n- a.py, lines 3 to 5\n- ."
 
 
 async def test_fault_86_an_empty_list_is_an_empty_object(workspace: Path, replay: Replay) -> None:

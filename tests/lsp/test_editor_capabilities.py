@@ -273,10 +273,10 @@ class _Case:
 
     def _texts(self) -> dict[str, bytes]:
         """What the files say for the session: the open document, or the disk."""
-        person = self._room.session.files.user_files
+        user_files = self._room.session.files.user_files
         found: dict[str, bytes] = {}
         for path in {self._file, self._target}:
-            buffer = person.buffer(path)
+            buffer = user_files.buffer(path)
             if buffer is not None:
                 found[path.relative_to(self._folder).as_posix()] = buffer.text.encode()
             elif path.exists():

@@ -65,8 +65,8 @@ async def test_fault_66_an_odd_storage_folder(connect: Connect, odd: Any) -> Non
         client = connect(api)
         assert await begin(client, options={"storageDir": odd}) is None
         assert (await client.run())["message"] == "Done."
-        told = " ".join(one["message"] for one in client.all("window/showMessage"))
-        assert "storage folder" in told and "not saved" in told
+        messages = " ".join(one["message"] for one in client.all("window/showMessage"))
+        assert "storage folder" in messages and "not saved" in messages
         await end(client)
 
 

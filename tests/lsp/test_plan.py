@@ -28,7 +28,7 @@ ALLOW = {"agent/approve": lambda _: {"option": "allow_once"}}
 
 async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, replay: Replay) -> None:
     """A drifting model: work before the plan, a step that is shown, one that only is claimed, one whose last command
-    failed, work between steps, one that is left open. What the person sees in each case, and the record in words."""
+    failed, work between steps, one that is left open. What the user sees in each case, and the record in words."""
     (workspace / "a.txt").write_text("one\n")
     settings = replay(
         {"calls": [{"read_file": {"path": "a.txt"}}]},
@@ -61,7 +61,7 @@ async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, r
         assert "- [ ] Later (not done)" in page
 
 
-async def test_p13_the_person_edits_the_plan_while_the_agent_works(workspace: Path, replay: Replay) -> None:
+async def test_p13_the_user_edits_the_plan_while_the_agent_works(workspace: Path, replay: Replay) -> None:
     """The model hears of it behind the results of the round; its rewrite with the dropped step is refused and it goes
     on without; the history has every version with its author and reason."""
     asked = asyncio.Event()
@@ -100,9 +100,9 @@ async def test_p13_the_person_edits_the_plan_while_the_agent_works(workspace: Pa
         assert (await client.error("agent/plan/edit", wrong)).code == -32602
         allowed.set()
         result = await running
-        [told] = client.events("feedback")
-        assert "- dropped #2: Two\n- added #4: Four\n- holds #3: do not start it" in told["text"]
-        assert "[ ] #3: Three (held by the user)" in told["text"]
+        [feedback] = client.events("feedback")
+        assert "- dropped #2: Two\n- added #4: Four\n- holds #3: do not start it" in feedback["text"]
+        assert "[ ] #3: Three (held by the user)" in feedback["text"]
         refused = [event["text"] for event in client.events("tool_finished") if event["isError"]]
         assert refused == ["Error: Item 5: the user dropped this step (Two). Leave it out."]
         assert [item["content"] for item in client.last("agent/plan")["items"]] == ["One", "Three", "Four"]
@@ -133,7 +133,7 @@ async def test_a_mode_looks_and_does_nothing(workspace: Path, replay: Replay, mo
         assert len(client.last("agent/edits")["files"]) == 1
 
 
-async def test_a_question_reaches_the_person(workspace: Path, replay: Replay) -> None:
+async def test_a_question_reaches_the_user(workspace: Path, replay: Replay) -> None:
     """agent/ask where the client announced it, a message with the options where not, no answer where there is no way:
     the model reads which."""
     question = {"ask_user": {"question": "Tabs or blanks?", "options": ["Tabs", "Blanks"]}}
@@ -156,8 +156,8 @@ async def test_a_question_reaches_the_person(workspace: Path, replay: Replay) ->
 
 
 async def test_a_step_is_undone_whatever_came_since(workspace: Path, replay: Replay) -> None:
-    """What was accepted of one step leaves the files again, what other steps and the person did stays; where the same
-    lines were changed since the file is reported and left alone. The undo is itself undone."""
+    """Undo removes the accepted changes of one step from the files. Others stay, and a file
+    in which the same lines were changed since is reported and not changed. The undo is itself undone."""
     lines = "".join(f"line {number}\n" for number in range(1, 21))
     for name in ("a.txt", "b.txt"):
         (workspace / name).write_text(lines)

@@ -3,7 +3,7 @@
 A scenario is a recording's `turns` (docs/replay.md) in a workspace with `a.txt` in it, every command allowed, and
 
     rule       what is guaranteed
-    person     operations on the plan (docs/protocol.md, agent/plan/edit) while the agent's question waits for them
+    user       operations on the plan (docs/protocol.md, agent/plan/edit) while the agent's question waits for them
     feedback   how the texts for the model begin, in order: reminders, feedback on the plan, refused rewrites
     sees       each step's verification in the end
     record     the line at the end of the run
@@ -25,7 +25,7 @@ HOME = Path(__file__).parents[1] / "scenarios" / "plan"
 
 
 def heard(client: Client) -> list[str]:
-    """What the model was told beyond its tools' results, and why a call of `todo` was refused."""
+    """What the model read in addition to its tools' results, and why a call of `todo` was refused."""
     todos = {event["toolCallId"] for event in client.events("tool_started") if event["name"] == "todo"}
     return [
         event["text"]
@@ -43,7 +43,7 @@ async def test_a_model_that_drifts(path: Path, workspace: Path, replay: Callable
 
     async def answer(_: Json) -> Json:
         shown = client.last("agent/plan")
-        params = {"sessionId": shown["sessionId"], "revision": shown["revision"], "ops": said["person"]}
+        params = {"sessionId": shown["sessionId"], "revision": shown["revision"], "ops": said["user"]}
         await client.request("agent/plan/edit", params)
         return {"answer": "Yes"}
 

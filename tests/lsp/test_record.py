@@ -50,7 +50,7 @@ FIRST = ["- [x] First", "  - To review: `a.txt`"]
 SECOND = ["  - To review: `b.txt`", "  - Ran `exit 3`: exit code 3"]
 
 
-@pytest.mark.parametrize("who", ["person", "model"])
+@pytest.mark.parametrize("who", ["user", "model"])
 async def test_p15_a_step_that_left_the_plan_stays_on_record(workspace: Path, replay: Replay, who: str) -> None:
     """Whoever drops it: a step that was done counts as before, with what speaks against its tick; one that was not
     done says that it was dropped; one in which nothing happened is gone."""
@@ -58,12 +58,12 @@ async def test_p15_a_step_that_left_the_plan_stays_on_record(workspace: Path, re
     (workspace / "b.txt").write_text("b\n")
     done = todo(("First", "completed"), ("Second", "completed"), ("Third", "pending"))
     only = todo(("First", "completed"))
-    settings = replay(*WORK, {"calls": [done if who == "person" else only]}, {"text": "Done."})
+    settings = replay(*WORK, {"calls": [done if who == "user" else only]}, {"text": "Done."})
     async with Client(workspace, settings=settings, answers=ALLOW) as client:
         result = await client.run()
         if who == "model":
             assert result["record"] == "1 of 1 step, 2 files to review, 1 command (1 failed)."
-            told = "- [ ] Second (dropped from the plan)"
+            line = "- [ ] Second (dropped from the plan)"
         else:
             line = "2 of 3 steps, 2 files to review, 1 command (1 failed). Not done: Third. Unverified: Second."
             assert result["record"] == line
@@ -71,8 +71,8 @@ async def test_p15_a_step_that_left_the_plan_stays_on_record(workspace: Path, re
             ops = [{"op": "remove", "id": "2"}, {"op": "remove", "id": "3"}]
             params = {"sessionId": result["sessionId"], "revision": plan["revision"], "ops": ops}
             await client.request("agent/plan/edit", params)
-            told = "- [x] Second (unverified: its last command failed)"
-        assert await page(client, result["sessionId"]) == [*FIRST, told, *SECOND]
+            line = "- [x] Second (unverified: its last command failed)"
+        assert await page(client, result["sessionId"]) == [*FIRST, line, *SECOND]
 
 
 async def test_p15_the_record_is_of_all_plans_of_the_session(workspace: Path, replay: Replay) -> None:

@@ -16,8 +16,8 @@ async def never(_: Json) -> Json:
 
 async def test_fault_22_a_session_outlives_a_kill(workspace: Path, replay: Replay, storage: Path) -> None:
     """docs/faults.md 22: after SIGKILL and a restart session, plan with its versions and proposals are there, an
-    amendment too, on the file as it is now; nothing is run again by itself, and the conversation goes on; versions
-    and the events' numbers go on growing."""
+    amendment too, on the file as it is now; nothing runs again automatically, and the conversation continues; versions
+    and the events' numbers continue to increase."""
     file = workspace / "a.txt"
     file.write_text("one\ntwo\nthree\nfour\nfive\n")
     turns = [{"calls": [{"todo": PLAN}, *edits(("two", "TWO"), ("five", "FIVE"))]}, {"text": "Proposed."}]
@@ -167,8 +167,8 @@ async def test_undo_outlives_a_kill(workspace: Path, replay: Replay, storage: Pa
         assert (workspace / "a.txt").read_text() == "ONE\ntwo\n"
 
 
-async def test_the_persons_plan_outlives_a_kill(connect: Connect, storage: Path) -> None:
-    """What the person did to the plan between runs is told after a restart, and a step that they dropped stays out."""
+async def test_the_users_plan_survives_a_kill(connect: Connect, storage: Path) -> None:
+    """The user's changes of the plan between runs are reported after a restart, and a dropped step stays out."""
     back = {"items": [{"content": "Go"}, {"content": "Stay"}]}
     turns = [
         Turn((Call("todo", back),)),

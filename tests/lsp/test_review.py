@@ -144,7 +144,7 @@ async def test_fault_07_a_dirty_buffer_is_the_truth(workspace: Path, replay: Rep
 
 
 async def test_typing_makes_a_conflict_and_undoing_it_ends_it(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, `Edits.state`: told when the open document departs from the base, and when it is back."""
+    """docs/protocol.md, `Edits.state`: sent when the open document starts or stops to differ from the base."""
     file = workspace / "a.py"
     file.write_text("x = 1\n")
     async with Client(workspace, settings=replay({"calls": [edit("a.py", "x = 1", "x = 2")]}, {"text": "."})) as client:

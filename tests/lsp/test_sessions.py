@@ -52,8 +52,8 @@ class Gate:
 
 def rows(client: Client) -> dict[str, Json]:
     """The last list that was sent, by title."""
-    told = client.last("agent/sessions")
-    return {row["title"]: row for row in told["sessions"]} if told else {}
+    notification = client.last("agent/sessions")
+    return {row["title"]: row for row in notification["sessions"]} if notification else {}
 
 
 def states(client: Client) -> dict[str, str]:
@@ -68,7 +68,7 @@ def script(tmp_path: Path, name: str, *turns: Json) -> Json:
 
 async def test_p11_two_sessions_at_once_keep_to_themselves(workspace: Path, tmp_path: Path) -> None:
     """docs/plan.md P11: while both run, each notification carries its own session's plan and proposals and nothing of
-    the other's; the list says how each stands; one ends, the other goes on."""
+    the other's; the list shows the state of each; one ends, the other continues."""
     (workspace / "a.txt").write_text("one\ntwo\n")
     first = script(tmp_path, "first", {"calls": [todo("First step", "in_progress"), edit("one", "ONE"), ask("First?")]},
                    {"calls": [todo("First step", "completed")]}, {"text": "First done."})  # fmt: skip
@@ -175,7 +175,7 @@ async def test_a_deleted_session_is_gone_and_the_files_stay(workspace: Path, rep
 
 async def test_a_run_that_a_kill_interrupted_is_paused(workspace: Path, replay: Replay, tmp_path: Path) -> None:
     """After SIGKILL in the middle of a run the session is listed as paused, with its title and its time; the next run
-    in it goes on, and it is idle behind that."""
+    continues in it, and then it is idle."""
     (workspace / "a.txt").write_text("one\n")
     storage = tmp_path / "storage"
     gate = Gate()
@@ -254,15 +254,15 @@ async def test_l6_a_word_to_a_run_is_heard_at_the_next_boundary(connect: Connect
 
 async def test_l1_a_word_as_the_model_ends_its_turn_is_worth_one_more_round(connect: Connect) -> None:
     """docs/plan.md L1: the run does not end with something unheard; the transcript has both answers."""
-    told = threading.Event()
-    last = Wait(Turn((Text("All is done."),), chunk=4), told, before=4)
+    released = threading.Event()
+    last = Wait(Turn((Text("All is done."),), chunk=4), released, before=4)
     turns = [last, Turn((Text("Now with tabs."),))]
     with FakeApi(turns=turns) as api:
         async with connect(api) as client:
             running = asyncio.ensure_future(client.run("Do this."))
             session = (await client.event("text"))["sessionId"]
             await client.request("agent/steer", {"sessionId": session, "text": "Use tabs."})
-            told.set()
+            released.set()
             result = await running
             assert (result["stopReason"], result["message"]) == ("end_turn", "Now with tabs.")
             [heard] = api.requests[1].body["messages"][-1]["content"]
