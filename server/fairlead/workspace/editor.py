@@ -143,7 +143,7 @@ class Diagnostic:
 
 
 class DiagnosticsSource(Protocol):
-    """What the editor's own language support knows of the person's files, without what is only proposed."""
+    """The diagnostics of the editor's language support, which does not know proposed text."""
 
     async def diagnostics(self, path: Path | None) -> Sequence[Diagnostic] | None:
         """The problems of a file (None: of all files that the editor has looked at). None: no answer."""
