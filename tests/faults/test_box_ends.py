@@ -20,7 +20,7 @@ if sys.platform != "linux":
 
 from fairlead.shell.layer import Limits
 from fairlead.shell.sandbox.overlay import SandboxLayer
-from shell.boxes import PLAIN, Boxes, find, is_there, start
+from shell.boxes import PLAIN, Boxes, find_sandbox, is_installed, start
 from shell.killed_server import PRCTL
 from support.sandbox import needs_sandbox
 
@@ -43,23 +43,23 @@ class Kind:
 
     layer: SandboxLayer
     workspace: Path
-    place: Path
+    layers_folder: Path
     bubblewrap: str
     mark: str
 
-    def left(self) -> Iterator[int]:
+    def living(self) -> Iterator[int]:
         """The living processes with the mark."""
         for name in os.listdir("/proc"):
             with contextlib.suppress(OSError):
                 if name.isdigit() and f"{MARK}={self.mark}".encode() in Path("/proc", name, "environ").read_bytes():
                     yield int(name)
 
-    async def is_over(self) -> bool:
+    async def end_in_time(self) -> bool:
         """Whether all of them end in time. Kills the others."""
-        until = time.monotonic() + WITHIN
-        while left := list(self.left()):
-            if time.monotonic() > until:
-                for pid in left:
+        deadline = time.monotonic() + WITHIN
+        while living := list(self.living()):
+            if time.monotonic() > deadline:
+                for pid in living:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
                 return False
@@ -75,7 +75,7 @@ def sandboxed() -> None:
 @pytest.fixture(params=["unshare", "bubblewrap", "another user's workspace"])
 async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Kind]:
     backend = request.param if request.param == "bubblewrap" else "unshare"
-    if not is_there(backend):
+    if not is_installed(backend):
         pytest.skip("bubblewrap is not installed")
     with tempfile.TemporaryDirectory(prefix="fairlead-ends-", dir="/var/tmp") as folder:
         workspace, state = Path(folder, "ws"), Path(folder, "state")
@@ -87,7 +87,7 @@ async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
             os.chown(workspace, NOBODY, NOBODY)
         mark = Path(folder).name
         monkeypatch.setenv(MARK, mark)
-        found = await find(workspace, state, backend)
+        found = await find_sandbox(workspace, state, backend)
         layer = await found.layer()
         try:
             assert found.layers_folder is not None
@@ -100,7 +100,7 @@ async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 async def test_fault_73_nothing_is_left_when_a_command_has_ended(kind: Kind, way: str) -> None:
     """docs/faults.md 73: without a signal, and after it reached a limit."""
     await Boxes(kind.layer).run(COMMANDS[way], limits=Limits(processes=40, memory=100 << 20))
-    assert await kind.is_over()
+    assert await kind.end_in_time()
 
 
 @pytest.mark.parametrize("killed", ["launcher", "init"])
@@ -112,7 +112,7 @@ async def test_fault_73_nothing_is_left_of_a_box_that_is_killed(kind: Kind, kill
     assert await process.stdout.readline() == b"ready\n"
     [init] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(process.pid if killed == "launcher" else int(init), signal.SIGKILL)
-    assert await kind.is_over()
+    assert await kind.end_in_time()
     await process.wait()
     assert (await opened.close()).files == []
 
@@ -122,10 +122,17 @@ async def test_fault_73_nothing_is_left_of_a_killed_server(kind: Kind, deaf: boo
     """docs/faults.md 73: also if the kernel does not signal the launcher, which checks its server each second."""
     if deaf and platform.machine() not in PRCTL:
         pytest.skip("no filter for this machine")
-    run = [sys.executable, str(SERVER), str(kind.workspace), str(kind.place), kind.bubblewrap, *(["deaf"] * deaf)]
+    run = [
+        sys.executable,
+        str(SERVER),
+        str(kind.workspace),
+        str(kind.layers_folder),
+        kind.bubblewrap,
+        *(["deaf"] * deaf),
+    ]
     tests = SERVER.parents[1]
     paths = {"PYTHONPATH": f"{tests.parent / 'server'}:{tests}"}
     killed = subprocess.run(run, check=False, capture_output=True, text=True, env={**os.environ, **paths})
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert killed.stdout == "ready\n", killed.stdout + killed.stderr
-    assert await kind.is_over()
+    assert await kind.end_in_time()

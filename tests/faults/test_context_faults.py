@@ -34,7 +34,7 @@ def reading(workspace: Path, count: int, thinking: bool = True) -> list[Callable
     return [turn(number) for number in range(count)]
 
 
-def told(api: FakeApi, number: int = -1) -> str:
+def sent_messages(api: FakeApi, number: int = -1) -> str:
     return json.dumps(api.requests[number].body["messages"])
 
 
@@ -55,7 +55,7 @@ async def test_fault_24_old_results_are_removed_before_the_limit(
             assert made == {"Old tool results were" if plain else "The model's service"}
             assert max(event["contextTokens"] for event in client.events("usage")) <= 20_000
             assert {event["contextLimit"] for event in client.events("usage")} == {20_000}
-        last = told(api)
+        last = sent_messages(api)
         assert plain or api.refusals == []
         assert "[Cleared to save space: read_file 0.txt, 2 lines." in last and "11: word" in last
         assert "Read them all, please." in last and "[>] #1: Read them all" in last
@@ -90,7 +90,7 @@ async def test_fault_24_then_a_summary_replaces_the_old_messages(connect: Connec
             assert result["stopReason"] == "end_turn"
             assert any("summary" in event["text"] for event in client.events("room_made"))
             assert "So far it wrote" not in client.text()
-        last = told(api)
+        last = sent_messages(api)
         assert api.refusals == []
         for kept in (
             "Write them all, please.",
@@ -110,7 +110,7 @@ async def test_fault_24_a_refused_length_compacts_once_and_repeats(connect: Conn
             assert (result["stopReason"], len(client.events("room_made"))) == ("end_turn", 1)
             limits = [event["contextLimit"] for event in client.events("usage")]
             assert (limits[0], limits[-1] is None) == (None, False)
-        assert "[Cleared to save space" in told(api)
+        assert "[Cleared to save space" in sent_messages(api)
         assert api.refusals == []
 
 

@@ -19,7 +19,7 @@ Replay = Callable[..., dict[str, Any]]
 DONE = Turn((Text("Done."),))
 
 
-def told(api: FakeApi, request: int) -> list[str]:
+def notes_in(api: FakeApi, request: int) -> list[str]:
     """The text blocks after the results in the last message of a request."""
     content = api.requests[request].body["messages"][-1]["content"]
     assert content[0]["type"] == "tool_result"
@@ -134,15 +134,15 @@ async def test_fault_06_the_model_is_told_about_changed_files(workspace: Path, c
     with FakeApi([Turn(reads), meanwhile, Turn((Call("list_files", {}),)), DONE]) as api:
         async with connect(api) as client:
             await client.run()
-        assert told(api, 1) == []
-        [note] = told(api, 2)
+        assert notes_in(api, 1) == []
+        [note] = notes_in(api, 2)
         assert note.startswith("<files_changed>\n")
         assert note.endswith("\n</files_changed>")
         assert "- known: lines 2, 8-9\n" in note
         assert "- edited: lines 1\n" in note
         assert "unknown" not in note
         assert [event["text"] for event in client.events("feedback")][:1] == [note]
-        assert not any("known" in note for note in told(api, 3))
+        assert not any("known" in note for note in notes_in(api, 3))
         assert api.refusals == []
 
 
@@ -157,7 +157,7 @@ async def test_fault_06_the_agents_own_command_counts_as_another_program(workspa
             assert client.events("tool_finished")[-1]["text"] == LINES.replace("line 5", "FIVE").replace(
                 "line 9", "nine"
             )
-        notes = [note for note in told(api, 2) if note.startswith("<files_changed>")]
+        notes = [note for note in notes_in(api, 2) if note.startswith("<files_changed>")]
         assert [note.splitlines()[2] for note in notes] == ["- a: lines 9"]
         assert api.refusals == []
 

@@ -121,7 +121,7 @@ async def test_fault_29_a_command_that_ignores_sigterm_is_killed(run: Callable[.
 async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) -> None:
     """docs/faults.md 30: the model reads the reason, and the server survives."""
     client, text = await run(f"while :; do {nap} & done")
-    assert "processes at once (setting bash.processes)." in text
+    assert "processes at once (limited by the setting bash.processes)." in text
     assert not running(nap)
     await answers(client)
 
@@ -184,5 +184,5 @@ async def test_fault_23_waiting_for_a_command_is_no_repetition(workspace: Path, 
     settings = replay(*turns, loop={"maxRepeats": 2}, **ASK)
     async with Client(workspace, settings=settings, answers=ALLOW) as client:
         assert (await client.run(deadline=30))["stopReason"] == "loop"
-        told = [event["text"] for event in client.events("tool_finished")]
-        assert [text.startswith("(cmd-1: running, ") for text in told] == [False, True, True, True, True, False]
+        results = [event["text"] for event in client.events("tool_finished")]
+        assert [text.startswith("(cmd-1: running, ") for text in results] == [False, True, True, True, True, False]

@@ -21,7 +21,7 @@ from fairlead.shell.layer import DEFAULT_LIMITS, Limits, View
 from fairlead.shell.process import Command
 from fairlead.shell.sandbox.limits import TOO_LARGE, TOO_MANY
 from fairlead.workspace.secrets import SecretFinder
-from shell.boxes import BACKENDS, Boxes, boxes, has, is_there, on_disk, start, write
+from shell.boxes import BACKENDS, Boxes, boxes, has, is_installed, on_disk, start, write
 from support.sandbox import needs_sandbox
 
 
@@ -35,13 +35,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is 
 
 @pytest.fixture(params=BACKENDS)
 async def box(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path) -> AsyncIterator[Boxes]:
-    if not is_there(request.param):
+    if not is_installed(request.param):
         pytest.skip(f"{request.param} is not installed")
     async with boxes(workspace, tmp_path / "state", request.param) as made:
         yield made
 
 
-def named(mark: str) -> list[psutil.Process]:
+def processes_named(mark: str) -> list[psutil.Process]:
     """The processes of this machine with a mark in their command line."""
     found: list[psutil.Process] = []
     for process in psutil.process_iter():
@@ -51,18 +51,18 @@ def named(mark: str) -> list[psutil.Process]:
     return found
 
 
-async def there_are(number: int, mark: str, seconds: float = 20) -> bool:
+async def have_appeared(number: int, mark: str, seconds: float = 20) -> bool:
     """Whether that many of them appear in time."""
     until = time.monotonic() + seconds
-    while len(named(mark)) != number:
+    while len(processes_named(mark)) != number:
         if time.monotonic() > until:
             return False
         await asyncio.sleep(0.02)
     return True
 
 
-async def gone(mark: str, seconds: float) -> bool:
-    return await there_are(0, mark, seconds)
+async def have_ended(mark: str, seconds: float) -> bool:
+    return await have_appeared(0, mark, seconds)
 
 
 @pytest.mark.parametrize("command", ["cat", "read x </dev/tty; true", "read x; true", "git log -p 2>/dev/null; true"])
@@ -86,7 +86,7 @@ async def test_fault_28_no_kill_is_too_early(workspace: Path, tmp_path: Path) ->
                 process.kill()
             await process.wait()
             assert {change.path for change in (await opened.close()).files} <= {"x.txt"}
-            assert await gone(mark, 2)
+            assert await have_ended(mark, 2)
     assert str(workspace) not in Path("/proc/self/mountinfo").read_text()
 
 
@@ -100,7 +100,7 @@ FORK_LOOPS = {
 }
 
 
-def at_work(workspace: Path) -> list[int]:
+def box_processes(workspace: Path) -> list[int]:
     """Launchers and inits of this test run, and all processes whose working directory is a workspace."""
     found: list[int] = []
     for each in psutil.Process().children(recursive=True):
@@ -123,8 +123,8 @@ async def test_fault_48_a_box_of_too_many_processes_is_ended(box: Boxes, workspa
     limits = Limits(processes=40, memory=DEFAULT_LIMITS.memory)
     ran = await box.run(f"echo kept > kept.txt; {FORK_LOOPS[way]}", limits=limits)
     assert ran.output.endswith(f"\nEnded: {TOO_MANY.format(40)}.\n")
-    assert (ran.code, ran.left) == (137, {"kept.txt": b"kept\n"})
-    assert at_work(workspace) == []
+    assert (ran.code, ran.contents) == (137, {"kept.txt": b"kept\n"})
+    assert box_processes(workspace) == []
 
 
 HOGS = {
@@ -140,8 +140,8 @@ async def test_fault_49_a_box_of_too_much_memory_is_ended(box: Boxes, workspace:
     back."""
     ran = await box.run(f"echo kept > kept.txt; {HOGS[way]}", limits=Limits(DEFAULT_LIMITS.processes, 100 << 20))
     assert ran.output.endswith(f"\nEnded: {TOO_LARGE.format(100)}.\n")
-    assert (ran.code, ran.left) == (137, {"kept.txt": b"kept\n"})
-    assert at_work(workspace) == []
+    assert (ran.code, ran.contents) == (137, {"kept.txt": b"kept\n"})
+    assert box_processes(workspace) == []
 
 
 async def test_fault_49_shared_memory_counts_once(box: Boxes) -> None:
@@ -187,7 +187,7 @@ async def test_fault_50_a_box_is_gone_within_5_s(box: Boxes, workspace: Path, ha
     with pytest.raises(asyncio.CancelledError):
         await running
     changes = await opened.close()
-    assert at_work(workspace) == []
+    assert box_processes(workspace) == []
     assert time.monotonic() - stopped < 5
     assert [change.path for change in changes.files] == ["kept.txt"]
 
@@ -392,14 +392,14 @@ async def test_fault_52_a_socket_that_disappears_while_a_box_is_made(box: Boxes,
     """docs/faults.md 52: a program's socket that constantly appears and disappears keeps no command from running."""
     over = threading.Event()
 
-    def come_and_go(path: str) -> None:
+    def open_and_close_socket(path: str) -> None:
         while not over.is_set():
-            with socket.socket(socket.AF_UNIX) as door:
-                door.bind(path)
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(path)
                 os.unlink(path)
 
     with tempfile.TemporaryDirectory(dir=Path(__file__).parents[2]) as folder:
-        doors = [asyncio.to_thread(come_and_go, f"{folder}/{n}") for n in range(2)]
+        doors = [asyncio.to_thread(open_and_close_socket, f"{folder}/{n}") for n in range(2)]
         coming = asyncio.gather(*doors)
         try:
             for _ in range(20):

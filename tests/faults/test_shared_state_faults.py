@@ -130,18 +130,18 @@ def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path)
 
 def test_fault_52_an_expired_session_in_use_is_not_removed(tmp_path: Path) -> None:
     """docs/faults.md 52: an expired session stays if another window has used it since."""
-    kept = Journals(tmp_path)
-    journal = kept.new(ID, ROOT)
+    journals = Journals(tmp_path)
+    journal = journals.new(ID, ROOT)
     journal.write(SessionState("Old", "idle", 5.0))
     journal.close()
-    (found,) = kept.scan()
-    journal, _ = kept.open(found)
+    (found,) = journals.scan()
+    journal, _ = journals.open(found)
     journal.write(SessionState("Old", "running", 6.0))
     journal.close()
-    kept.remove(found)
-    (now,) = kept.scan()
-    assert kept.read(now).phase == "running"
-    kept.remove(now)
+    journals.remove(found)
+    (now,) = journals.scan()
+    assert journals.read(now).phase == "running"
+    journals.remove(now)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -149,17 +149,17 @@ def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: P
     """docs/faults.md 52: if a lock cannot be created, a session is read-only; another process that gets the lock writes
     it."""
     said: list[str] = []
-    kept = Journals(tmp_path, said.append)
-    first = kept.new(ID, ROOT)
+    journals = Journals(tmp_path, said.append)
+    first = journals.new(ID, ROOT)
     first.write(SessionState("x", "running"))
     first.close()
-    (found,) = kept.scan()
+    (found,) = journals.scan()
     blocked = tmp_path / f"{ID}.lock"
     blocked.unlink()
     blocked.mkdir()
-    unlocked, _ = kept.open(found)
+    unlocked, _ = journals.open(found)
     blocked.rmdir()
-    owner, _ = kept.open(found)
+    owner, _ = journals.open(found)
     before = (tmp_path / f"{ID}.jsonl").read_bytes()
     unlocked.write(SessionState("y", "running"))
     assert (tmp_path / f"{ID}.jsonl").read_bytes() == before
@@ -184,14 +184,14 @@ def test_fault_53_a_killed_servers_journal_is_whole_or_swept(tmp_path: Path) -> 
 
     whole = torn = 0
     for _ in killed_at_each_line(life, journal, journal_files, lock):
-        kept = Journals(tmp_path, warn=pytest.fail)
-        for found in [each for each in kept.scan() if each.id == ID]:
-            again, state = kept.open(found)
+        journals = Journals(tmp_path, warn=pytest.fail)
+        for found in [each for each in journals.scan() if each.id == ID]:
+            again, state = journals.open(found)
             assert state.title in ("0", "1", "2")
             again.delete()
             whole += 1
         torn += len(list(tmp_path.iterdir())) > 2
-        kept.sweep(float("inf"))
+        journals.sweep(float("inf"))
         assert {path.stem for path in tmp_path.iterdir()} == {"used"}
     assert whole > 10
     assert torn > 5

@@ -46,7 +46,7 @@ def files(workspace: Path) -> None:
     (workspace / "code.py").write_text(OLD + "".join(f"def f{n}():\n    return {n}\n" for n in range(1, 12)))
 
 
-def told(request: Request) -> str:
+def request_text(request: Request) -> str:
     return json.dumps(request.body["messages"])
 
 
@@ -78,7 +78,7 @@ async def test_fault_80_a_task_is_done_in_a_small_window(
         assert limits <= {None, window} if names else max(filter(None, limits)) > window / 2
         last = json.dumps(good[-1].body["messages"])
         assert "Add a return type to f0" in last and "[>] #1: Add the type" in last
-        assert any("of this result are left out here" in told(request) for request in good)
+        assert any("of this result are left out here" in request_text(request) for request in good)
 
 
 async def test_fault_80_a_long_conversation_learns_the_window_from_the_refusal(

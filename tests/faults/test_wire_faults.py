@@ -193,9 +193,9 @@ async def test_fault_40_the_sdks_own_log_is_silent(workspace: Path, capfd: pytes
         async with client:
             assert (await client.run("PRIVATE-4"))["message"] == "PRIVATE-1"
             await client.error("workspace/executeCommand", "nope")
-    told = capfd.readouterr().err
-    assert "INFO fairlead.lsp.rpc" in told
-    assert "PRIVATE" not in told
+    log = capfd.readouterr().err
+    assert "INFO fairlead.lsp.rpc" in log
+    assert "PRIVATE" not in log
 
 
 async def test_an_unknown_log_level(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -206,15 +206,15 @@ async def test_an_unknown_log_level(workspace: Path, capfd: pytest.CaptureFixtur
     assert "'nonsense'" in line and "DEBUG, INFO, WARNING, ERROR" in line
 
 
-@pytest.mark.parametrize(("given", "told"), [("", False), (" info ", True), ("Error", False)])
+@pytest.mark.parametrize(("given", "is_logged"), [("", False), (" info ", True), ("Error", False)])
 async def test_a_log_level_in_any_spelling(
-    workspace: Path, capfd: pytest.CaptureFixture[str], given: str, told: bool
+    workspace: Path, capfd: pytest.CaptureFixture[str], given: str, is_logged: bool
 ) -> None:
     """The counterpart: an empty value counts as unset; blanks and small letters are accepted."""
     async with Client(workspace, env={"FAIRLEAD_LOG": given}) as client:
         await client.error("workspace/executeCommand", "nope")
     log = capfd.readouterr().err
-    assert ("INFO fairlead.lsp.rpc" in log, "levels are" in log) == (told, False)
+    assert ("INFO fairlead.lsp.rpc" in log, "levels are" in log) == (is_logged, False)
 
 
 async def test_no_folder_and_a_file_instead_of_one(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ PLAIN = View()
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunResult:
     """A command that ended: its exit code (negative: killed), its output and its changes."""
 
     code: int | None
@@ -30,18 +30,17 @@ class Ran:
     changes: Changes
 
     @property
-    def left(self) -> dict[str, bytes | None]:
+    def contents(self) -> dict[str, bytes | None]:
         """The bytes of each changed file; None for deleted ones."""
-        return {
-            each.path: each.after.data if each.after else None for each in self.changes.files if not each.not_proposed
-        }
+        proposed = [change for change in self.changes.files if not change.not_proposed]
+        return {change.path: change.after.data if change.after else None for change in proposed}
 
     @property
     def not_proposed(self) -> dict[str, str]:
-        return {each.path: each.not_proposed for each in self.changes.files if each.not_proposed}
+        return {change.path: change.not_proposed for change in self.changes.files if change.not_proposed}
 
     def change(self, path: str) -> Change:
-        return next(each for each in self.changes.files if each.path == path)
+        return next(change for change in self.changes.files if change.path == path)
 
 
 class Boxes:
@@ -58,11 +57,11 @@ class Boxes:
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
-    ) -> Ran:
+    ) -> RunResult:
         box = await self.layer.open(command, view, limits=limits, network=network, background=background)
         process = await start(box)
         output, _ = await process.communicate()
-        return Ran(process.returncode, output.decode("utf-8", "replace"), await box.close())
+        return RunResult(process.returncode, output.decode("utf-8", "replace"), await box.close())
 
     async def output(self, command: str, view: View = PLAIN, *, network: bool = False) -> str:
         """The result of a command that must succeed."""
@@ -85,9 +84,9 @@ async def start(box: Box) -> asyncio.subprocess.Process:
     )
 
 
-async def find(workspace: Path, place: Path, backend: str) -> Capability:
+async def find_sandbox(workspace: Path, state: Path, backend: str) -> Capability:
     """The sandbox of this machine with the named backend."""
-    found = await probe(workspace, place)
+    found = await probe(workspace, state)
     if found.layers_folder is None:
         pytest.skip(found.reason)
     if backend == "unshare":
@@ -96,13 +95,13 @@ async def find(workspace: Path, place: Path, backend: str) -> Capability:
     return found
 
 
-def is_there(backend: str) -> bool:
+def is_installed(backend: str) -> bool:
     return backend == "unshare" or any(os.path.exists(path) for path in BUBBLEWRAP)
 
 
 @contextlib.asynccontextmanager
-async def boxes(workspace: Path, place: Path, backend: str = "unshare") -> AsyncIterator[Boxes]:
-    layer = await (await find(workspace, place, backend)).layer()
+async def boxes(workspace: Path, state: Path, backend: str = "unshare") -> AsyncIterator[Boxes]:
+    layer = await (await find_sandbox(workspace, state, backend)).layer()
     try:
         yield Boxes(layer)
     finally:

@@ -17,9 +17,9 @@ async def box(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path) -
     """The boxes of a layer over the workspace, once with each program that makes them."""
     if sys.platform != "linux":
         pytest.skip("the sandbox is Linux's")
-    from shell.boxes import boxes, is_there
+    from shell.boxes import boxes, is_installed
 
-    if not is_there(request.param):
+    if not is_installed(request.param):
         pytest.skip(f"{request.param} is not installed")
     async with boxes(workspace, tmp_path / "state", request.param) as made:
         yield made

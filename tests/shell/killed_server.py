@@ -30,8 +30,8 @@ def without_death_signals() -> None:
     )
 
 
-async def main(workspace: Path, place: Path, bubblewrap: str) -> None:
-    layer = await Capability(workspace, place, bubblewrap).layer()
+async def main(workspace: Path, state: Path, bubblewrap: str) -> None:
+    layer = await Capability(workspace, state, bubblewrap).layer()
     box = await layer.open("trap '' TERM; setsid sleep 60 & echo ready; sleep 60", PLAIN)
     process = await start(box)
     assert process.stdout is not None

@@ -24,7 +24,7 @@ async def check(layer: SandboxLayer, workspace: Path) -> None:
         seen(**{"a.txt": "A", "d/p.txt": "p"}),
     )
     assert ran.output == f"A{os.getuid()}\n", ran.output
-    assert ran.left == {"d/b.txt": None, "d/p.txt": None, "new.txt": b"x\n", "shut/y": b"y\n"}, ran.left
+    assert ran.contents == {"d/b.txt": None, "d/p.txt": None, "new.txt": b"x\n", "shut/y": b"y\n"}, ran.contents
     assert await box.output("cat k.o d/b.txt") == "o\nb"
     secrets = await box.run("cat ~/.ssh/id; grep Cap /proc/self/status")
     assert "PRIVATE" not in secrets.output

@@ -52,9 +52,9 @@ async def test_the_network_namespace_is_removed(workspace: Path, tmp_path: Path)
     """After `aclose` it does not exist, since no process and no descriptor holds it."""
     async with boxes(workspace, tmp_path / "state") as box:
         network = (await box.output("readlink /proc/self/ns/net")).strip()
-        assert network in _held(os.getpid())
+        assert network in _descriptor_targets(os.getpid())
         assert network == (await box.output("readlink /proc/self/ns/net")).strip()
-    assert network not in _held(os.getpid())
+    assert network not in _descriptor_targets(os.getpid())
     assert list(_in_network(network)) == []
 
 
@@ -167,19 +167,19 @@ async def test_a_command_that_ignores_sigterm(box: Boxes) -> None:
 async def test_a_second_sigterm_kills_at_once(box: Boxes) -> None:
     """A second stop does not wait for the second to pass, which may have passed anyway on a busy machine."""
     for _ in range(3):
-        if await _seconds_of_asking_twice(box) < launcher.GRACE:
+        if await _seconds_until_the_second_stop(box) < launcher.GRACE:
             return
     pytest.fail("each time it took the whole second")
 
 
-async def _seconds_of_asking_twice(box: Boxes) -> float:
-    opened = await box.layer.open("trap 'echo told' TERM; echo on; while true; do sleep 60 & wait; done", PLAIN)
+async def _seconds_until_the_second_stop(box: Boxes) -> float:
+    opened = await box.layer.open("trap 'echo terminated' TERM; echo on; while true; do sleep 60 & wait; done", PLAIN)
     process = await start(opened)
     assert process.stdout is not None
     assert await process.stdout.readline() == b"on\n"
     before = time.monotonic()
     process.terminate()
-    assert await process.stdout.readline() == b"told\n"
+    assert await process.stdout.readline() == b"terminated\n"
     process.terminate()
     await process.communicate()
     took = time.monotonic() - before
@@ -207,7 +207,7 @@ async def _port(process: asyncio.subprocess.Process) -> int:
     return int(found[1])
 
 
-def _held(pid: int) -> list[str]:
+def _descriptor_targets(pid: int) -> list[str]:
     """The targets of a process's descriptors."""
     held: list[str] = []
     for path in Path(f"/proc/{pid}/fd").iterdir():

@@ -31,7 +31,7 @@ async def test_changes_are_returned_and_the_disk_does_not_change(box: Boxes, wor
     change = "echo x >> a.txt; rm b.txt; mkdir -p n/m; echo n > n/m/e.txt; touch same.txt"
     ran = await box.run(change, seen(**{"a.txt": "new"}))
     assert (ran.code, ran.output) == (0, "")
-    assert ran.left == {"a.txt": b"newx\n", "b.txt": None, "n/m/e.txt": b"n\n"}
+    assert ran.contents == {"a.txt": b"newx\n", "b.txt": None, "n/m/e.txt": b"n\n"}
     assert ran.change("a.txt").before == Entry(b"new", 0o644)
     assert ran.change("b.txt").before == Entry(b"b", 0o644)
     assert on_disk(workspace) == {"a.txt": "old", "b.txt": "b", "sub/c.txt": "c", "same.txt": "s"}
@@ -52,7 +52,7 @@ async def test_a_deleted_proposal_is_returned_as_deleted(box: Boxes, workspace: 
     """Of a new file, of one over a file on disk, and of a whole folder with both."""
     write(workspace, {"a.txt": "a", "d/b.txt": "b"})
     ran = await box.run("rm new.txt a.txt; rm -r d", seen(**{"new.txt": "n", "a.txt": "A", "d/new.txt": "n"}))
-    assert ran.left == {"new.txt": None, "a.txt": None, "d/b.txt": None, "d/new.txt": None}
+    assert ran.contents == {"new.txt": None, "a.txt": None, "d/b.txt": None, "d/new.txt": None}
     assert ran.change("d/new.txt").before == Entry(b"n", 0o644)
 
 
@@ -60,7 +60,7 @@ async def test_a_deletion_that_is_proposed_is_no_change(box: Boxes, workspace: P
     """Neither alone, nor with its folder; writing the file again is a change of a new file."""
     write(workspace, {"d/a.txt": "a", "d/b.txt": "b", "c.txt": "c"})
     ran = await box.run("rm -r d; echo again > c.txt", seen(**{"d/a.txt": None, "c.txt": None}))
-    assert ran.left == {"d/b.txt": None, "c.txt": b"again\n"}
+    assert ran.contents == {"d/b.txt": None, "c.txt": b"again\n"}
     assert ran.change("c.txt").before is None
 
 
@@ -80,14 +80,14 @@ async def test_renames(box: Boxes, workspace: Path) -> None:
     ran = await box.run("mv a.txt b.txt; mv d f; mv p.txt q.txt", seen(**{"p.txt": "p", "d/new.txt": "n"}))
     assert ran.code == 0, ran.output
     gone = dict.fromkeys(["a.txt", "d/x.txt", "d/e/y.txt", "p.txt", "d/new.txt"])
-    assert ran.left == {**gone, "b.txt": b"a", "f/x.txt": b"x", "f/e/y.txt": b"y", "f/new.txt": b"n", "q.txt": b"p"}
+    assert ran.contents == {**gone, "b.txt": b"a", "f/x.txt": b"x", "f/e/y.txt": b"y", "f/new.txt": b"n", "q.txt": b"p"}
 
 
 async def test_a_replaced_folder_hides_its_old_content(box: Boxes, workspace: Path) -> None:
     """`rm -r` and `mkdir`: files that were not written again are deleted, the others are compared."""
     write(workspace, {"out/a.txt": "a", "out/b.txt": "b"})
     ran = await box.run("rm -r out; mkdir out; printf a > out/a.txt; echo c > out/c.txt")
-    assert ran.left == {"out/b.txt": None, "out/c.txt": b"c\n"}
+    assert ran.contents == {"out/b.txt": None, "out/c.txt": b"c\n"}
 
 
 async def test_a_file_replaces_a_folder_and_the_reverse(box: Boxes, workspace: Path) -> None:
@@ -95,7 +95,7 @@ async def test_a_file_replaces_a_folder_and_the_reverse(box: Boxes, workspace: P
     write(workspace, {"d/a.txt": "a", "f": "f", "g": "g"})
     swap = "rm -r d; echo d > d; rm f; mkdir f; echo i > f/i.txt; cat g/in.txt"
     ran = await box.run(swap, seen(**{"g": None, "g/in.txt": "g"}))
-    assert ran.left == {"d/a.txt": None, "d": b"d\n", "f": None, "f/i.txt": b"i\n"}
+    assert ran.contents == {"d/a.txt": None, "d": b"d\n", "f": None, "f/i.txt": b"i\n"}
     assert ran.output == "g"
 
 
@@ -124,14 +124,14 @@ async def test_rules_that_a_command_writes_cannot_hide_its_edits(box: Boxes, wor
     """A new environment ignores itself; an existing file is judged by the rules from before the command."""
     write(workspace, {"a.txt": "a"})
     ran = await box.run("mkdir env; echo '*' > env/.gitignore; echo 1 > env/x; echo '*' > .gitignore; echo b > a.txt")
-    assert ran.left == {"a.txt": b"b\n"}
+    assert ran.contents == {"a.txt": b"b\n"}
 
 
 async def test_a_proposal_in_an_ignored_folder_is_one(box: Boxes, workspace: Path) -> None:
     """It is visible, its change is returned, and it does not stay in the layer."""
     write(workspace, {".gitignore": "out/\n", "a": ""})
     ran = await box.run("cat out/p.txt; echo x >> out/p.txt; echo y > out/y.txt", seen(**{"out/p.txt": "p"}))
-    assert (ran.output, ran.left) == ("p", {"out/p.txt": b"px\n"})
+    assert (ran.output, ran.contents) == ("p", {"out/p.txt": b"px\n"})
     assert await box.output("ls out") == "y.txt\n"
 
 
@@ -178,7 +178,7 @@ async def test_hidden_and_read_only_files(box: Boxes, workspace: Path) -> None:
         view,
     )
     assert "KEY" not in ran.output
-    assert ran.left == {"b.txt": b"c\n"}
+    assert ran.contents == {"b.txt": b"c\n"}
     assert ran.not_proposed == {}
 
 
@@ -187,4 +187,4 @@ async def test_a_formatter_and_a_generator(box: Boxes, workspace: Path) -> None:
     write(workspace, {"a.py": "old", "gen.py": "for n in 'ab':\n    open(f'made/{n}.py', 'w').write(f'{n} = 1\\n')\n"})
     ran = await box.run("sed -i 's/ *= */ = /' a.py; mkdir -p made; python3 gen.py", seen(**{"a.py": "x=1\n"}))
     assert ran.code == 0, ran.output
-    assert ran.left == {"a.py": b"x = 1\n", "made/a.py": b"a = 1\n", "made/b.py": b"b = 1\n"}
+    assert ran.contents == {"a.py": b"x = 1\n", "made/a.py": b"a = 1\n", "made/b.py": b"b = 1\n"}

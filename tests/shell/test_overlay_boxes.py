@@ -11,7 +11,7 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Change, Entry, View
-from shell.boxes import Boxes, boxes, find, has, on_disk, seen, start, write
+from shell.boxes import Boxes, boxes, find_sandbox, has, on_disk, seen, start, write
 from support.sandbox import needs_sandbox
 
 
@@ -32,7 +32,7 @@ async def test_a_command_in_the_background(workspace: Path, tmp_path: Path) -> N
         opened = await box.layer.open(serve, seen(**{"a.txt": "A"}), background=True)
         process = await start(opened)
         ran = await box.run("echo front > f.txt; test ! -e b.o && cat a.txt")
-        assert (ran.code, ran.output, ran.left) == (0, "a", {"f.txt": b"front\n"})
+        assert (ran.code, ran.output, ran.contents) == (0, "a", {"f.txt": b"front\n"})
         output, _ = await process.communicate()
         changes = await opened.close()
         assert output == b"kept\nA"
@@ -60,15 +60,15 @@ async def test_a_killed_server_leaves_nothing_for_long(workspace: Path, tmp_path
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(main())\n"
     )
-    place = (await find(workspace, tmp_path / "state", "unshare")).layers_folder
-    assert place is not None
-    subprocess.run([sys.executable, "-c", code, str(workspace), str(place)], check=False)
-    assert len(list(place.glob("layer-*"))) == 1
+    layers_folder = (await find_sandbox(workspace, tmp_path / "state", "unshare")).layers_folder
+    assert layers_folder is not None
+    subprocess.run([sys.executable, "-c", code, str(workspace), str(layers_folder)], check=False)
+    assert len(list(layers_folder.glob("layer-*"))) == 1
     async with boxes(workspace, tmp_path / "state") as box:
-        assert list(place.glob("layer-*")) == [box.layer._folder]
+        assert list(layers_folder.glob("layer-*")) == [box.layer._folder]
         async with boxes(workspace, tmp_path / "state"):
             assert await box.output("echo still here") == "still here\n"
-    assert list(place.glob("layer-*")) == []
+    assert list(layers_folder.glob("layer-*")) == []
 
 
 async def test_names_in_any_script(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ async def test_names_in_any_script(tmp_path: Path) -> None:
     write(workspace, {"ä ö.txt": "a", "工/作.txt": "b"})
     async with boxes(workspace, tmp_path / "stäte, :x") as box:
         ran = await box.run("cat *.txt 工/*; echo c > 'n\"é: ,.txt'; pwd", seen(**{"工/作.txt": "B"}))
-    assert (ran.output, ran.left) == (f"aB{workspace}\n", {'n"é: ,.txt': b"c\n"})
+    assert (ran.output, ran.contents) == (f"aB{workspace}\n", {'n"é: ,.txt': b"c\n"})
 
 
 @pytest.mark.parametrize("background", [False, True])
@@ -104,7 +104,7 @@ async def test_as_the_owner_of_the_workspace(workspace: Path, tmp_path: Path) ->
             ran = await box.run(look, seen(**{"p": "p", "new/e": ""}))
         assert ran.output.startswith("1234\np")
         assert "Permission denied" in ran.output
-        assert ran.left == {"a.txt": b"ax\n", "new/f": b"y\n"}
+        assert ran.contents == {"a.txt": b"ax\n", "new/f": b"y\n"}
     finally:
         subprocess.run(["rm", "-rf", str(with_tmp)], check=True)
 
@@ -143,7 +143,7 @@ async def test_a_view_that_cannot_be_shown(workspace: Path, tmp_path: Path) -> N
 
 
 async def test_a_box_that_cannot_be_made_is_an_error(workspace: Path, tmp_path: Path) -> None:
-    """The command is not run in a weaker place, and the error says so; the next box is made normally."""
+    """The command is not run in a weaker layers_folder, and the error says so; the next box is made normally."""
     async with boxes(workspace, tmp_path / "state") as box:
         opened = await box.layer.open("echo ran > ran.txt", View())
         scratch = box.layer._folder / "box-1" / "scratch"

@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.shell.layer import View
 from fairlead.workspace.protected import protected_files
-from shell.boxes import BACKENDS, Boxes, boxes, is_there, on_disk, seen, write
+from shell.boxes import BACKENDS, Boxes, boxes, is_installed, on_disk, seen, write
 from support.sandbox import needs_sandbox
 
 
@@ -43,7 +43,7 @@ async def test_git_in_a_box(box: Boxes, workspace: Path) -> None:
     steps = ["git mv a.txt ä\\ b.txt", "git stash -q", "git stash pop -q", f"git {NAMED} commit -qm '$(x)'"]
     ran = await box.run(" && ".join([*steps, "git log -1 --format=%s"]), view)
     assert (ran.code, ran.output) == (0, "$(x)\n")
-    assert ran.left == {"a.txt": None, "ä b.txt": b"changed\n"}
+    assert ran.contents == {"a.txt": None, "ä b.txt": b"changed\n"}
     assert [line.startswith(UNSEEN) for line in ran.changes.warnings] == [True]
     assert before == {path: path.read_bytes() for path in (workspace / ".git").rglob("*") if path.is_file()}
     assert git(workspace, "log", "--format=%s") == "first\n"
@@ -56,7 +56,7 @@ async def test_hooks_and_settings_of_the_repository_are_read_only(box: Boxes, wo
     ways = ["echo x > .git/hooks/pre-commit", "git config a.b x", "echo x >> .git/info/exclude", "mv .git/hooks h"]
     ran = await box.run("; ".join(ways))
     assert ran.output.count("Read-only file system") + ran.output.count("busy") >= 3
-    assert ran.left == {}
+    assert ran.contents == {}
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "bare"])
@@ -71,10 +71,10 @@ async def test_a_repository_in_another_folder_of_the_workspace(box: Boxes, works
     writes = ["echo x > store/hooks/pre-commit", "echo x >> store/config", "echo x > store/new", "echo b > a.txt"]
     ran = await box.run("; ".join(writes), view)
     assert ran.output.count("Read-only file system") == 2
-    assert (ran.left, ran.not_proposed) == ({"a.txt": b"b\n"}, {})
+    assert (ran.contents, ran.not_proposed) == ({"a.txt": b"b\n"}, {})
     assert [line.startswith(UNSEEN) for line in ran.changes.warnings] == [True]
-    gone = await box.run("rm -rf store")
-    assert (gone.left, gone.not_proposed) == ({}, {})
+    deleted = await box.run("rm -rf store")
+    assert (deleted.contents, deleted.not_proposed) == ({}, {})
     assert await box.output("git -C store rev-parse --git-dir") == ".\n"
 
 
@@ -97,13 +97,13 @@ async def test_changes_by_git_are_not_taken_for_edits(box: Boxes, workspace: Pat
             "changed\nmain\na.txt\n",
         )
     made = await box.run("mkdir n; cd n; git init -q; echo x > x.txt", view)
-    assert made.left == {"n/x.txt": b"x\n"}
+    assert made.contents == {"n/x.txt": b"x\n"}
 
 
 @pytest.mark.parametrize("kind", ["worktree", "submodule"])
 async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None:
     """A worktree and a submodule: git works, and the repository elsewhere does not change."""
-    main, place = tmp_path / "main", tmp_path / "state"
+    main, state = tmp_path / "main", tmp_path / "state"
     write(main, {"a.txt": "a\n"})
     git(main, "init", "-q")
     git(main, "add", ".")
@@ -117,7 +117,7 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
         git(tmp_path / "super", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(main), "sub")
         workspace = tmp_path / "super" / "sub"
     before = on_disk(tmp_path)
-    async with boxes(workspace, place) as box:
+    async with boxes(workspace, state) as box:
         commit = f"git add . && git {NAMED} commit -qm second && git log --format=%s"
         ran = await box.run(commit, seen(**{"b.txt": "b"}))
         assert (ran.code, ran.output) == (0, "second\nfirst\n")
@@ -134,7 +134,7 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("kind", ["repository", "worktree"])
 async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path) -> None:
     """A monorepo's package as the workspace: git works on it, and nothing above it is visible or writable."""
-    if not is_there(backend):
+    if not is_installed(backend):
         pytest.skip(f"{backend} is not installed")
     top = tmp_path / "main"
     write(top, {"pkg/a.txt": "a\n", "other/b.txt": "b\n", ".gitignore": "made/\n"})
@@ -159,7 +159,7 @@ async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path)
             " M a.txt\n?? my-hooks/\n?? new.txt\nfirst\npkg/a.txt\n",
             [],
         )
-        assert (await box.run("mkdir made && echo x > made/x && echo y > y")).left == {"y": b"y\n"}
+        assert (await box.run("mkdir made && echo x > made/x && echo y > y")).contents == {"y": b"y\n"}
         commit = await box.run(f"git add . && git {NAMED} commit -qm second && git log -1 --format=%s", view)
         assert (commit.output, [line.startswith(UNSEEN) for line in commit.changes.warnings]) == ("second\n", [True])
         assert "other" not in await box.output(f"ls -A {top}")
@@ -179,7 +179,7 @@ async def test_which_repository_above_the_workspace_counts(tmp_path: Path) -> No
     places = ["home/repo/pkg", "home/repo/pkg/own", "home/repo", "home/project", "home/broken", "home"]
     code = "import sys, pathlib; from fairlead.workspace.repositories import enclosing_repository; "
     code += "print(*(enclosing_repository(pathlib.Path(path)) for path in sys.argv[1:]), sep='\\n')"
-    argv = [sys.executable, "-c", code, *(str(tmp_path / place) for place in places)]
+    argv = [sys.executable, "-c", code, *(str(tmp_path / state) for state in places)]
     env = {**os.environ, "HOME": str(tmp_path / "home")}
     said = subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout.splitlines()
     assert said == [str(tmp_path / "home/repo"), "None", "None", "None", "None", "None"]

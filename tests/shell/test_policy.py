@@ -81,10 +81,10 @@ def test_the_reasons_are_exact(command: str) -> None:
 
 def test_there_are_few_reasons() -> None:
     """A long command does not fill the screen."""
-    verdict = judge("; ".join(f"x{n}" for n in range(20)), where="workspace", network=True, allow=ALLOW)
-    assert len(verdict.reasons) == MAX_REASONS + 1
-    assert verdict.reasons[:3] == (RIGHTS, NETWORK, "No rule allows: x0")
-    assert verdict.reasons[-1] == "And 16 more."
+    permission = judge("; ".join(f"x{n}" for n in range(20)), where="workspace", network=True, allow=ALLOW)
+    assert len(permission.reasons) == MAX_REASONS + 1
+    assert permission.reasons[:3] == (RIGHTS, NETWORK, "No rule allows: x0")
+    assert permission.reasons[-1] == "And 16 more."
 
 
 def test_deny_rules_apply_in_the_sandbox() -> None:
@@ -98,8 +98,8 @@ def test_deny_rules_apply_in_the_sandbox() -> None:
 
 def test_an_unclear_command_asks_if_there_are_deny_rules() -> None:
     """A program's name that is computed could be a denied one."""
-    verdict = judge("$(echo git) push", deny=[Rule.parse("git push *")])
-    assert (verdict.action, verdict.reasons[0]) == ("ask", "Your deny rules cannot be checked for all of it.")
+    permission = judge("$(echo git) push", deny=[Rule.parse("git push *")])
+    assert (permission.action, permission.reasons[0]) == ("ask", "Your deny rules cannot be checked for all of it.")
 
 
 @settings(deadline=None)

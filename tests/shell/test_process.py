@@ -43,7 +43,7 @@ def running(command: str) -> list[psutil.Process]:
     return found
 
 
-async def gone(command: str, seconds: float = 1) -> bool:
+async def has_ended(command: str, seconds: float = 1) -> bool:
     """Whether the command ends, within about a second."""
     for _ in range(int(seconds * 100)):
         if not running(command):
@@ -56,7 +56,7 @@ async def launch(command: str, folder: Path) -> Launch:
     return (await DirectLayer(folder).open(command, View())).launch
 
 
-async def ran(command: str, folder: Path, timeout: float = 10) -> CommandResult:
+async def run_command(command: str, folder: Path, timeout: float = 10) -> CommandResult:
     return await Command(await launch(command, folder), timeout, lambda text: None).run()
 
 
@@ -73,7 +73,7 @@ class Watched:
         self.text += text
         self._grown.set()
 
-    async def says(self, word: str) -> None:
+    async def wait_for_output(self, word: str) -> None:
         """Returns once the command has written the word."""
         async with asyncio.timeout(30):
             while word not in self.text:
@@ -99,7 +99,7 @@ RESULTS: dict[str, tuple[str, str, int]] = {
 async def test_a_command_runs_to_its_end(name: str, tmp_path: Path) -> None:
     """Both streams in one text, and the exit code; docs/faults.md 31 for terminal sequences."""
     command, output, code = RESULTS[name]
-    result = await ran(command, tmp_path)
+    result = await run_command(command, tmp_path)
     assert (result.exit_code, result.ended) == (code, "exited")
     assert result.output.endswith(output)
     assert len(result.output) <= len(output) + 60  # the shell's own name, if it writes one
@@ -109,7 +109,7 @@ async def test_it_runs_in_its_folder(tmp_path: Path) -> None:
     """Whatever the folder's name."""
     folder = tmp_path / "a b 日本"
     folder.mkdir()
-    assert (await ran("pwd", folder)).output == f"{folder}\n"
+    assert (await run_command("pwd", folder)).output == f"{folder}\n"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ async def test_it_runs_in_its_folder(tmp_path: Path) -> None:
 )
 async def test_fault_26_commands_that_read_input_return_at_once(command: str, tmp_path: Path) -> None:
     """docs/faults.md 26: there is no input and no terminal."""
-    result = await ran(command, tmp_path)
+    result = await run_command(command, tmp_path)
     assert result.ended == "exited"
     assert result.seconds < 10
 
@@ -156,22 +156,24 @@ async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
 
 async def test_fault_29_a_command_that_ignores_sigterm_is_killed(tmp_path: Path, nap: str) -> None:
     """docs/faults.md 29: and its children are killed too."""
-    result = await ran(f"trap '' TERM; echo deaf; {nap} & while :; do {nap}; done", tmp_path, timeout=1.0)
+    result = await run_command(f"trap '' TERM; echo deaf; {nap} & while :; do {nap}; done", tmp_path, timeout=1.0)
     assert (result.output, result.exit_code, result.ended) == ("deaf\n", None, "timeout")
-    assert await gone(nap)
+    assert await has_ended(nap)
 
 
 async def test_the_time_limit_ends_it_and_its_output_is_returned(tmp_path: Path, nap: str) -> None:
     """With all processes of a pipe; the duration is known."""
-    result = await ran(f"echo before; {nap} | cat", tmp_path, timeout=1.0)
+    result = await run_command(f"echo before; {nap} | cat", tmp_path, timeout=1.0)
     assert (result.output, result.exit_code, result.ended) == ("before\n", None, "timeout")
     assert 1.0 <= result.seconds < 10
-    assert await gone(nap)
+    assert await has_ended(nap)
 
 
 async def test_a_command_may_clean_up_at_its_time_limit(tmp_path: Path) -> None:
     """SIGTERM comes first, and output after it counts."""
-    result = await ran("trap 'echo bye; exit' TERM; echo on; while :; do sleep 0.05; done", tmp_path, timeout=1.0)
+    result = await run_command(
+        "trap 'echo bye; exit' TERM; echo on; while :; do sleep 0.05; done", tmp_path, timeout=1.0
+    )
     assert result.output.startswith("on\n")
     assert result.output.endswith("bye\n")
     assert result.ended == "timeout"
@@ -182,10 +184,10 @@ async def test_a_command_may_clean_up_at_its_time_limit(tmp_path: Path) -> None:
 )
 async def test_a_background_child_does_not_delay_the_result(start: str, tmp_path: Path, nap: str) -> None:
     """It holds the pipe, but the command is done: the result is returned, and the child ends with it."""
-    result = await ran(start.format(nap=nap), tmp_path)
+    result = await run_command(start.format(nap=nap), tmp_path)
     assert (result.output, result.exit_code, result.ended) == ("done\n", 0, "exited")
     assert result.seconds < 10
-    assert await gone(nap)
+    assert await has_ended(nap)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere what leaves the group is not reached")
@@ -193,19 +195,19 @@ async def test_a_background_child_does_not_delay_the_result(start: str, tmp_path
 async def test_fault_28_a_child_that_left_the_group_ends_with_its_command(left: str, tmp_path: Path, nap: str) -> None:
     """docs/faults.md 28: at its end, at its time limit, on a cancel, each within two seconds."""
     left = left.format(nap=nap)
-    done = await ran(f"{left} sleep 0.2; echo done", tmp_path)
+    done = await run_command(f"{left} sleep 0.2; echo done", tmp_path)
     assert (done.output, done.exit_code, done.ended) == ("done\n", 0, "exited")
-    assert await gone(nap)
-    late = await ran(f"{left} trap '' TERM; while :; do sleep 0.1; done", tmp_path, timeout=1.0)
+    assert await has_ended(nap)
+    late = await run_command(f"{left} trap '' TERM; while :; do sleep 0.1; done", tmp_path, timeout=1.0)
     assert late.ended == "timeout"
-    assert await gone(nap)
+    assert await has_ended(nap)
     watched = Watched(await launch(f"{left} trap '' TERM; echo on; sleep 60", tmp_path))
-    await watched.says("on")
+    await watched.wait_for_output("on")
     began = time.monotonic()
     watched.task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await watched.task
-    assert await gone(nap)
+    assert await has_ended(nap)
     assert time.monotonic() - began < 10
 
 
@@ -230,28 +232,28 @@ async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
     server.kill()
     server.wait()
     server.stdout.close()
-    assert await gone(nap, 2.5)
+    assert await has_ended(nap, 2.5)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system's own limit holds")
 @pytest.mark.parametrize("start", ["{nap} &", "setsid {nap} &"])
 async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: str) -> None:
     """docs/faults.md 30: and the model reads the reason; the server's loop runs meanwhile."""
-    result = await ran(f"while :; do {start.format(nap=nap)} done", tmp_path, timeout=30)
+    result = await run_command(f"while :; do {start.format(nap=nap)} done", tmp_path, timeout=30)
     assert (result.exit_code, result.ended) == (1, "exited")
     assert result.output.endswith(TOO_MANY.format(DEFAULT_LIMITS.processes))
-    assert await gone(nap)
+    assert await has_ended(nap)
 
 
 @pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
 async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, deaf: str) -> None:
     """docs/faults.md 20: while it runs; its duration and its output so far are known."""
     watched = Watched(await launch(f"{deaf}{nap} & (echo on; {nap}) | cat; {nap}", tmp_path))
-    await watched.says("on")
+    await watched.wait_for_output("on")
     watched.task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(watched.task, 3)
-    assert await gone(nap)
+    assert await has_ended(nap)
     assert watched.command.output == "on\n"
     assert watched.command.seconds > 0
 
@@ -259,21 +261,21 @@ async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, d
 async def test_cancelled_while_it_starts_it_leaves_no_process(tmp_path: Path, nap: str) -> None:
     """At each moment of a start; and no resource of the loop stays open."""
     for moment in range(12):
-        task = asyncio.ensure_future(ran(nap, tmp_path))
+        task = asyncio.ensure_future(run_command(nap, tmp_path))
         for _ in range(moment):
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asyncio.wait_for(task, 3)
-    assert await gone(nap)
+    assert await has_ended(nap)
 
 
 async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     """No descriptor stays open, whatever the command's end."""
-    await ran("true", tmp_path)
+    await run_command("true", tmp_path)
     before = psutil.Process().num_fds()
     for command in ("true", "exit 1", "sleep 5", "echo x >&2"):
-        await ran(command, tmp_path, timeout=0.1)
+        await run_command(command, tmp_path, timeout=0.1)
     assert psutil.Process().num_fds() <= before
 
 
@@ -281,13 +283,13 @@ async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
 async def test_a_command_that_cannot_be_started_is_an_error_result(command: str, tmp_path: Path) -> None:
     """The model reads the reason."""
     with pytest.raises(ToolError, match="could not be started"):
-        await ran(command, tmp_path)
+        await run_command(command, tmp_path)
 
 
 async def test_a_missing_folder_is_an_error_result(tmp_path: Path) -> None:
     """For example because the user removed it meanwhile."""
     with pytest.raises(ToolError, match="could not be started"):
-        await ran("true", tmp_path / "gone")
+        await run_command("true", tmp_path / "gone")
 
 
 async def test_a_command_cut_in_the_middle_of_a_character_streams_it_whole(tmp_path: Path) -> None:
@@ -299,8 +301,14 @@ async def test_a_command_cut_in_the_middle_of_a_character_streams_it_whole(tmp_p
 
 def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
     """docs/faults.md 40: none of Anthropic's variables or ours; the user's other ones stay, pagers are off."""
-    person = {"PATH": "/bin", "HOME": "/h", "ANTHROPIC_API_KEY": "s", "ANTHROPIC_AUTH_TOKEN": "s", "FAIRLEAD_X": "s"}
-    assert command_environment(person) == {
+    given = {
+        "PATH": "/bin",
+        "HOME": "/h",
+        "ANTHROPIC_API_KEY": "s",
+        "ANTHROPIC_AUTH_TOKEN": "s",
+        "FAIRLEAD_X": "s",
+    }
+    assert command_environment(given) == {
         "PATH": "/bin",
         "HOME": "/h",
         "GIT_TERMINAL_PROMPT": "0",

@@ -12,7 +12,7 @@ from fairlead.shell.layer import View
 from fairlead.shell.sandbox import gitconfig, installed, mounts, reasons
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.repositories import read_start
-from shell.boxes import BACKENDS, Boxes, boxes, is_there, write
+from shell.boxes import BACKENDS, Boxes, boxes, is_installed, write
 from support.sandbox import needs_sandbox
 
 
@@ -79,7 +79,7 @@ async def test_the_users_secrets_are_hidden(box: Boxes) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path: Path, backend: str) -> None:
     """Root's command can read its workspace and files that everyone may read, but none that only root may read."""
-    if os.geteuid() != 0 or not is_there(backend):
+    if os.geteuid() != 0 or not is_installed(backend):
         pytest.skip("this is about root's commands")
     if not (await probe(workspace, tmp_path / "state")).enforce_permissions:
         pytest.skip("this system does not let root leave out files by permission")
@@ -99,7 +99,7 @@ async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path:
             assert "HUNTER" not in ran.output
             is_shown = not any(beside.is_relative_to(blank.path) for blank in mounts.private_folders())
             ran = await box.run(f"cat {folder}/a/b/c/d/e/f/all 2> /dev/null; cat private in/x && echo x > new && id -u")
-            assert (ran.output, ran.left) == (f"{'ALL' if is_shown else ''}MINEMINE0\n", {"new": b"x\n"})
+            assert (ran.output, ran.contents) == (f"{'ALL' if is_shown else ''}MINEMINE0\n", {"new": b"x\n"})
             assert " D" not in await box.output("git status --short")
 
 
@@ -149,7 +149,7 @@ async def test_the_environment_is_passed_by_a_list(box: Boxes) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend: str) -> None:
     """It is visible wherever it is, also by the name that the editor uses."""
-    if not is_there(backend):
+    if not is_installed(backend):
         pytest.skip(f"{backend} is not installed")
     with tempfile.TemporaryDirectory(prefix="fairlead-ws-", dir="/var/tmp") as real:
         link = tmp_path / "link"
@@ -158,7 +158,7 @@ async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend
             write(link, {".env": "KEY"})
             command = f"echo a > {link}/a.txt; cat {real}/a.txt; pwd; cat {link}/.env 2>/dev/null"
             ran = await box.run(command, View(hidden=[".env"]))
-        assert (ran.output, ran.left) == (f"a\n{real}\n", {"a.txt": b"a\n"})
+        assert (ran.output, ran.contents) == (f"a\n{real}\n", {"a.txt": b"a\n"})
 
 
 @pytest.mark.parametrize("kind", ["home", "around the home", "system"])
@@ -308,7 +308,7 @@ async def test_fault_60_of_tools_only_programs_and_libraries(
     (home / "scripts/run").chmod(0o755)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PATH", f"{home}/scripts:{home}/.local/share/pnpm:/usr/bin:/bin")
-    for backend in filter(is_there, BACKENDS):
+    for backend in filter(is_installed, BACKENDS):
         async with boxes(workspace, tmp_path / "state", backend) as box:
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
             ran = await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")

@@ -33,7 +33,7 @@ async def test_other_than_regular_files_are_reported_and_discarded(workspace: Pa
         ran = await box.run(f'{links}; mkfifo p; python3 -c "{make}"; echo c > b.txt')
         assert ran.not_proposed.keys() == {"l", "p", "s", "a.txt"}
         assert ran.not_proposed["l"] == "it is a link"
-        assert ran.left == {"b.txt": b"c\n"}
+        assert ran.contents == {"b.txt": b"c\n"}
         assert await box.output("ls; cat a.txt") == "a.txt\nb.txt\nold\na"
 
 
@@ -46,7 +46,7 @@ async def test_no_link_leads_out_of_the_layer(workspace: Path, tmp_path: Path, i
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run(f"rm -r src; ln -s {outside} src; ln -s {outside} build")
         assert ran.not_proposed.keys() == ({"src"} if ignored else {"src", "build"})
-        assert ran.left == {"src/a.txt": None}
+        assert ran.contents == {"src/a.txt": None}
         view = seen(**{"build/a.txt": "ours", "build/sub/b.txt": None, "src/c.txt": "c"})
         assert await box.output("cat build/a.txt; ls src", view) == "oursa.txt\nc.txt\n"
     assert on_disk(outside) == {"a.txt": "theirs", "sub/b.txt": "theirs"}
@@ -69,7 +69,7 @@ async def test_large_files_are_reported_and_not_read(workspace: Path, tmp_path: 
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run(f"truncate -s 7G huge; truncate -s {collect_changes.MAX_BYTES + 1} a.txt; touch same.bin")
         assert ran.not_proposed == dict.fromkeys(["huge", "a.txt"], "it is larger than 20 MB")
-        assert ran.left == {}
+        assert ran.contents == {}
         assert (await box.run("rm same.bin")).not_proposed == {"same.bin": "it was larger than 20 MB"}
     assert time.monotonic() - start < 10
 
@@ -78,7 +78,7 @@ async def test_more_files_than_can_be_proposed(workspace: Path, tmp_path: Path) 
     """The first ones are returned, the others counted; nothing stays."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("for n in $(seq 2500); do echo x > f$n; done")
-        assert len(ran.left) == collect_changes.MAX_CHANGES
+        assert len(ran.contents) == collect_changes.MAX_CHANGES
         assert ran.changes.warnings == ["Too many changes: those of 500 more files were discarded."]
         assert await box.output("ls") == ""
 
@@ -95,7 +95,7 @@ async def test_rules_that_are_not_a_file(workspace: Path, tmp_path: Path) -> Non
     write(workspace, {"d/.gitignore": "*.o\n", "d/a.o": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("mkfifo .gitignore; rm d/.gitignore; mkdir d/.gitignore; echo b > d/a.o; echo c > c.txt")
-    assert ran.left == {"d/.gitignore": None, "c.txt": b"c\n"}
+    assert ran.contents == {"d/.gitignore": None, "c.txt": b"c\n"}
     assert ran.not_proposed.keys() == {".gitignore"}
 
 
@@ -104,7 +104,7 @@ async def test_files_that_nobody_may_read(workspace: Path, tmp_path: Path) -> No
     write(workspace, {"a.txt": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("mkdir d; echo x > d/x; chmod 0 d/x d; echo b > a.txt; chmod 0 a.txt")
-    assert ran.left == {"d/x": b"x\n", "a.txt": b"b\n"}
+    assert ran.contents == {"d/x": b"x\n", "a.txt": b"b\n"}
 
 
 async def test_a_proposal_over_a_deleted_ignored_folder(workspace: Path, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ async def test_a_link_on_the_disk_is_not_followed(workspace: Path, tmp_path: Pat
     async with boxes(workspace, tmp_path / "state") as box:
         same = "printf theirs > link/secret.txt; echo k > link/new.txt; truncate -s 20000005 link/big"
         ran = await box.run(f"rm link && mkdir link && {same}; echo b > a.txt")
-    assert ran.left == {"a.txt": b"b\n"}
+    assert ran.contents == {"a.txt": b"b\n"}
     assert ran.not_proposed.keys() == {"link", "link/secret.txt", "link/new.txt", "link/big"}
     assert {each.before for each in ran.changes.files if each.not_proposed} == {None}
 
@@ -160,7 +160,7 @@ async def test_a_deep_tree_in_a_repository(workspace: Path, tmp_path: Path, name
     async with boxes(workspace, tmp_path / "state") as box:
         view = seen(**{"p.py": f"import os\nos.chdir('{name}')\n{DEEP}"})
         ran = await box.run("python3 p.py; echo b > b.txt", view)
-        assert (ran.code, ran.left, ran.not_proposed) == (0, {"b.txt": b"b\n"}, {})
+        assert (ran.code, ran.contents, ran.not_proposed) == (0, {"b.txt": b"b\n"}, {})
         assert await box.output(f"ls {name}") == "HEAD\nobjects\nrefs\n"
 
 
@@ -179,7 +179,7 @@ async def test_a_virtual_environment_stays_in_the_layer(workspace: Path, tmp_pat
     async with boxes(workspace, tmp_path / "state") as box:
         make = "mkdir -p my-env/lib; touch my-env/pyvenv.cfg my-env/lib/x src/pyvenv.cfg"
         ran = await box.run(f"{make}; echo b > src/a.py")
-        assert (ran.left, ran.changes.ignored) == ({"src/a.py": b"b\n", "src/pyvenv.cfg": b""}, ["my-env/"])
+        assert (ran.contents, ran.changes.ignored) == ({"src/a.py": b"b\n", "src/pyvenv.cfg": b""}, ["my-env/"])
         assert await box.output("ls my-env") == "lib\npyvenv.cfg\n"
 
 

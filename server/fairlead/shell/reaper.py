@@ -16,7 +16,7 @@ from collections.abc import Iterator
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 # seconds for a command to end after SIGTERM, for its background processes to end after it, and between two checks
 GRACE, DRAIN, TICK = 1.0, 0.2, 0.1
-TOO_MANY = "\nEnded: the command had more than {:,} processes at once (setting bash.processes).\n"
+TOO_MANY = "\nEnded: the command had more than {:,} processes at once (limited by the setting bash.processes).\n"
 
 
 def main(server_pid: int, processes: int, command: list[str]) -> int:

@@ -24,8 +24,8 @@ _RESERVED_PIDS = 300
 # the largest share of time for measuring shared memory
 MEASURING_SHARE = 0.2
 _EAGAIN = 11
-TOO_MANY = "the command had more than {:,} processes and threads at once (setting bash.processes)"
-TOO_LARGE = "the command used more than {:,} MB of memory, files in /tmp included (setting bash.memoryMb)"
+TOO_MANY = "the command had more than {:,} processes and threads at once (limited by the setting bash.processes)"
+TOO_LARGE = "the command used more than {:,} MB of memory, including files in /tmp (limited by the setting bash.memoryMb)"
 
 
 def lower_priority() -> None:
