@@ -34,6 +34,16 @@ def running(command: str) -> bool:
     )
 
 
+async def has_started(command: str) -> bool:
+    """Whether the command runs in time: bash may have written its output before it starts the next program."""
+    deadline = time.monotonic() + 20
+    while not running(command):
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(0.02)
+    return True
+
+
 @pytest.fixture
 async def run(workspace: Path, replay: Replay) -> AsyncIterator[Callable[..., Any]]:
     """Run a command through a server; returns the client and the text for the model."""
@@ -88,7 +98,7 @@ async def test_fault_28_a_process_that_left_its_group_ends_with_the_command(
     async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW) as client:
         _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
         await client.event("tool_output", text="on\n")
-        assert running(nap)
+        assert await has_started(nap)
         began = time.monotonic()
         if end == "agent/cancel":
             await client.request(end, {"sessionId": client.events()[0]["sessionId"]})
@@ -145,7 +155,7 @@ async def test_a_background_command_outlives_its_run_until_the_user_ends_it(
         started = await client.event("command", handle="cmd-1")
         assert (started["itemId"], started["mode"], started["cwd"]) == ("1", "workspace", str(workspace))
         await client.event("tool_output", text="on\n")
-        assert running(nap)
+        assert await has_started(nap)
         assert await client.request("agent/command/stop", {"sessionId": session, "handle": "cmd-1"}) is None
         assert not running(nap)
         ended = await client.event("command_ended", handle="cmd-1")
@@ -167,7 +177,7 @@ async def test_background_commands_end_with_a_stop_and_with_the_server(
     async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW) as client:
         session = (await client.run())["sessionId"]
         await client.event("tool_output", text="on\n")
-        assert running(nap)
+        assert await has_started(nap)
         if end == "agent/cancel":
             await client.request(end, {"sessionId": session})
             await client.event("command_ended", ended="stopped")
