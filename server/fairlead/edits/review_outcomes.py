@@ -9,7 +9,7 @@ from fairlead.edits.origins import Origin
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import DecisionLog
 
-Outcome = Literal["accepted", "review", "undone", "rejected"]
+ReviewStatus = Literal["accepted", "review", "undone", "rejected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ReviewOutcome:
     item_id: str | None
     call_id: str | None
     whole: bool
-    outcome: Outcome
+    outcome: ReviewStatus
 
 
 def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
@@ -46,7 +46,7 @@ def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOu
     return list(dict.fromkeys(found))
 
 
-def _decided(before: Proposal, after: Proposal, outcome: Outcome) -> list[ReviewOutcome]:
+def _decided(before: Proposal, after: Proposal, outcome: ReviewStatus) -> list[ReviewOutcome]:
     ids = None if before.whole else after.decided - before.decided
     return _outcomes(before, _authors(before, ids), outcome)
 
@@ -57,7 +57,7 @@ def _authors(proposal: Proposal, hunk_ids: frozenset[str] | None = None) -> list
     return made if hunk_ids is not None or proposal.made is None else [proposal.made, *made]
 
 
-def _outcomes(proposal: Proposal, authors: Iterable[Origin | None], outcome: Outcome) -> list[ReviewOutcome]:
+def _outcomes(proposal: Proposal, authors: Iterable[Origin | None], outcome: ReviewStatus) -> list[ReviewOutcome]:
     names = [(made.item_id, made.call_id) if made is not None else (None, None) for made in authors]
     return [
         ReviewOutcome(proposal.path, proposal.path, proposal.new_path, *name, proposal.whole, outcome) for name in names

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.edits.review_outcomes import Outcome, ReviewOutcome, review_outcomes
+from fairlead.edits.review_outcomes import ReviewOutcome, ReviewStatus, review_outcomes
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, Verification, verification
 from fairlead.plan.history import PlanVersion
@@ -23,13 +23,18 @@ WORDS: dict[Verification, str] = {
 }
 DROPPED = "dropped from the plan"
 # a file with several outcomes counts as the first of these
-OUTCOMES: dict[Outcome, str] = {
+OUTCOMES: dict[ReviewStatus, str] = {
     "review": "to review",
     "accepted": "accepted",
     "undone": "undone",
     "rejected": "rejected",
 }
-LEADS: dict[Outcome, str] = {"accepted": "Changed", "review": "To review", "undone": "Undone", "rejected": "Rejected"}
+LEADS: dict[ReviewStatus, str] = {
+    "accepted": "Changed",
+    "review": "To review",
+    "undone": "Undone",
+    "rejected": "Rejected",
+}
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ def _outcomes_of(path: str, known: Sequence[ReviewOutcome]) -> list[ReviewOutcom
 
 def _changes(part: _Part, root: Root) -> dict[str, list[str]]:
     """The files of a part by outcome."""
-    by_file: dict[str, set[Outcome]] = {}
+    by_file: dict[str, set[ReviewStatus]] = {}
     for result in part.results:
         by_file.setdefault(result.file, set()).add(result.outcome)
     found: dict[str, list[str]] = {}
@@ -162,7 +167,7 @@ def _code(path: str, root: Root) -> str:
 
 def _files(known: Sequence[ReviewOutcome]) -> str:
     """The number of files by outcome; a file with several outcomes counts as the first of `OUTCOMES`."""
-    by_file: dict[str, set[Outcome]] = {}
+    by_file: dict[str, set[ReviewStatus]] = {}
     for result in known:
         by_file.setdefault(result.file, set()).add(result.outcome)
     states = [next(outcome for outcome in OUTCOMES if outcome in found) for found in by_file.values()]

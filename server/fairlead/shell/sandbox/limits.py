@@ -25,7 +25,9 @@ _RESERVED_PIDS = 300
 MEASURING_SHARE = 0.2
 _EAGAIN = 11
 TOO_MANY = "the command had more than {:,} processes and threads at once (limited by the setting bash.processes)"
-TOO_LARGE = "the command used more than {:,} MB of memory, including files in /tmp (limited by the setting bash.memoryMb)"
+TOO_LARGE = (
+    "the command used more than {:,} MB of memory, files in /tmp included (limited by the setting bash.memoryMb)"
+)
 
 
 def lower_priority() -> None:
