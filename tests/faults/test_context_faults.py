@@ -149,7 +149,7 @@ async def test_reading_an_unchanged_file_again_costs_a_note(connect: Connect, wo
         blocks = [m["content"][0] for m in api.requests[-1].body["messages"] if m["role"] == "user"]
         first, second, third, _, changed = [block["content"] for block in blocks[1:]]
         assert first == third == "line\n" * 400
-        assert second.startswith("(Unchanged: a.txt says what")
+        assert second.startswith("(Unchanged: the same call of read_file returned a.txt before")
         assert changed == "other\n" * 400
 
 
