@@ -36,7 +36,7 @@ editorTest("a stop ends the waiting", async ({ page }) => {
   await page.until("the end of the run", async () =>
     (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"),
   );
-  assert.doesNotMatch((await page.statusItem("fairlead.status")).text, /asks again/);
+  assert.doesNotMatch((await page.statusItem("fairlead.status")).text, /retrying/);
 });
 
 editorTest("what it cost stands in the status bar, and how full the model's window is behind it", async ({ page }) => {
