@@ -7,7 +7,7 @@ import { Conversation } from "./sessions/conversation";
 import { ReviewCursor } from "./review/cursor";
 import { Decorations } from "./review/decorations";
 import { Diffs } from "./review/diffs";
-import type { EditRow } from "./review/editRows";
+import { isEditRow, type EditRow } from "./review/editRows";
 import { EditsView } from "./review/editsView";
 import { registerHelp } from "./server/help";
 import { restoreSessions } from "./sessions/restore";
@@ -127,8 +127,8 @@ export function activate(context: vscode.ExtensionContext): void {
     reject: (row: EditRow) => review.decideRow("reject", row),
     acceptProposed: (row: EditRow) => review.decideRow("accept", row, { resolution: "proposed" }),
     keepMine: (row: EditRow) => review.decideRow("reject", row),
-    rejectWithReason: (row?: EditRow) =>
-      row ? review.rejectWithReason(row.sessionId, targetOf(row)) : cursor.rejectFileWithReason(),
+    rejectWithReason: (row?: unknown) =>
+      isEditRow(row) ? review.rejectWithReason(row.sessionId, targetOf(row)) : cursor.rejectFileWithReason(),
     openDiff: (row: EditRow) =>
       row.kind === "session"
         ? undefined

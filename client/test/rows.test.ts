@@ -3,11 +3,12 @@ import { test } from "node:test";
 import {
   allRows,
   editRows,
+  isEditRow,
+  neighbourRow,
   newName,
+  parentRow,
   pendingFiles,
   ReviewProgress,
-  parentRow,
-  neighbourRow,
   type EditRow,
 } from "../src/review/editRows";
 import { duration, contextUsage, usageSummary, shortCount } from "../src/ui/format";
@@ -254,6 +255,12 @@ test("a command whose row is unknown does not run; one without arguments does", 
   for (const given of [["a row"], [undefined], [undefined, []], []])
     (accept as (...given: unknown[]) => unknown)(...given);
   assert.deepEqual(did, ["a row", "unknown row", "unknown row", "what is in front"]);
+});
+
+test("a row is distinguished from the URI that VS Code passes to a command in a diff's title", () => {
+  assert.ok(allRows(sessions("a"), relative).every(isEditRow));
+  for (const other of [undefined, null, "a", { scheme: "fairlead-proposed", path: "/a.txt" }])
+    assert.equal(isEditRow(other), false);
 });
 
 test("the fingerprint changes only when a row changes, even if many rows share a file", () => {

@@ -135,7 +135,7 @@ editorTest(
     await page.rowAction(SESSIONS, "The second task", "Delete Session");
     const asked = await page.dialog();
     assert.match(asked.message, /Delete “The second task”\?/);
-    assert.match(asked.detail, /2 files with proposed changes/);
+    assert.match(asked.detail, /undecided changes to 2 files/);
     await picture(page, "delete");
     await page.pressDialog("Delete");
     const rows = await page.rows(SESSIONS, (all) => all.length === 1);

@@ -24,6 +24,11 @@ export type EditRow =
       readonly tooltip: string;
     };
 
+/** Whether VS Code passed a row. A command in the title of a diff gets the URI of the diff instead. */
+export function isEditRow(argument: unknown): argument is EditRow {
+  return typeof argument === "object" && argument !== null && "kind" in argument && "sessionId" in argument;
+}
+
 type Risk = NonNullable<FileEdits["risk"]>;
 
 /** All rows in display order, including collapsed ones. */
