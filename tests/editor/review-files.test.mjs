@@ -122,7 +122,7 @@ editorTest("a file with unsaved text is not deleted", async ({ page, workspace }
   await page.tab("typed.txt", (tab) => tab.dirty);
   await page.rows(VIEW, (rows) => rows.some(({ label, icon }) => label === "typed.txt" && icon === "warning"));
   await page.rowAction(VIEW, "typed.txt", "Accept Proposed");
-  await page.toast("has unsaved changes that would be lost");
+  await page.toast("has unsaved changes, which would be lost");
   assert.ok(there(workspace, "typed.txt"));
   await page.editorLines((lines) => lines.join("|") === "to be deleted too|mine");
 });
