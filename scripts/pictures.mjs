@@ -88,7 +88,7 @@ async function takeStills(theme) {
 async function slowRecording() {
   const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
   const recorded = fs.readFileSync(path.join(example, "refactor.replay.yaml"), "utf8");
-  const slow = temporaryFile("slow.replay.yaml");
+  const slow = temporaryFile("refactor.replay.yaml");
   fs.writeFileSync(slow, recorded.replace(/^pace: .*$/m, "pace: 0.15"));
   return slow;
 }
@@ -97,6 +97,7 @@ async function completedSteps(page, count) {
   const isCompleted = ({ level, icon }) => level === 1 && icon.startsWith("pass");
   await page.until(`${count} steps`, async () => (await page.viewDescription("Plan")) === `${count}/5`, 60_000);
   await page.rows("Plan", (rows) => rows.filter(isCompleted).length === count);
+  await page.until("a plan", async () => !(await page.viewMessage("Plan")).includes("No plan"));
 }
 
 async function endOfRun(page) {
@@ -140,8 +141,11 @@ async function takeAnimation() {
   await page.clickRow("Proposed Changes", rows[2].index);
   await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
   await take(1800);
+  const greenLines = () => page.page.locator(".line-insert").count();
+  const green = await greenLines();
   await page.rowAction("Proposed Changes", rows[2].index, "Accept");
   await page.rows("Proposed Changes", (all) => all.length === rows.length - 1);
+  await page.until("a smaller diff", async () => (await greenLines()) < green);
   await take(1200);
   await page.runCommand("Agent: Accept All");
   await page.until("no proposals", async () => (await page.viewDescription("Proposed Changes")) === "");
