@@ -57,7 +57,7 @@ export const openAgent = (options) => openEditor(withExtension(options));
 /** As `openAgent`, in the window that earlier tests had. */
 export const shareAgent = (options) => openShared(withExtension(options));
 
-// A key of the person who runs the tests is never used.
+// The keys of the user who runs the tests are never used.
 const withExtension = (options) => ({
   extensions: [ROOT],
   env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined },
@@ -111,13 +111,13 @@ export async function modelServer({ text, usage = { input_tokens: 10, output_tok
   return `http://127.0.0.1:${server.address().port}`;
 }
 
-/** Runs a task from the palette, as a person does. */
+/** Runs a task from the palette, as a user does. */
 export async function runTask(page, prompt) {
   await page.runCommand("Agent: Run Task");
   await page.fillInput(prompt, { title: "Agent: Run Task" });
 }
 
-/** Goes on in the same session, from the palette. */
+/** Continues the same session, from the palette. */
 export async function followUp(page, prompt) {
   await page.runCommand("Agent: Follow Up");
   await page.fillInput(prompt);

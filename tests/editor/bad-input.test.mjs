@@ -110,7 +110,7 @@ test("two windows on one folder: each has its own run and its own proposals", as
   );
 });
 
-test("the window is loaded anew in the middle of a run: no server is left, and the next task works", async () => {
+test("the window reloads during a run: no server is left, and the next task works", async () => {
   const settings = {
     "fairlead.replay": recording({ calls: [bash("sleep 300")] }, { text: "Refused." }),
     "fairlead.approvals": "ask",

@@ -1,4 +1,4 @@
-// A run that used up its budget: it pauses, says which, and goes on at the person's word. Tokens in the status bar.
+// A run that has used its budget pauses, says which one, and continues when the user says so. Tokens in the status bar.
 
 import assert from "node:assert/strict";
 import { picture, plan, runTask, useAgent } from "./agent.mjs";
@@ -26,16 +26,13 @@ editorTest("a run at the end of its budget pauses, says so, and shows what it to
   await picture(page, "budget");
 });
 
-editorTest(
-  "the pause has a row that outlives its message, and the same run goes on from there with a fresh budget",
-  async ({ page }) => {
-    await page.toastButton("the budget is 30,000", "Cancel");
-    await page.until("no message", async () => (await page.toasts()).length === 0);
-    await page.showContainer("Fairlead");
-    const [row] = await page.rows("Plan", paused);
-    assert.match(row.description, /the budget is 30,000 \(setting budget\.tokens\)/);
-    await page.rowAction("Plan", "Go On", "Go On");
-    await page.until("the end of the run", async () => (await status(page)).text.includes("Agent 1/1 · 1k"));
-    await page.rows("Plan", (rows) => rows.length > 0 && !paused(rows));
-  },
-);
+editorTest("the pause has a row that outlives its message, and Go On continues with a new budget", async ({ page }) => {
+  await page.toastButton("the budget is 30,000", "Cancel");
+  await page.until("no message", async () => (await page.toasts()).length === 0);
+  await page.showContainer("Fairlead");
+  const [row] = await page.rows("Plan", paused);
+  assert.match(row.description, /the budget is 30,000 \(setting budget\.tokens\)/);
+  await page.rowAction("Plan", "Go On", "Go On");
+  await page.until("the end of the run", async () => (await status(page)).text.includes("Agent 1/1 · 1k"));
+  await page.rows("Plan", (rows) => rows.length > 0 && !paused(rows));
+});

@@ -1,4 +1,4 @@
-// What the person has open and unsaved is the truth: it is edited, never overwritten, and saved only if it was clean.
+// Unsaved text of the user counts: it is edited, never overwritten, and saved only if it was saved before.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -48,7 +48,7 @@ editorTest("a dirty buffer keeps what was typed, takes the edit, and stays unsav
 });
 
 editorTest(
-  "typing where a change is proposed shows the conflict, and its file can be kept as it is",
+  "typing where a change is proposed shows the conflict, and the file can stay as it is",
   async ({ page, workspace }) => {
     await page.openFile("clean.txt");
     await page.typeText("mine ", { at: "start" });

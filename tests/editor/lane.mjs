@@ -22,7 +22,7 @@ for (let file = next(); file; file = next()) {
     for (const end of ends) await end();
   });
 }
-await test("the shared window ends, and leaves no process behind", LONGEST, closeShared);
+await test("the shared window ends and leaves no process", LONGEST, closeShared);
 await closeBrowser();
 
 /** A failed test may leave the shared window in any state. */

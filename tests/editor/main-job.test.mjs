@@ -82,7 +82,7 @@ editorTest(
   },
 );
 
-editorTest("a command is asked for, allowed, and the run goes on to the end", async ({ page }) => {
+editorTest("a command asks first, is allowed, and the run continues to the end", async ({ page }) => {
   const asked = await page.toast("Run “echo gate”");
   assert.deepEqual(asked.buttons, ["Cancel", "Allow Once", "Allow for This Session", "Reject"]);
   assert.match(
@@ -183,7 +183,7 @@ editorTest("the conversation is a page that can be read, with links to files", a
   await page.tab("hello.py");
 });
 
-editorTest("follow up goes on in the same session, and earlier prompts are within reach", async ({ page }) => {
+editorTest("Follow Up continues the same session and offers earlier prompts", async ({ page }) => {
   await page.runCommand("Agent: Follow Up");
   const open = await page.quickInput();
   assert.match(open.title, /Follow Up on “Add type hints to hello\.py”/);

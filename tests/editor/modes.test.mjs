@@ -28,7 +28,7 @@ const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "u
 const asks = (question) => (rows) => rows.some(({ label }) => label === `Answer: ${question}`);
 
 editorTest(
-  "plan first: the plan is there, nothing is done, and the person may change it",
+  "plan first: the plan is there, nothing is done, and the user can change it",
   async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await page.runCommand("Agent: Run Task (Plan First)...");

@@ -37,7 +37,7 @@ editorTest("the package is small and holds nothing that it does not need", async
 });
 
 editorTest(
-  "the first task sets the server up by itself, and runs in an environment of its own",
+  "the first task sets up the server, which runs in its own environment",
   async ({ page, code, workspace }, context) => {
     const began = Date.now();
     await runTask(page, "Do the first thing");

@@ -122,19 +122,16 @@ editorTest("a step whose edit a later step changed again says so, and by which",
   assert.equal(file.description, "changed again by “Make them big”");
 });
 
-editorTest(
-  "in the diff of one step the change at the cursor is the one that stands there",
-  async ({ page, workspace }) => {
-    await page.toggleRow(PLAN, "Put lines in");
-    await page.toggleRow(PLAN, "Make them big");
-    await page.clickRow(PLAN, "b.txt");
-    await page.tab("b.txt (proposed), this step");
-    await page.diffLines("modified", { wanted: (shown) => shown.includes("NINE") && !shown.includes("x") });
-    await page.clickDiffLine("NINE");
-    await page.page.keyboard.press("Alt+y");
-    await page.until("the change on disk", () => disk(workspace, "b.txt") === text.replace("nine", "NINE"));
-  },
-);
+editorTest("in the diff of one step, commands apply to the change at the cursor", async ({ page, workspace }) => {
+  await page.toggleRow(PLAN, "Put lines in");
+  await page.toggleRow(PLAN, "Make them big");
+  await page.clickRow(PLAN, "b.txt");
+  await page.tab("b.txt (proposed), this step");
+  await page.diffLines("modified", { wanted: (shown) => shown.includes("NINE") && !shown.includes("x") });
+  await page.clickDiffLine("NINE");
+  await page.page.keyboard.press("Alt+y");
+  await page.until("the change on disk", () => disk(workspace, "b.txt") === text.replace("nine", "NINE"));
+});
 
 editorTest(
   "the agent asks for the editor's problems; where a file is not open it hears that this says little",

@@ -1,4 +1,4 @@
-// The plan in a real VS Code: what stands behind its steps, and the person's hand in it while the agent works.
+// The plan in a real VS Code: the evidence of its steps, and the user's edits while the agent works.
 
 import assert from "node:assert/strict";
 import { bash, edit, plan, runTask, useAgent } from "./agent.mjs";
@@ -53,7 +53,7 @@ editorTest("without a plan the rows are what the agent was seen doing, as inferr
   await page.rows(PLAN, has("Before the plan"));
 });
 
-editorTest("a step shows what stands behind it, and a tick without anything says so", async ({ page }) => {
+editorTest("a step shows its evidence, and a completed step without any says so", async ({ page }) => {
   await page.rows(PLAN, has("Allow: echo wait"));
   await allow(page, "echo wait");
   const rows = await page.rows(

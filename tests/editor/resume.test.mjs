@@ -1,4 +1,4 @@
-// A window that is loaded anew in the middle of a run with its diffs open, and a finished task, in a real VS Code.
+// A window that is reloaded during a run with its diffs open, and a finished task, in a real VS Code.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -69,7 +69,7 @@ function holdSessions({ userDataDir }) {
 }
 
 editorTest(
-  "loaded anew in the middle of a run, the window shows it as paused, with plan and proposals",
+  "reloaded during a run, the window shows it as paused, with plan and proposals",
   async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await runTask(page, "Greet me");
@@ -113,7 +113,7 @@ editorTest("the diffs that were open are there again, with both sides", async ({
   await picture(page, "diff-after-reload");
 });
 
-editorTest("nothing runs by itself; Continue Session goes on to the end", async ({ page }) => {
+editorTest("nothing runs without the user; Continue Session finishes the run", async ({ page }) => {
   assert.ok(!(await page.rows(PLAN)).some(({ icon, label }) => icon.includes("spin") || label.startsWith("Answer")));
   await page.rowAction(SESSIONS, "Greet me", "Continue Session");
   await page.fillInput("Go on", { title: "Agent: Continue “Greet me”" });

@@ -1,5 +1,5 @@
 // A model's server that is overloaded: the status bar counts down to the next try, and a stop ends the waiting. What an
-// answer cost stands there too.
+// answer cost is there too.
 
 import assert from "node:assert/strict";
 import { followUp, modelServer, picture, runTask, useAgent } from "./agent.mjs";
@@ -39,7 +39,7 @@ editorTest("a stop ends the waiting", async ({ page }) => {
   assert.doesNotMatch((await page.statusItem("fairlead.status")).text, /retrying/);
 });
 
-editorTest("what it cost stands in the status bar, and how full the model's window is behind it", async ({ page }) => {
+editorTest("the status bar shows the cost, and then how full the model's window is", async ({ page }) => {
   busy = false;
   await followUp(page, "And now?");
   await page.toast("It is well.");

@@ -1,5 +1,5 @@
-// Proposed texts as documents: kept over a restart of the window, saved by themselves, read-only where saving would harm,
-// and never closed with the person's text in them.
+// Proposed texts as documents: restored after a reload of the window, saved automatically, read-only where saving would harm,
+// and never closed with the user's text in them.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -41,18 +41,18 @@ async function typeInDiff(page, file, line, text) {
   await page.insertText(text);
 }
 
-/** What the server has kept of sessions for the next start. */
+/** The journals of the sessions. */
 const keptSessions = (code) =>
   fs
     .readdirSync(code.userDataDir, { recursive: true })
     .filter((file) => /sessions.[0-9a-f]+\.jsonl$/.test(file))
     .map((file) => fs.readFileSync(path.join(code.userDataDir, file), "utf8"));
 
-/** Whether VS Code has kept a copy of unsaved proposed text. */
+/** Whether VS Code has saved a backup of unsaved proposed text. */
 const backedUp = (code) =>
   fs.readdirSync(code.userDataDir, { recursive: true }).some((file) => /Backups.*fairlead-proposed./.test(file));
 
-test("unsaved text in a diff is there again after the window was loaded anew, and nothing of it can get lost", async () => {
+test("unsaved text in a diff is restored after a reload of the window", async () => {
   await withProposals({ name: "kept", ...one }, async ({ page, code, disk }) => {
     await typeInDiff(page, "a.txt", "TWO", "-mine");
     await page.tab("a.txt (proposed)", (tab) => tab.dirty);
@@ -73,12 +73,12 @@ test("unsaved text in a diff is there again after the window was loaded anew, an
   });
 });
 
-test("what was amended is there again after the window was loaded anew, and the plan with it", async () => {
+test("an amended proposal and the plan are restored after a reload of the window", async () => {
   await withProposals({ name: "restored", ...one }, async ({ page, code, disk }) => {
     await typeInDiff(page, "a.txt", "TWO", "-mine");
     await page.press("ControlOrMeta+s");
     await page.tab("a.txt (proposed)", (tab) => !tab.dirty);
-    await page.until("the session is kept", () => keptSessions(code).some((text) => text.includes("TWO-mine")));
+    await page.until("the session is saved", () => keptSessions(code).some((text) => text.includes("TWO-mine")));
     await page.reload();
     await page.rows(VIEW, (rows) => rows.some((row) => row.label === "a.txt"));
     await page.clickRow(VIEW, "a.txt");

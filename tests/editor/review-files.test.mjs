@@ -82,7 +82,7 @@ editorTest("files with proposed changes are marked in the Explorer and on tabs",
   await page.runCommand("Fairlead: Focus on Proposed Changes View");
 });
 
-editorTest("one plan step is reviewed by itself, and its texts cannot be edited", async ({ page }) => {
+editorTest("one plan step is reviewed alone, and its texts cannot be edited", async ({ page }) => {
   await page.rowAction("Plan", "Tidy up", "Review This Step");
   await page.tab("Step: Tidy up (4 files)");
   assert.deepEqual((await page.diffFiles(4)).sort(), ["both.txt", "gone.txt", "old.txt", "typed.txt"]);

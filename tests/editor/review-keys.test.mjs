@@ -209,7 +209,7 @@ editorTest(
 );
 
 editorTest(
-  "a review goes on from file to file without the mouse, and ends in the editor that was open before",
+  "a review continues from file to file without the mouse, and ends in the editor that was open before",
   async ({ page, workspace }) => {
     const accepted = (index) =>
       page.until(`${MANY[index]} on disk`, () => disk(workspace, MANY[index]) === changed("two"));

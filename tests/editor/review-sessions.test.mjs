@@ -63,7 +63,7 @@ editorTest("one undo takes all of it back, and one redo does all of it again", a
   await page.rows(VIEW, nothing);
 });
 
-editorTest("the undo behind that is of the decision before it", async ({ page, workspace }) => {
+editorTest("the next undo reverts the decision before it", async ({ page, workspace }) => {
   await page.runCommand("Agent: Undo Review");
   await until(page, workspace);
   const one = await page.rows(VIEW, has("Second task", "Line 3", "First task", "Line 20"));

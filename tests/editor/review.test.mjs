@@ -1,4 +1,4 @@
-// The review of proposed text: merged with what the person types, amended in the diff, in conflict, rejected with a reason,
+// The review of proposed text: merged with what the user types, amended in the diff, in conflict, rejected with a reason,
 // and taken back.
 
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { edit, followUp, runTask, useAgent } from "./agent.mjs";
 const VIEW = "Proposed Changes";
 const NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const before = `${NUMBERS.join("\n")}\n`;
-/** An edit that writes a line in capitals: each file has another line, so that a row is told by its label. */
+/** An edit that writes a line in capitals: each file has another line, so a label identifies a row. */
 const capitals = (file, ...numbers) => numbers.map((number) => edit(file, `${number}\n`, `${number.toUpperCase()}\n`));
 
 const editorTest = useAgent(
@@ -68,7 +68,7 @@ editorTest(
 );
 
 editorTest(
-  "the proposed text is changed in the diff and saved: the file stays, and the accept brings the person's text",
+  "the proposed text is changed in the diff and saved: the file stays, and the accept writes the user's text",
   async ({ page, workspace }) => {
     await page.clickRow(VIEW, "Line 3");
     await page.diffLines("modified", { wanted: shows("THREE") });
@@ -101,7 +101,7 @@ editorTest("what is not saved in the diff yet is part of what is accepted", asyn
 });
 
 editorTest(
-  "a save over a proposal that the agent has changed is refused, and overwrites only if the person says so",
+  "a save over a proposal that the agent has changed is refused, and overwrites only if the user says so",
   async ({ page, workspace }) => {
     await page.clickRow(VIEW, "Line 4");
     await page.diffLines("modified", { wanted: shows("FOUR") });
@@ -124,15 +124,12 @@ editorTest(
     await page.toastButton("newer", "Overwrite");
     await page.tab("stale.txt (proposed)", (tab) => !tab.dirty);
     await page.rowAction(VIEW, "stale.txt", "Accept");
-    await page.until(
-      "the person's text on disk",
-      () => disk(workspace, "stale.txt") === changed(["four", "FOUR-mine"]),
-    );
+    await page.until("the user's text on disk", () => disk(workspace, "stale.txt") === changed(["four", "FOUR-mine"]));
   },
 );
 
 editorTest(
-  "a conflict in one change leaves the others acceptable; both sides are shown, and one's own can be kept",
+  "a conflict in one change leaves the others acceptable; both sides are shown, and the user's can stay",
   async ({ page, workspace }) => {
     await page.openFile("half.txt");
     await page.clickLine("five");
@@ -206,16 +203,13 @@ editorTest(
   },
 );
 
-editorTest(
-  "an undo that would take something of the person's with it is refused with the reason",
-  async ({ page, workspace }) => {
-    await page.rowAction(VIEW, "reason.txt", "Accept");
-    await page.until("the change on disk", () => disk(workspace, "reason.txt") === changed(["seven", "SEVEN"]));
-    await page.openFile("reason.txt");
-    await page.clickLine("SEVEN");
-    await page.insertText("-mine");
-    await page.runCommand("Agent: Undo Review");
-    await page.toast("reason.txt");
-    await page.editorLines(shows("SEVEN-mine"));
-  },
-);
+editorTest("an undo that would remove the user's text is refused with the reason", async ({ page, workspace }) => {
+  await page.rowAction(VIEW, "reason.txt", "Accept");
+  await page.until("the change on disk", () => disk(workspace, "reason.txt") === changed(["seven", "SEVEN"]));
+  await page.openFile("reason.txt");
+  await page.clickLine("SEVEN");
+  await page.insertText("-mine");
+  await page.runCommand("Agent: Undo Review");
+  await page.toast("reason.txt");
+  await page.editorLines(shows("SEVEN-mine"));
+});

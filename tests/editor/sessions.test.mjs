@@ -1,4 +1,4 @@
-// Several sessions in a real VS Code: two tasks at once, one shown, a word to one that runs, one deleted, one that goes on.
+// Several sessions in a real VS Code: two at once, one shown, a message to a running one, one deleted, one continued.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -9,7 +9,7 @@ const PLAN = "Plan";
 const SESSIONS = "Sessions";
 const CHANGES = "Proposed Changes";
 const ask = (question) => ({ ask_user: { question } });
-// each session plays the script from its beginning; its first question tells the tasks apart for the person who answers
+// each session plays the script from its beginning; its first question shows the user which task asks
 const editorTest = useAgent(
   [
     {
@@ -41,34 +41,31 @@ editorTest("the view is there, closed, and lists a task once there is one", asyn
   assert.match(rows[0].name, /^The first task, shown, waiting for you/);
 });
 
-editorTest(
-  "a second task is shown at once, with a plan of its own, and the first goes on waiting",
-  async ({ page }) => {
-    await page.runCommand("Agent: Show Conversation");
-    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
-    await runTask(page, "The second task");
-    await page.webview().locator("h1", { hasText: "The second task" }).waitFor({ timeout: 30_000 });
-    const rows = await page.rows(
-      SESSIONS,
-      (all) => all.length === 2 && described("The second task", "0/2", "1 file")(all),
-    );
-    assert.deepEqual(
-      rows.map(({ label }) => label),
-      ["The second task", "The first task"],
-    );
-    assert.deepEqual(
-      rows.map(({ name }) => name.includes("shown")),
-      [true, false],
-    );
-    assert.deepEqual(
-      rows.map(({ icon }) => icon),
-      ["question", "question"],
-    );
-    await picture(page, "two");
-  },
-);
+editorTest("a second task is shown at once, with its own plan, and the first one still waits", async ({ page }) => {
+  await page.runCommand("Agent: Show Conversation");
+  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+  await runTask(page, "The second task");
+  await page.webview().locator("h1", { hasText: "The second task" }).waitFor({ timeout: 30_000 });
+  const rows = await page.rows(
+    SESSIONS,
+    (all) => all.length === 2 && described("The second task", "0/2", "1 file")(all),
+  );
+  assert.deepEqual(
+    rows.map(({ label }) => label),
+    ["The second task", "The first task"],
+  );
+  assert.deepEqual(
+    rows.map(({ name }) => name.includes("shown")),
+    [true, false],
+  );
+  assert.deepEqual(
+    rows.map(({ icon }) => icon),
+    ["question", "question"],
+  );
+  await picture(page, "two");
+});
 
-editorTest("a word to the agent is told to the run that is shown", async ({ page }) => {
+editorTest("a message to the agent reaches the run that is shown", async ({ page }) => {
   await page.runCommand("Agent: Tell the Agent...");
   await page.fillInput("Be polite", { title: "Agent: Tell the Agent (“The second task”)" });
   await page.until("that it will be heard", async () =>
@@ -109,7 +106,7 @@ editorTest(
   },
 );
 
-editorTest("a run in a session that is not shown goes on, and its row says so", async ({ page }) => {
+editorTest("a run in a session that is not shown continues, and its row says so", async ({ page }) => {
   await page.clickRow(SESSIONS, "The second task");
   await page.until("the second plan", async () => (await page.viewDescription(PLAN)) === "2/2");
   await page.until(
@@ -121,7 +118,7 @@ editorTest("a run in a session that is not shown goes on, and its row says so", 
   await page.until("the second plan still", async () => (await page.viewDescription(PLAN)) === "2/2");
 });
 
-editorTest("a session goes on from its row, with another prompt", async ({ page }) => {
+editorTest("a session continues from its row, with another prompt", async ({ page }) => {
   await page.rowAction(SESSIONS, "The second task", "Continue Session");
   await page.fillInput("Thank you", { title: "Agent: Continue “The second task”" });
   await page.toast("You are welcome.");

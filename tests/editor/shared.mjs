@@ -1,4 +1,4 @@
-// One window for many test files. What a test leaves behind is put away before the next file begins: its server and what
+// One window for many test files. What a test leaves is removed before the next file begins: its server and what
 // that has saved, its files, editors and messages. The extension host starts again; the window does not.
 
 import fs from "node:fs";
@@ -36,7 +36,7 @@ export function taint() {
   tainted = true;
 }
 
-/** Ends the window; fails if it leaves a process behind. */
+/** Ends the window; fails if it leaves a process. */
 export async function closeShared() {
   const open = shared;
   shared = undefined;

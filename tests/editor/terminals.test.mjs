@@ -48,7 +48,7 @@ editorTest("a command that runs can be watched, with its colours, until it is st
   const time = async () => /^Running it · (\d+) s$/.exec(row(await page.rows(PLAN), "Run it").description)?.[1];
   const before = await page.until("the time of the step", time);
   await page.until("a later time", async () => Number(await time()) > Number(before));
-  assert.equal(await page.page.locator(".xterm").count(), 0, "no terminal opens by itself");
+  assert.equal(await page.page.locator(".xterm").count(), 0, "no terminal opens without the user");
   await page.clickRow(PLAN, (other) => other === row([other], "sleep 300"));
   assert.match(await shows(page, /red one/), /outside the sandbox|in the sandbox/);
   const red = screen(page).locator("span", { hasText: /^red$/ });
@@ -76,7 +76,7 @@ editorTest("what a command wrote can be read when it has ended, with how it ende
   }
 });
 
-editorTest("a background command goes on behind the run, and is stopped from its row", async ({ page }) => {
+editorTest("a background command continues after the run, and is stopped from its row", async ({ page }) => {
   await allow(page, "sleep 600");
   await page.toast("It runs.");
   const rows = await page.rows(PLAN, (all) => row(all, "cmd-1") !== undefined);

@@ -139,7 +139,7 @@ async function packaged(log) {
   return { name: `${PACKAGED.name} ${PACKAGED.version}`, executable, env };
 }
 
-/** Opens an address in the person's own browser; resolves to false where there is none to open. */
+/** Opens an address in the user's own browser. Resolves to false if there is none. */
 export async function showToPerson(url) {
   const openers = { darwin: ["open"], win32: ["rundll32", "url.dll,FileProtocolHandler"] };
   const [command, ...args] = openers[process.platform] ?? ["xdg-open"];

@@ -1,7 +1,7 @@
-// Rows of buttons, as every title has one, and the menus behind their three dots. A button is told by how its label
+// Rows of buttons, as every title has one, and the menus behind their three dots. A button is identified by how its label
 // begins, because VS Code adds the keys to it.
 //
-// A click is a press and a release. What is drawn anew between the two never hears of it, and what closes by the press
+// A click is a press and a release. What is redrawn between the two does not get it, and what closes by the press
 // never hears of the click: so it is asked of the element itself whether it counted, and what counted is not repeated.
 
 export function buttonVerbs({ page, act }) {
@@ -16,7 +16,7 @@ export function buttonVerbs({ page, act }) {
       (error) => error,
     );
     if (await heard()) return;
-    throw failed ?? new Error("what was to be clicked was drawn anew under the pointer");
+    throw failed ?? new Error("the target of the click was redrawn under the pointer");
   }
 
   async function listening(locator, event) {

@@ -33,7 +33,7 @@ export function editorVerbs({ page, until, act }) {
       return elements.map((tab) => ({
         // A file's ending is an element of its own.
         label: [...tab.querySelectorAll(".label-name, .label-suffix")].map((part) => part.textContent).join(""),
-        // What a FileDecorationProvider says of the file stands behind its path.
+        // The text of a FileDecorationProvider follows the path.
         path: (tab.querySelector(".monaco-icon-label")?.getAttribute("aria-label") ?? "")
           .split(" • ")[0]
           .replaceAll("\\", "/"),
@@ -56,7 +56,7 @@ export function editorVerbs({ page, until, act }) {
     await editor.locator(".cursors-layer .cursor").first().waitFor({ state: "attached", timeout: 500 });
     const top = (element) => element.style.top;
     const cursor = await editor.locator(".cursors-layer .cursor").first().evaluate(top);
-    if (cursor !== (await line.evaluate(top))) throw new Error("the cursor stands in another line");
+    if (cursor !== (await line.evaluate(top))) throw new Error("the cursor is in another line");
   }
 
   return {
@@ -99,7 +99,7 @@ export function editorVerbs({ page, until, act }) {
         return names.length >= count && names;
       }),
 
-    /** Puts the cursor at the end of a line in one side of the diff; the line is told by a part of its text. */
+    /** Puts the cursor at the end of a line in one side of the diff. A part of its text identifies the line. */
     clickDiffLine: (text, { side = "modified", file } = {}) =>
       act(`the line "${text}" in the ${side} side`, () => clickLineIn(diff(side, file), text)),
 
@@ -116,11 +116,11 @@ export function editorVerbs({ page, until, act }) {
     /** Presses the first CodeLens of that title; in a multi-file diff `file` is the name in an entry's header. */
     clickLens: (title, { file } = {}) => act(`the CodeLens "${title}"`, () => lens(title, file).first().click()),
 
-    /** Presses a button above the active editor, or else the entry of that name behind the three dots. */
+    /** Presses a button above the active editor, or the entry of that name in the overflow menu. */
     titleAction: (label) => buttons.press("the title of the editor", group.locator(".editor-actions"), label),
     titleActions: () => buttons.labels(group.locator(".editor-actions")),
 
-    /** Opens a file of the workspace by its path, as a person does by name. */
+    /** Opens a file of the workspace by its path, as a user does by name. */
     openFile: async (file) => {
       const name = exactly(file.split("/").at(-1));
       await act(`the file "${file}"`, async () => {
@@ -150,7 +150,7 @@ export function editorVerbs({ page, until, act }) {
       if (keys) await page.keyboard.press(keys);
       await page.keyboard.insertText(text);
     },
-    /** Puts the cursor at the end of a line of the active text editor; the line is told by a part of its text. */
+    /** Puts the cursor at the end of a line of the active text editor. A part of its text identifies the line. */
     clickLine: (text) => act(`the line "${text}"`, () => clickLineIn(textEditor, text)),
     /** Types where the cursor is, whatever has the focus. */
     insertText: (text) => page.keyboard.insertText(text),

@@ -5,7 +5,7 @@ import { atEnd, test } from "./registry.mjs";
 import { openPage } from "./page.mjs";
 import { startVSCode } from "./vscode.mjs";
 
-// What is typed arrives as it is, and nothing moves by itself.
+// VS Code changes nothing that is typed, and nothing moves on its own.
 const STILL = {
   "diffEditor.renderSideBySide": true,
   "diffEditor.useInlineViewWhenSpaceIsLimited": false,
@@ -29,7 +29,7 @@ const STILL = {
  * name       names the folder of a failure
  * viewport, theme, scale, fonts  as in `openPage`; everything else as in `startVSCode`
  *
- * `close()` ends it all and fails if a process was left that had not ended by itself.
+ * `close()` ends it all and fails if a process had not ended on its own.
  */
 export async function openEditor({ workspace = {}, name, viewport, theme, scale, fonts, settings, env, ...rest } = {}) {
   let code;
@@ -42,7 +42,7 @@ export async function openEditor({ workspace = {}, name, viewport, theme, scale,
     throw new Error([`Left running after VS Code had ended (${path.basename(process.argv[1])}):`, ...names].join("\n"));
   };
   try {
-    // A test never spends a person's money.
+    // A test never spends the user's money.
     code = await startVSCode({
       ...rest,
       workspace: workspace ? (scratch) => copy(workspace, scratch) : undefined,

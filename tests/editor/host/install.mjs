@@ -33,7 +33,7 @@ const NODE = {
 };
 // Native modules, which are not compiled here, and what is put in their place.
 const STAND_INS = { "@vscode/spdlog": "spdlog.mjs", "@vscode/native-watchdog": "watchdog.mjs" };
-// Grows whenever the steps below change, so that an older installation is made anew.
+// Grows whenever the steps below change, so that an older installation is replaced.
 const STEPS = 1;
 
 /**
@@ -113,7 +113,7 @@ function withholdProposedApi(file) {
   if ([...source.matchAll(allowed)].length !== 1) {
     throw new Error(
       `isProposedApiEnabled was not found in ${path.basename(file)}: ` +
-        "this code-server is built differently, so the pattern in install.mjs has to be written anew.",
+        "this code-server is built differently, so the pattern in install.mjs must be adapted.",
     );
   }
   fs.writeFileSync(file, source.replace(allowed, "$1($3.enabledApiProposals?.includes($4)??!1)$5"));

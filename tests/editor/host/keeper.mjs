@@ -1,5 +1,5 @@
 // Runs one command in a process group of its own and ends that group when standard input closes, which also happens
-// when the process on the other end is killed: nothing is left behind, whatever happens to a test run.
+// when the process on the other end is killed: nothing is left, whatever happens to a test run.
 // usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]; the last line on standard output lists what had to be killed.
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
@@ -36,7 +36,7 @@ for (const { pid } of left) {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It ended by itself in the meantime.
+    // It has ended meanwhile.
   }
 }
 await within(3000, () => !groupAlive() && strays().length === 0);

@@ -39,7 +39,7 @@ export async function closeBrowser() {
  * theme     'dark' or 'light'; `setTheme` changes it later
  * scale     pixels of a picture per pixel of the page
  * fonts     what `pictureFonts` returns
- * logs      a function that returns the server's logs, kept with a failure
+ * logs      a function that returns the server's logs, saved with a failure
  * name      names the folder of a failure
  */
 export async function openPage(
@@ -50,6 +50,7 @@ export async function openPage(
   const context = await browser.newContext({ viewport, colorScheme: theme, deviceScaleFactor: scale });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await context.addInitScript(mintKeys);
+  await context.addInitScript(endAnimations);
   await context.addInitScript(tellMessages, MESSAGE);
   const blocked = new Set();
   const page = await context.newPage();
@@ -159,7 +160,7 @@ export async function openPage(
     /** The hosts that a request went to and was refused; only this machine can be reached. */
     blockedHosts: () => [...blocked],
     consoleText: () => said.join("\n"),
-    /** From here on, what is kept of a failure goes under this name. */
+    /** From here on, the artifacts of a failure are saved under this name. */
     nameFailures: (title) => {
       name = title;
     },
@@ -168,7 +169,7 @@ export async function openPage(
       fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
       await page.screenshot({ path: file, animations: "disabled", caret: "hide", timeout: 10_000, ...options });
     },
-    /** Loads the window anew, as "Developer: Reload Window" does. */
+    /** Reloads the window, as "Developer: Reload Window" does. */
     reload: async () => {
       await page.reload({ timeout: 30_000 });
       await ready();
@@ -184,6 +185,15 @@ function tellMessages(prefix) {
     for (const node of changes.flatMap(({ addedNodes }) => [...addedNodes]))
       for (const { textContent } of texts(node)) if (textContent) console.info(prefix + textContent);
   }).observe(document, { subtree: true, childList: true });
+}
+
+/** In the page: ends every animation at once. A spinner or a progress bar would draw 25 frames a second. */
+function endAnimations() {
+  const ended = ["animation-delay: 0s", "animation-duration: 0s", "animation-iteration-count: 1"];
+  ended.push("transition-delay: 0s", "transition-duration: 0s");
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`*, *::before, *::after { ${ended.map((declaration) => `${declaration} !important;`).join(" ")} }`);
+  addEventListener("DOMContentLoaded", () => document.adoptedStyleSheets.push(sheet));
 }
 
 /**

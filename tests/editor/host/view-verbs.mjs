@@ -125,7 +125,7 @@ export function viewVerbs({ page, until, act }) {
       });
     },
 
-    /** Presses a button in a view's title, or else the entry of that name behind its three dots. */
+    /** Presses a button in a view's title, or the entry of that name in its overflow menu. */
     viewTitleAction: async (view, label) => {
       await act(`the title of "${view}"`, () => pane(view).locator(".pane-header").hover());
       await buttons.press(`the title of "${view}"`, actions(view), label);

@@ -1,4 +1,4 @@
-// Starts VS Code's server on a loopback port, with nothing of the person's own VS Code in it.
+// Starts VS Code's server on a loopback port, with nothing of the user's own VS Code in it.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
@@ -16,7 +16,7 @@ const QUIET = {
   "extensions.autoCheckUpdates": false,
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
-  // As on a desktop; in a browser VS Code saves by itself.
+  // As on a desktop; in a browser VS Code saves automatically.
   "files.autoSave": "off",
   "git.openRepositoryInParentFolders": "never",
   // It would look through every process of the machine, every two seconds.
@@ -174,7 +174,7 @@ async function listening(serverLog, kept) {
     if (fs.existsSync(serverLog)) text = fs.readFileSync(serverLog, "utf8");
     const port = /listening on (\d+)/.exec(text)?.[1];
     if (port && (await answers(`http://127.0.0.1:${port}/version`))) return Number(port);
-    // It goes on running without a port when another program has it.
+    // It continues without a port if another program has the port.
     const refused = text.includes("Error occurred in server");
     if (refused || kept.ended() || Date.now() > deadline) {
       await kept.stop();
