@@ -46,7 +46,7 @@ def test_the_build_tools_are_those_of_the_package():
 
 @pytest.mark.parametrize("name", WANTED)
 def test_pins_have_hashes_and_name_no_index(name: str):
-    """The index is a setting of whoever installs."""
+    """The index is a setting of the user who installs."""
     text = (ROOT / "requirements" / f"{name}.txt").read_text()
     assert len(re.findall(r"==\S+.*\\\n +--hash=sha256:", text)) == len(pins(name))
     assert "://" not in text

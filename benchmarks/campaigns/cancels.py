@@ -98,16 +98,16 @@ async def cancel_at(client: Client, api: FakeApi, number: int, before: int, ways
     assert kinds == ["run_started", "run_finished"] * 2, where
     ends = [index for index, event in enumerate(mine) if event["kind"] == "run_finished"]
     late = "".join(event["text"] for event in mine[ends[0] :] if event["kind"] == "text")
-    assert late == "I am here.", f"{where}: text of the cancelled run came behind its end"
+    assert late == "I am here.", f"{where}: text of the cancelled run came after its end"
     check_results(api.requests[-1].body["messages"], where)
     return await took
 
 
 def check_results(messages: list[dict[str, Any]], where: str) -> None:
     """Check that each call has exactly one result, in the next message."""
-    for message, behind in zip(messages, [*messages[1:], {"content": []}], strict=True):
+    for message, following in zip(messages, [*messages[1:], {"content": []}], strict=True):
         calls = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
-        results = [block["tool_use_id"] for block in behind["content"] if block["type"] == "tool_result"]
+        results = [block["tool_use_id"] for block in following["content"] if block["type"] == "tool_result"]
         assert calls == results, where
 
 

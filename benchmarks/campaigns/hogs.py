@@ -60,7 +60,7 @@ for n in range(300_000):
 HOGS = {
     "fork loop in C": f"echo '{C_LOOP}' | gcc -x c - -o /tmp/loop && /tmp/loop",
     "fork loop in Python": f'python3 -c "{PYTHON_LOOP}"',
-    "fork loop in Python that goes on": f'python3 -c "{STUBBORN_LOOP}"',
+    "stubborn fork loop in Python": f'python3 -c "{STUBBORN_LOOP}"',
     "fork loop in bash": "b() { b | b & }; b; sleep 60",
     "busy processes below the limit": f'python3 -c "{BUSY}" {{below}}; sleep 60',
     "memory in one process": f'python3 -c "{ONE_HOG}"; sleep 60',

@@ -2,13 +2,12 @@
 
     --kills N      how many kills (default 200)
     --seed S       other moments
-    --window T     a model of so few tokens that room must be made in the conversation again and again
+    --window T     a model with so few tokens that the conversation is compacted several times
 
-The model is a script of 30 rounds with parallel calls and a plan, which goes on where the conversation says that it is;
-meanwhile the person accepts files and rejects one. Each time the server is dead a new one is started on the same
-storage, and the run is gone on with. In the end files and plan must be those of a run that nobody disturbed, and the
-strict fake of the Messages API must have refused nothing. The exit code is 1 where anything did not come out as it
-should.
+The model is a script of 30 rounds with parallel calls and a plan. It continues from the round that the conversation
+shows. Meanwhile the user accepts files and rejects one. After each kill a new server starts on the same storage and
+continues the run. In the end files and plan must be those of an undisturbed run, and the strict fake of the Messages
+API must have refused nothing. Otherwise the exit code is 1.
 """
 
 from __future__ import annotations

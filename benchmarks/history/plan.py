@@ -31,7 +31,7 @@ NEW = Entry("100644", "")
 class Job:
     """One file that the agent changes. `path` is where it is, `new_path` where it comes to be; one of them may be None.
 
-    `text` is what the file says in the end, `texts` what it says behind each call. `typed` is what the person makes of
+    `text` is what the file says in the end, `texts` what it says after each call. `typed` is what the user makes of
     the old text meanwhile; then `text` has both. `refusable` says why the product may refuse all of the calls: then the
     change is made without it.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from history.plan import Call
 
-# YAML's line ends beyond JSON's, the byte order mark, and what YAML does not allow as it stands
+# YAML's line ends beyond JSON's, the byte order mark, and what YAML allows only as an escape
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 

@@ -242,7 +242,7 @@ class _Commit:
             self._directly(job)
 
     def _phases(self, jobs: Sequence[Job]) -> list[list[int]]:
-        """How many calls of each job are made behind each run, from none to all."""
+        """How many calls of each job are made after each run, from none to all."""
         whole = [len(job.calls) for job in jobs]
         begun = [] if self.rng.random() > FOLLOWED_UP else [[self.rng.randint(0, count) for count in whole]]
         if any(job.typed is not None for job in jobs):

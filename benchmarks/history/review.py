@@ -93,7 +93,7 @@ class Review:
         return self.edits["files"]
 
     async def _typed(self) -> None:
-        """What the person writes into files while the proposals wait; the next accept looks at it, even if for nothing.
+        """What the user writes into files while proposals wait. The next accept must notice it.
 
         That the proposals moved along is checked with all the rest: they lead from what is there to `Job.text`.
         """
@@ -105,7 +105,7 @@ class Review:
             target = {"uri": path.as_uri(), "hunk": "none"}
             params = {"sessionId": self.session, "target": target}
             self.edits = (await self.editor.request("agent/edits/accept", params, DEADLINE))["edits"]
-            self.counts["files that the person changed too"] += 1
+            self.counts["files that the user changed too"] += 1
 
     async def _decide(self) -> None:
         """One random action of the user."""
@@ -192,7 +192,7 @@ class Review:
         self.edits = result["edits"]
         shown = self._shown()
         if shown is not None and shown["version"] > self.edits["version"]:
-            self.edits = shown  # told in the meantime
+            self.edits = shown  # published meanwhile
         elif shown != self.edits:
             raise Mismatch(f"{what}: the answer's edits are not those of the last notification")
         if self.rng.random() < 0.7:

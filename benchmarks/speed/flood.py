@@ -1,4 +1,4 @@
-"""A command that writes 1 GB (`npm run bench`, or this file by itself): what it costs the server, in time and memory.
+"""A command that writes 1 GB (`npm run bench`, or this file alone): what it costs the server, in time and memory.
 
 The command runs through a real server, in the workspace itself; beside it the same command into a pipe that nobody
 bounds, read by a bare loop.
@@ -67,7 +67,7 @@ def main(smallest: bool = False) -> None:
     print(f"  read by a bare loop, in s        {bare(size):8.2f}")
     print(f"  through the server, in s         {seconds:8.2f}")
     print(f"  the server's memory, in MB       {before:8.1f} before, {peak:.1f} at most")
-    print(f"  reaches the person, in bytes     {shown:8,}")
+    print(f"  reaches the user, in bytes       {shown:8,}")
     print(f"  reaches the model, in bytes      {told:8,}")
 
 

@@ -1,4 +1,4 @@
-"""What a proposal in a long file costs (`npm run bench`, or this file by itself), at ten times the length each.
+"""What a proposal in a long file costs (`npm run bench`, or this file alone), at ten times the length each.
 
 A file with proposed changes from its first to its last line: a hundred of them, and one in every ten lines. Each figure
 is the median of a few times, in ms of processor time; the last column is the last figure to the one before it, which

@@ -130,7 +130,7 @@ test("in the text of one step, only its own changes move the lines", () => {
     [oldStart, oldLines]: [number, number],
     [newStart, newLines]: [number, number],
   ): Hunk => ({ ...hunk(id, newStart, newLines), oldStart, oldLines, itemId });
-  // step 1 puts 3 lines behind line 2; step 2 replaces line 5, takes line 8 out and puts one behind line 9
+  // step 1 inserts 3 lines after line 2; step 2 replaces line 5, removes line 8 and inserts one after line 9
   const hunks = [
     by("1", "a", [2, 0], [3, 3]),
     by("2", "b", [5, 1], [8, 2]),

@@ -13,7 +13,7 @@ def sandboxed() -> None:
     needs_sandbox()
 
 
-@pytest.mark.parametrize("name", ["fork loop in Python that goes on", "memory in 50 processes"])
+@pytest.mark.parametrize("name", ["stubborn fork loop in Python", "memory in 50 processes"])
 async def test_fault_48_the_server_answers_while_a_command_takes_what_it_can_get(tmp_path: Path, name: str) -> None:
     """docs/faults.md 48 and 49: within two seconds; the model reads why, and what was changed comes back.
 

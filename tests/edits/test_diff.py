@@ -76,7 +76,7 @@ def edited_texts(draw: st.DrawFn) -> tuple[str, str]:
 
 @given(edited_texts(), st.lists(st.integers(0, 99).map("typed {}\n".format), max_size=5))
 def test_lines_before_and_behind_change_no_id(texts: tuple[str, str], lines: list[str]) -> None:
-    """Where lines differ from each other, a change can be drawn in one way only, whatever stands around it."""
+    """Where lines differ from each other, a change can be drawn in only one way, whatever surrounds it."""
     base, proposed = texts
     found = [hunk.id for hunk in hunks(base, proposed)]
     frame = "".join(lines)
@@ -151,7 +151,7 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_files_take_bounded_time(name: str) -> None:
-    """It stands between the model and the rest of the server, which must answer within two seconds."""
+    """The server cannot answer while it runs, and must answer within two seconds."""
     old, new, count = LARGE[name]
     base, proposed = "".join(old), "".join(new)
     began = time.process_time()

@@ -83,7 +83,7 @@ def test_fault_03_more_than_one_place_is_refused_with_the_count_and_the_lines(
 
 
 def test_an_exact_place_wins_over_one_that_differs_in_line_ends() -> None:
-    """What stands there character by character is what is meant."""
+    """A place matches if it has exactly these characters."""
     assert replace_once("a\r\nb\na\nb\n", "a\nb", "X") == "a\r\nb\nX\n"
 
 
@@ -184,7 +184,7 @@ SLOW = {
 
 @pytest.mark.parametrize("name", SLOW)
 def test_the_search_for_near_lines_takes_bounded_time(name: str) -> None:
-    """It stands between the model and the rest of the server, which must answer within two seconds."""
+    """The server cannot answer while it runs, and must answer within two seconds."""
     text, old, said = SLOW[name]
     began = time.process_time()
     assert said in explained(text, old)

@@ -112,15 +112,15 @@ def test_changes_apart_commute(who: list[str], data: st.DataObject) -> None:
 SCENARIOS: dict[str, tuple[str, str, str, str | None]] = {
     "side by side": ("a\nb\n", "A\nb\n", "a\nB\n", "A\nB\n"),
     "put in beside a changed line": ("a\nb\n", "a\nx\nb\n", "a\nB\n", "a\nx\nB\n"),
-    "put in behind a changed line": ("a\nb\n", "a\nx\nb\n", "A\nb\n", "A\nx\nb\n"),
+    "inserted after a changed line": ("a\nb\n", "a\nx\nb\n", "A\nb\n", "A\nx\nb\n"),
     "both put in at the same place": ("a\nb\n", "a\nx\nb\n", "a\ny\nb\n", None),
     "both put in the same": ("a\nb\n", "a\nx\nb\n", "a\nx\nb\n", "a\nx\nb\n"),
     "put in where lines went": ("a\nb\nc\nd\n", "a\nd\n", "a\nb\nx\nc\nd\n", None),
     "one in the midst of the other": ("a\nb\nc\n", "1\n2\n3\n", "a\nB\nc\n", None),
     "two in one of the other's": ("a\nb\nc\nd\ne\n", "1\n2\n3\n4\n5\n", "a\nB\nc\nD\ne\n", None),
     "a chain": ("a\nb\nc\nd\ne\n", "A\n1\nc\nD\n2\n", "a\n3\n4\n5\ne\n", None),
-    "the last line loses its end, one is put in behind": ("a\n", "a", "a\nx\n", None),
-    "the last line goes, one is put in behind": ("a\nb\n", "a\n", "a\nb\nx\n", "a\nx\n"),
+    "the last line loses its ending, one is inserted after it": ("a\n", "a", "a\nx\n", None),
+    "the last line is removed, one is inserted after it": ("a\nb\n", "a\n", "a\nb\nx\n", "a\nx\n"),
     "both empty it": ("a\nb\n", "", "", ""),
     "one empties it, the other adds": ("a\n", "", "a\nx\n", "x\n"),
     "other line ends are other lines": ("a\nb\n", "a\r\nb\r\n", "a\nB\n", None),
@@ -135,7 +135,7 @@ def test_what_touches_is_a_conflict_and_what_lies_beside_is_not(name: str) -> No
 
 
 def test_a_chain_of_overlaps_is_one_stretch() -> None:
-    """The lines that it spans are counted in each text by itself."""
+    """The lines that it spans are counted in each text separately."""
     base, mine = split_lines("x\na\nb\nc\ny\n"), split_lines("new\nx\n1\n2\n3\nc\ny\n")
     theirs = split_lines("x\na\n4\ny\nend\n")
     assert compare(base, mine, theirs) == [

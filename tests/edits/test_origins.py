@@ -25,7 +25,7 @@ def after(base: str, *texts: str) -> list[str | None]:
 
 @given(TEXTS, st.lists(st.tuples(TEXTS, st.booleans()), max_size=8))
 def test_there_is_one_origin_for_each_line_and_one_for_each_gap(base: str, changes: list[tuple[str, bool]]) -> None:
-    """Whatever the changes are, and whoever made them; a gap more than lines, at the start, between and at the end."""
+    """For all changes and authors, there is one more gap than lines: at the start, between lines, and at the end."""
     origins, last = Origins.untouched(base), base
     for order, (text, known) in enumerate(changes, 1):
         origins = origins.after(last, text, Origin(order, "1", "c") if known else None)

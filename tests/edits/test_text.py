@@ -7,7 +7,7 @@ from hypothesis import given
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.text import body, line_end, line_number, split_lines, with_line_end
 
-# every character that some library takes for a line end, and what stands around it
+# every character that some library takes for a line end, and what surrounds it
 TEXTS = st.text(st.sampled_from("ab\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff日🚀"), max_size=30)
 
 

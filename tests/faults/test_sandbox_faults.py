@@ -336,7 +336,7 @@ TOKEN = "[user]\n  name = Ann\n[http]\n  extraHeader = Authorization: HUNTER\n"
 ADDRESS = '[remote "o"]\n  url = https://HUNTER\\\nHUNTER@example.org/x\n'
 REPOSITORIES = {
     "the repository": {".git/config": ADDRESS},
-    "a comment that ends like a line that goes on": {".git/config": f"# x \\\n{TOKEN}"},
+    "a comment that ends like a continued line": {".git/config": f"# x \\\n{TOKEN}"},
     "an address in quotes": {".git/config": '[remote "o"]\n  url = "https://"HUNTER"@example.org/x"\n'},
     "a header with what it says on its line": {".git/config": "[http] extraHeader = HUNTER\n"},
     "a worktree": {".git/worktrees/w/config.worktree": TOKEN},

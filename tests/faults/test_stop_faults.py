@@ -11,7 +11,7 @@ from typing import Any
 from lsp.restarts import SHOWING
 from support.client import Client
 from support.fake_api import Call, FakeApi, HttpError, Text, Turn, Wait
-from support.server_process import ANEW
+from support.server_process import NEW_INTERPRETER
 
 Connect = Callable[..., Client]
 HERE = Turn((Text("I am here."),))
@@ -61,7 +61,7 @@ async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Co
     with FakeApi([HERE] * 3) as api, slow_sdk(tmp_path / "shadow") as (env, release):
         client = connect(api)
         client.env |= env
-        client.command = ANEW
+        client.command = NEW_INTERPRETER
         async with client:
             try:
                 one, two = [await session_of(client) for _ in range(2)]

@@ -11,7 +11,7 @@ import pytest
 
 from support.client import Client
 from support.fake_api import FakeApi, Text, Turn
-from support.server_process import ANEW
+from support.server_process import NEW_INTERPRETER
 
 Replay = Callable[..., dict[str, Any]]
 
@@ -189,7 +189,7 @@ async def test_fault_40_the_sdks_own_log_is_silent(workspace: Path, capfd: pytes
         address = api.url.removeprefix("http://")
         env = {"ANTHROPIC_API_KEY": "PRIVATE-2", "ANTHROPIC_BASE_URL": f"http://user:PRIVATE-3@{address}"}
         client = Client(workspace, env={**env, "ANTHROPIC_LOG": "debug", "FAIRLEAD_LOG": "DEBUG"})
-        client.command = ANEW
+        client.command = NEW_INTERPRETER
         async with client:
             assert (await client.run("PRIVATE-4"))["message"] == "PRIVATE-1"
             await client.error("workspace/executeCommand", "nope")

@@ -115,7 +115,7 @@ def test_what_bytes_mean_does_not_change_underway(tmp_path: Path, states: tuple[
 
 
 def test_a_pair_of_folders_from_the_command_line(tmp_path: Path) -> None:
-    """Exit code 0 and the figures as JSON; a source that is none is told of, with exit code 2."""
+    """Exit code 0 and the figures as JSON; an invalid source is reported, with exit code 2."""
     old, new = folder(tmp_path / "old", {"a": b"1\n"}), folder(tmp_path / "new", {"a": b"2\n", "b": b"3\n"})
     program = Path(__file__).parents[2] / "benchmarks" / "history" / "run.py"
     out = tmp_path / "figures.json"
@@ -181,7 +181,7 @@ ENDS = st.sampled_from(["\n", "\r\n"])
 
 @given(LINES, LINES, ENDS, st.booleans(), st.integers(0, 99))
 def test_pieces_lead_from_one_text_to_the_other(a: list[str], b: list[str], end: str, last: bool, seed: int) -> None:
-    """Each piece stands once in the text so far; line ends that were left to the product are those of the file."""
+    """Each piece occurs once in the text so far. Line endings that the product chose are those of the file."""
     old, new = (end.join(one) + (end if last else "") for one in (a, b))
     text = old
     for piece in pieces(old, new, Random(seed)) or []:

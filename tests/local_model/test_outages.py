@@ -11,7 +11,7 @@ from support.client import Client
 
 
 async def test_back_in_time(workspace: Path) -> None:
-    """A server that is killed in mid-stream and started again is asked again in the same run."""
+    """A server that is killed mid-stream and started again is asked again in the same run."""
     async with Llama(4096, endless=True) as llama, Client(workspace, env=llama.env) as client:
         run = asyncio.ensure_future(client.run("Tell me about apples.", DEADLINE))
         await client.event("text")
@@ -25,7 +25,7 @@ async def test_back_in_time(workspace: Path) -> None:
 
 
 async def test_gone(workspace: Path) -> None:
-    """A server that is killed in mid-stream and stays away ends the run with a clear error; the task goes on later."""
+    """A server that is killed mid-stream and stays away ends the run with an error. The session continues later."""
     (workspace / "plums.txt").write_text("One plum.\n", encoding="utf-8")
     async with Llama(4096, endless=True) as llama, Client(workspace, env=llama.env) as client:
         run = asyncio.ensure_future(client.run("Tell me about apples.", DEADLINE))
@@ -43,7 +43,7 @@ async def test_gone(workspace: Path) -> None:
 
 
 async def test_still_loading(workspace: Path) -> None:
-    """While the server loads its model (503), the user reads so; the run goes on when it is ready."""
+    """While the server loads its model (503), the user reads so; the run continues when it is ready."""
     (workspace / "plums.txt").write_text("One plum.\n", encoding="utf-8")
     llama = Llama(4096, TOOLS)
     try:

@@ -28,7 +28,7 @@ def read(*names: str) -> dict[str, Any]:
 async def test_restored_session(
     window: int, workspace: Path, tmp_path: Path, replay: Callable[..., dict[str, Any]]
 ) -> None:
-    """A restored session whose first request overflows learns the window's size from the refusal, and goes on."""
+    """A restored session whose first request overflows learns the window's size from the refusal and continues."""
     storage = tmp_path / "storage"
     write_fruit(workspace, "plums.txt", window)
     (workspace / "pears.txt").write_text("Two pears.\n", encoding="utf-8")
@@ -44,7 +44,7 @@ async def test_restored_session(
 
 
 async def test_continue(workspace: Path, tmp_path: Path, replay: Callable[..., dict[str, Any]]) -> None:
-    """`fairlead run --continue` goes on with a task that no longer fits the window, and says what was cleared."""
+    """`fairlead run --continue` continues a session that no longer fits the window, and says what was cleared."""
     env: dict[str, Any] = {"XDG_STATE_HOME": str(tmp_path / "state")}
     write_fruit(workspace, "plums.txt", 2048)
     (workspace / "pears.txt").write_text("Two pears.\n", encoding="utf-8")
@@ -58,7 +58,7 @@ async def test_continue(workspace: Path, tmp_path: Path, replay: Callable[..., d
 
 
 async def test_growing_conversation(workspace: Path) -> None:
-    """A conversation that grows past an unknown window goes on to the end, and what fits after that is not cleared."""
+    """A conversation that grows past an unknown window continues to the end, and what fits then is not cleared."""
     window, names = 2048, ("plums.txt", "pears.txt", "figs.txt", "dates.txt")
     for name in names:
         write_fruit(workspace, name, window * 3 // 10)
@@ -84,7 +84,7 @@ async def test_too_small(workspace: Path) -> None:
 
 
 async def test_answer_fills_the_window(workspace: Path) -> None:
-    """An answer that fills the window ends the run with a message that names the window, and the session goes on."""
+    """An answer that fills the window ends the run with a message that names the window. The session can continue."""
     async with Llama(512, endless=True) as llama, Client(workspace, env=llama.env) as client:
         outcome = await client.run("Tell me about apples.", DEADLINE)
         assert client.text()

@@ -34,7 +34,7 @@ async def press(client: Client, uri: str, line: int, title: str) -> Json:
 
 
 async def test_a_change_is_accepted_and_rejected_at_the_cursor(workspace: Path, replay: Replay) -> None:
-    """Where the cursor or the selection touches it, by itself and with the others of its file; nowhere else."""
+    """Only where the cursor or the selection touches it: alone, or with the others of its file."""
     file = workspace / "a ü.txt"
     file.write_text(LINES)
     calls = [

@@ -63,7 +63,7 @@ def proposed(session: str, path: Path) -> str:
 
 
 async def test_lenses_stand_at_the_hunks_of_the_file_and_of_the_proposed_text(workspace: Path, replay: Replay) -> None:
-    """Where each begins in that text, whatever lies before it; a deletion at the end stands on the last line."""
+    """Each is where its hunk begins in that text. A deletion at the end is on the last line."""
     file = workspace / "a ü.txt"
     file.write_text(LINES)
     calls = [

@@ -62,8 +62,8 @@ async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, r
 
 
 async def test_p13_the_user_edits_the_plan_while_the_agent_works(workspace: Path, replay: Replay) -> None:
-    """The model hears of it behind the results of the round; its rewrite with the dropped step is refused and it goes
-    on without; the history has every version with its author and reason."""
+    """The model reads it after the results of the round. Its rewrite with the dropped step is refused, and it continues
+    without. The history has every version with its author and reason."""
     asked = asyncio.Event()
     allowed = asyncio.Event()
 

@@ -52,8 +52,8 @@ SECOND = ["  - To review: `b.txt`", "  - Ran `exit 3`: exit code 3"]
 
 @pytest.mark.parametrize("who", ["user", "model"])
 async def test_p15_a_step_that_left_the_plan_stays_on_record(workspace: Path, replay: Replay, who: str) -> None:
-    """Whoever drops it: a step that was done counts as before, with what speaks against its tick; one that was not
-    done says that it was dropped; one in which nothing happened is gone."""
+    """No matter who drops it: a completed step counts as before, with what contradicts it. One that was not completed
+    is listed as dropped. One in which nothing happened is not listed."""
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text("b\n")
     done = todo(("First", "completed"), ("Second", "completed"), ("Third", "pending"))
@@ -76,7 +76,7 @@ async def test_p15_a_step_that_left_the_plan_stays_on_record(workspace: Path, re
 
 
 async def test_p15_the_record_is_of_all_plans_of_the_session(workspace: Path, replay: Replay) -> None:
-    """A further task with a plan of its own: what was done before stands above it, and the line counts both."""
+    """A further task with its own plan: earlier work is listed above it, and the line counts both."""
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text("b\n")
     done = {"calls": [todo(("First", "completed"), ("Second", "completed"))]}

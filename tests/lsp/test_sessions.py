@@ -217,8 +217,8 @@ async def test_a_run_that_the_end_of_the_window_interrupted_is_paused(connect: C
 
 
 async def test_l6_a_word_to_a_run_is_heard_at_the_next_boundary(connect: Connect) -> None:
-    """docs/plan.md L6: behind the results of the round, before everything else; the event says it at once; two words
-    wait together; the next request has them once."""
+    """docs/plan.md L6: after the results of the round, before everything else. The event comes at once. Two messages
+    wait together, and only the next request contains them."""
     gate = Gate()
     turns = [
         Turn((Call("ask_user", {"question": "Sure?"}),)),

@@ -10,7 +10,7 @@ from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
 from support.fake_api import Cut, HttpError, MidStreamError, Wait
 from support.fake_api_turns import Event
 from support.fake_clouds import FakeBedrock, FakeCloud, FakeVertex, frame
-from support.server_process import ANEW
+from support.server_process import NEW_INTERPRETER
 
 AT_ONCE = {"retry-after": "0"}
 
@@ -198,7 +198,7 @@ async def test_fault_40_the_sdk_s_own_log_is_off(at: At, capfd: pytest.CaptureFi
     """docs/faults.md 40: ANTHROPIC_LOG would make the SDK log requests to a cloud."""
     with FakeBedrock(DONE) as api:
         client = at.signed_in(api, AWS_SESSION_TOKEN="PRIVATE-1", ANTHROPIC_LOG="debug")
-        client.command = ANEW
+        client.command = NEW_INTERPRETER
         async with client:
             assert (await client.run("PRIVATE-2"))["message"] == "Done, 世界."
     told = capfd.readouterr().err

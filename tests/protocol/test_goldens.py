@@ -76,7 +76,7 @@ async def test_each_event_has_exactly_the_fields_of_the_page(made: dict[str, Gol
 
 
 async def test_what_a_client_sends_has_the_params_of_the_page(made: dict[str, Golden]) -> None:
-    """docs/protocol.md: each golden of a client's request has the required names and no unknown one, each name stands
+    """docs/protocol.md: each golden of a client's request has the required names and no unknown one. Each name occurs
     in one of them, and every method has its params and its result."""
     rows = {row[0].strip("`"): params(row[1]) for row in tables(Page().section("Requests from the client"))[0]}
     sent: dict[str, set[str]] = {method: set() for method in rows}

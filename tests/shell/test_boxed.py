@@ -59,7 +59,7 @@ async def test_the_network_namespace_is_removed(workspace: Path, tmp_path: Path)
 
 
 async def test_only_the_boxs_own_devices_work(box: Boxes) -> None:
-    """No mount except the box's /dev (and /proc, where nobody can create one), whoever created the node."""
+    """No mount except the box's /dev (and /proc, where nobody can create one), no matter who created the node."""
     mounts = [line.split() for line in (await box.output("cat /proc/self/mountinfo")).splitlines()]
     devices = {each[4] for each in mounts if "nodev" not in each[5].split(",")}
     assert {path for path in devices if path != "/proc" and not path.startswith("/dev/")} == set()

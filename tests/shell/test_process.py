@@ -1,4 +1,4 @@
-"""Real commands: no input, bounded output, a time limit, and no process left behind."""
+"""Real commands: no input, bounded output, a time limit, and no process that outlives it."""
 
 import asyncio
 import os

@@ -49,7 +49,7 @@ class Call:
 class BadJson:
     """A tool_use block whose input is the literal text `json`: cut, invalid, or not an object.
 
-    By itself in a script it is a turn of that one block. An unstreamed answer gives its input as {}.
+    Alone in a script, it is a turn of that one block. An unstreamed answer gives its input as {}.
     """
 
     name: str

@@ -252,7 +252,7 @@ class Player:
 
     def _changed(self, now: str, text: str | None, replace: dict[str, str] | None) -> str:
         for old, new in (replace or {}).items():
-            assert now.count(old) == 1, f"{old!r} stands {now.count(old)} times"
+            assert now.count(old) == 1, f"{old!r} occurs {now.count(old)} times"
             now = now.replace(old, new)
         return now if text is None else text
 

@@ -1,7 +1,7 @@
 """Real server processes for tests. Under pytest they are forked from one that has already imported the modules.
 
 What measures or kills (benchmarks/speed, benchmarks/campaigns), what a user starts (tests/editor, the example of
-docs/protocol.md, a part of tests/cli) and what runs where there is no fork imports all by itself.
+docs/protocol.md, a part of tests/cli) and systems without fork start a new interpreter.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from support.forked import CAN_FORK, LIMIT, ForkedProcess, Streams, fork
 
 SERVE = [sys.executable, "-m", "fairlead", "serve"]
 # never forked: for tests of what a library does when it is imported
-ANEW = [sys.executable, "-u", "-m", "fairlead", "serve"]
+NEW_INTERPRETER = [sys.executable, "-u", "-m", "fairlead", "serve"]
 
 
 class ServerProcess(Protocol):

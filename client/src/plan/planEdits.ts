@@ -21,12 +21,12 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   /** Asks for a new step, and adds it after the given one or at the end. */
   async add(given?: Partial<PlanNode>): Promise<void> {
     // for a button in the view's title, VS Code passes the selected row or something that is not a row
-    const behind = given?.kind === "item" ? (given as StepNode) : undefined;
-    const sessionId = behind?.sessionId ?? this.store.active?.id;
+    const previous = given?.kind === "item" ? (given as StepNode) : undefined;
+    const sessionId = previous?.sessionId ?? this.store.active?.id;
     if (sessionId === undefined) return;
     const content = await askForText("Agent: Add Step", "Describe the new step.", "");
     if (content === undefined) return;
-    const after = behind && this.unchangedItem(behind) ? { after: behind.item.id } : {};
+    const after = previous && this.unchangedItem(previous) ? { after: previous.item.id } : {};
     await this.send(sessionId, this.store.get(sessionId)?.plan?.revision ?? 0, { op: "add", content, ...after });
   }
 

@@ -1,4 +1,4 @@
-// The actions behind the links of a notice and the status bar item.
+// The actions of the links of a notice and the status bar item.
 
 import * as vscode from "vscode";
 import type { Approvals } from "./approvals";

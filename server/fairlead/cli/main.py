@@ -37,7 +37,7 @@ RUN_ABOUT = """\
 Runs a task in a folder. The agent proposes its changes: you see them as diffs
 at the end, and your files change only where you accept.
 
-The model is Claude (ANTHROPIC_API_KEY), or a model behind a server of the
+The model is Claude (ANTHROPIC_API_KEY), or a model of a server of the
 Messages API at --base-url (or ANTHROPIC_BASE_URL): Ollama, llama.cpp, LM Studio,
 vLLM. --provider selects Claude on Amazon Bedrock or Google Vertex AI, with your
 sign-in, region (AWS_REGION; CLOUD_ML_REGION) and project

@@ -274,7 +274,7 @@ def _text_edit(lines: list[str], start: int, end: int, new: list[str], encoding:
     last, text = lines[-1] if lines else "", "".join(new)
     ending = last[len(last.rstrip("\r\n")) :]
     if start == len(lines) and ending and text.endswith(ending):
-        # Neovim adds an empty line after an insertion behind the last line ending (0.11, `apply_text_edits`)
+        # Neovim adds an empty line after an insertion that follows the last line ending (0.11, `apply_text_edits`)
         position = {"line": start - 1, "character": code_units(last.removesuffix(ending), encoding)}
         return {"range": {"start": position, "end": position}, "newText": ending + text.removesuffix(ending)}
     return {"range": _range(lines, start, end, encoding), "newText": text}

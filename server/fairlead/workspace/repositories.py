@@ -30,7 +30,7 @@ def in_git_folder(root: Path, path: Path) -> bool:
 
 
 def git_folder(link: Path) -> Path:
-    """The folder that a `.git` stands for: the target if it is a link or a file that names one, else itself."""
+    """The folder that a `.git` refers to: the target if it is a link or a file that names one, else itself."""
     if link.is_file():
         text = read_start(link)
         if text.startswith("gitdir: "):

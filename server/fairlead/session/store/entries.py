@@ -145,7 +145,7 @@ def _add_plan(entry: Json, old: SessionState, new: SessionState) -> None:
 def _add_mapping(
     entry: Json, name: str, old: Mapping[str, V], new: Mapping[str, V], to_json: Callable[[V | None, V], Any]
 ) -> None:
-    """Adds the values that are new or changed, by key; null stands for a removed value."""
+    """Adds the values that are new or changed, by key; null means a removed value."""
     if new is old:
         return
     changed = {key: to_json(old.get(key), value) for key, value in new.items() if old.get(key) is not value}
