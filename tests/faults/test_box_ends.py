@@ -28,7 +28,7 @@ from support.sandbox import needs_sandbox
 MARK = "LC_FAIRLEAD_TEST"
 SERVER = Path(__file__).parents[1] / "shell/killed_server.py"
 NOBODY = 65534
-WITHIN = 5.0
+WITHIN = 30.0  # only distinguishes a hang; benchmarks/campaigns/hogs.py measures the time
 STUBBORN = "trap '' TERM; setsid sleep 60 & (setsid nohup sleep 60 >/dev/null 2>&1 &); echo ready; sleep 60"
 COMMANDS = {
     "asks for 30 GB": "head -c 30G /dev/zero | tail",
