@@ -101,7 +101,7 @@ export class Store {
     this.emit("conversation", session);
   }
 
-  /** Removes a deleted session. If it was the active one, the newest other session takes its place. */
+  /** Removes a deleted session. If it was the active one, the newest of the others becomes active. */
   remove(id: string): void {
     const session = this.byId.get(id);
     if (!session) return;

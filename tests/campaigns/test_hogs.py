@@ -17,10 +17,10 @@ def sandboxed() -> None:
 async def test_fault_48_the_server_answers_while_a_command_takes_what_it_can_get(tmp_path: Path, name: str) -> None:
     """docs/faults.md 48 and 49: within two seconds; the model reads why, and what was changed comes back.
 
-    On a busy machine a loop of forks may meet the time limit before the box is looked at (docs/sandbox.md, Limits).
+    On a busy machine a box gets so little time that it may reach its time limit first (docs/sandbox.md, Limits).
     """
     figures = await attack(tmp_path, HOGS[name], {"processes": 60, "memoryMb": 200})
-    assert figures.last.startswith("Ended"), figures.last
+    assert figures.last.startswith(("Ended", "Killed at the time limit")), figures.last
     assert (figures.kept, figures.problems) == (True, [])
     assert figures.slowest < 2
     assert figures.gone < GONE

@@ -1,5 +1,5 @@
 // The diff editors of proposed changes: for a file, a change, a plan step or everything. A diff closes when everything in it is
-// decided. The next change then gets the focus, or whatever VS Code shows next.
+// decided. The focus moves to the next change or, if there is none, to the editor that VS Code shows next.
 
 import * as vscode from "vscode";
 import { newName } from "./editRows";

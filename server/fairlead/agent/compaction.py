@@ -52,7 +52,7 @@ class Compactor:
     def server_clearing(self) -> ServerClearing | None:
         """What the provider may clear from the next request, None while that is not needed.
 
-        It clears as much as `compact` does, only a little earlier.
+        The provider clears about as much as `compact` would, a little earlier.
         """
         messages, window = self.history.messages, self.window
         if window.limit is None or window.estimate(messages) < window.tokens_at(SUMMARIZE_ABOVE):
@@ -140,7 +140,7 @@ class Compactor:
         except ModelError as error:
             if error.kind != "context_overflow":
                 raise
-            summary = ""  # the request for a summary was too long: only what stays verbatim is left
+            summary = ""  # the request for a summary was too long; continue with what is never summarized
         messages = self.history.messages
         self._replace(with_summary(messages, summary, self.plan(), self.proposals(), self.keeps_results))
         self.emit(Compacted("The older part of the conversation was too long and was replaced by a summary."))

@@ -36,8 +36,8 @@ def compare(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
     """The changed regions of three lists of lines, in order.
 
     Two changes are one region if they share a line of the base, or if both insert lines at the same position. Adjacent
-    changes are two regions, because their order is clear. The exception is a first change that ends without a line
-    ending: there, two lines would become one.
+    changes are two regions, because their order is clear. If the first one ends without a line ending, the two are
+    one region, because otherwise their lines would be joined.
     """
     return regions_of_blocks(changed_blocks(base, mine), changed_blocks(base, theirs), mine, theirs)
 
@@ -48,7 +48,7 @@ def regions_of_blocks(
     """As `compare`, for changes that are already known."""
     waiting = sorted([(*block, 0) for block in mine_blocks] + [(*block, 1) for block in theirs_blocks])
     regions: list[Region] = []
-    offsets = [0, 0]  # of each side's text from the base, after the regions so far
+    offsets = [0, 0]  # by how many lines each side is shifted against the base after the regions so far
     index = 0
     while index < len(waiting):
         start, end = waiting[index][:2]
@@ -82,7 +82,7 @@ def _share(x0: int, x1: int, y0: int, y1: int) -> bool:
 
 
 def _span_of(start: int, end: int, blocks: Sequence[tuple[int, int, int, int, int]], offset: int) -> Span:
-    """The position in a side's text of the base's lines from start to end."""
+    """Where the base's lines from `start` to `end` are in a side's text."""
     offset_after = blocks[-1][3] - blocks[-1][1] if blocks else offset
     return start + offset, end + offset_after
 

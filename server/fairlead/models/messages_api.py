@@ -128,7 +128,7 @@ class MessagesApiModel:
         yield builder.reply
 
     async def _open(self, sdk: Any, request: Request) -> Any:
-        """Send the request. Optional fields that the server refuses are omitted from then on."""
+        """Send the request, without optional fields that the server refuses now or has refused before."""
         suspects: Set[str] = frozenset()
         while True:
             fields = self._optional_fields(request, suspects)
@@ -142,7 +142,7 @@ class MessagesApiModel:
                 if suspects or "messages." in text or is_too_long(text):  # the conversation, not a field
                     raise
                 named = {name for name in fields if name in text}
-                # if the server names no field, try once without those that it never accepted
+                # if the error names no field, try once without all fields that this server has not accepted yet
                 suspects = frozenset() if named else fields.keys() - self._accepted_fields
                 if not named and not suspects:
                     raise

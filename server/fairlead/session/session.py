@@ -88,7 +88,7 @@ class Session:
         self.editor = TimedEditor(context.editor, context.clock)
         self.reviewing = asyncio.Lock()
         self.unreported = asyncio.Event()
-        """Set while the editor has applied an edit but has not reported the changed document yet."""
+        """Set while the server waits for the editor to report a document that it says it changed."""
         self.approvals = Approvals(self.editor, session_id)
         self.commands = SessionCommands(self.files, context, self.publish)
         self._model: ClosableModel | None = None
@@ -210,7 +210,7 @@ class Session:
         return queued
 
     def clear(self) -> None:
-        """Discards all proposals; the user's files do not change."""
+        """Discards all proposals and decisions; the user's files do not change."""
         self.files.changes = Changeset()
         self._decisions = DecisionLog()
         self.publish()
@@ -220,7 +220,7 @@ class Session:
         self.commands.stop()
         if self._task is not None and not self._stopping:
             self._stopping = True
-            # after its first step: cancelled before that, the task could not return an outcome
+            # only after its first step: a task that is cancelled before it starts returns no outcome
             asyncio.get_running_loop().call_soon(self._task.cancel)
 
     def prepare_exit(self) -> None:

@@ -34,7 +34,7 @@ def write_files(changes: Sequence[FileChange], root: Path | None = None) -> None
     transaction = _Transaction(root)
     try:
         for change in changes:
-            if change.after is None:  # first, because a folder may get its name; the bytes stay until all is done
+            if change.after is None:  # first, because a new folder may need its name; its bytes are kept until the end
                 transaction.set_aside(change)
         writes = [change for change in changes if change.after is not None]
         staged = [transaction.stage(change) for change in writes]

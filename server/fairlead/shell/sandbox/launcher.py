@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from fairlead.shell.sandbox.spec import BoxSpec, OverlaySpec
 
 FAILED = 125
-# All times are in seconds. For processes to end after SIGTERM:
+# seconds for processes to end after SIGTERM
 GRACE = 1.0
-# How often the launcher checks that the server is alive: the kernel's signal may not come (docs/faults.md 28, 73)
+# seconds between checks that the server is alive, because the kernel's signal may not come (docs/faults.md 28, 73)
 _SERVER_CHECK = 1.0
-# For the init to kill the rest of its box. After that, the launcher kills all of them at this interval:
+# seconds for the init to kill its box; after that, the launcher kills what is left at this interval
 _INIT_GRACE, _KILL_INTERVAL = 2.0, 0.1
 # processes to reap before the next check of the limits: in a fork loop they end as fast as they are reaped
 _REAPED_AT_ONCE = 100
@@ -180,10 +180,10 @@ def _init(spec: "BoxSpec", wait: int) -> int:
     return code
 
 
-def _wait_for_command(command: int, ours: set[int], monitor: limits.BoxMonitor) -> int:
+def _wait_for_command(command: int, spared: set[int], monitor: limits.BoxMonitor) -> int:
     """Reap processes of the box until the command ends or must be ended; returns its exit code.
 
-    `ours` are the pids that do not get a SIGTERM.
+    `spared` are the pids that get no SIGTERM: the init and bubblewrap.
     """
     deadline = None
     while deadline is None or time.monotonic() < deadline:
@@ -191,7 +191,7 @@ def _wait_for_command(command: int, ours: set[int], monitor: limits.BoxMonitor) 
             if deadline is not None:
                 break
             deadline = time.monotonic() + GRACE
-            _terminate_all(ours)
+            _terminate_all(spared)
         reason = monitor.check()
         if reason:
             limits.kill_all()  # first, so that nothing is written after the reason
@@ -214,9 +214,9 @@ def _write_output(text: str) -> None:
         pass
 
 
-def _terminate_all(ours: set[int]) -> None:
+def _terminate_all(spared: set[int]) -> None:
     for name in os.listdir("/proc"):
-        if name.isdigit() and int(name) not in ours:
+        if name.isdigit() and int(name) not in spared:
             try:  # noqa: SIM105  importing `contextlib` takes too long here
                 os.kill(int(name), kernel.SIGTERM)
             except ProcessLookupError:
