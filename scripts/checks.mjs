@@ -9,7 +9,7 @@ import { wheelsDir } from "./wheels.mjs";
  *   name     as in `--only`
  *   needs    the parts of the setup that it uses: "python", "node", "vscode", "local-model", "neovim"
  *   optional true if it runs only when `--only` names it
- *   first    true if it runs tests, which wait often and measure time: the others use the idle cores meanwhile
+ *   first    true if it starts at once, because it takes long and waits often: the others use the cores meanwhile
  *   alone    true if it uses all cores: it runs after the others
  *   count    a function of the output that returns `{ passed, failed }`; without it, the check counts as one test
  *   summary  matches the output lines that are always printed
@@ -45,7 +45,6 @@ export function checks({ pytest = [], env = process.env } = {}) {
     {
       name: "client",
       needs: ["node"],
-      first: true,
       count: countTap,
       ...script("scripts/client-tests.mjs"),
     },

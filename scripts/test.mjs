@@ -85,8 +85,8 @@ async function installEditor() {
   await (await startBrowser({ log: say })).stop();
 }
 
-// Runs the checks marked `first` one by one, and beside them the others: two at a time, because most use one core, and at
-// a low priority, because tests measure time. Then runs those marked `alone`. Stops at an abort of `signal`.
+// Runs the checks marked `first`, and beside them the others: two at a time, because most use one core, and at a low
+// priority, because tests measure time. Then runs those marked `alone`. Stops at an abort of `signal`.
 async function runAll(chosen, results, signal) {
   const runAllOf = async (queue, lowPriority = false) => {
     for (let check = queue.shift(); check && !signal.aborted; check = queue.shift()) {
