@@ -9,8 +9,7 @@ import { wheelsDir } from "./wheels.mjs";
  *   name     as in `--only`
  *   needs    the parts of the setup that it uses: "python", "node", "vscode", "local-model", "neovim"
  *   optional true if it runs only when `--only` names it
- *   first    true if it starts at once, because it takes long and waits often: the others use the cores meanwhile
- *   alone    true if it uses all cores: it runs after the others
+ *   alone    true if it measures time or uses all cores: it runs after the others
  *   count    a function of the output that returns `{ passed, failed }`; without it, the check counts as one test
  *   summary  matches the output lines that are always printed
  *   passing  matches the lines of passed tests, which are not printed if a test failed
@@ -57,7 +56,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
     {
       name: "pytest",
       needs: ["python"],
-      first: true,
+      alone: true,
       count: countWords,
       summary: /^=* ?(\d+ \w+, )*(\d+ \w+|no tests ran) in [\d.]+s\b.*$/,
       passing: /^[.sxFE]+ +\[ *\d+%\]$/,

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
-import { constants, setPriority } from "node:os";
+import { constants } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -33,14 +33,12 @@ export function pythonEnvironment(more = {}, base = process.env) {
 
 /**
  * Runs a program and returns `{ code, output }`, with both of its streams in the output. Aborting `signal` sends SIGTERM to
- * the program. With `lowPriority`, the program and its children get the processors last. Never rejects: if the program
- * cannot be started, the code is -1 and the output is the reason.
+ * the program. Never rejects: if the program cannot be started, the code is -1 and the output is the reason.
  */
-export function run(command, args, { env = process.env, shell = false, cwd = root, signal, lowPriority = false } = {}) {
+export function run(command, args, { env = process.env, shell = false, cwd = root, signal } = {}) {
   return new Promise((resolve) => {
     const chunks = [];
     const child = spawn(command, args, { cwd, env, shell, stdio: ["ignore", "pipe", "pipe"] });
-    if (lowPriority && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     child.stdout.on("data", (chunk) => chunks.push(chunk));
     child.stderr.on("data", (chunk) => chunks.push(chunk));
     const terminate = () => child.kill("SIGTERM");

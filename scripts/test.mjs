@@ -85,18 +85,15 @@ async function installEditor() {
   await (await startBrowser({ log: say })).stop();
 }
 
-// Runs the checks marked `first`, and beside them the others: two at a time, because most use one core, and at a low
-// priority, because tests measure time. Then runs those marked `alone`. Stops at an abort of `signal`.
+// Runs two checks at a time, because most use one core; then those that run alone. Stops at an abort of `signal`.
 async function runAll(chosen, results, signal) {
-  const runAllOf = async (queue, lowPriority = false) => {
+  const runAllOf = async (queue) => {
     for (let check = queue.shift(); check && !signal.aborted; check = queue.shift()) {
-      results.push(await runOne(check, { signal, lowPriority }));
+      results.push(await runOne(check, signal));
     }
   };
-  const first = chosen.filter((check) => check.first);
-  const others = chosen.filter((check) => !check.first && !check.alone);
-  const lowPriority = first.length > 0;
-  await Promise.all([runAllOf(first), runAllOf(others, lowPriority), runAllOf(others, lowPriority)]);
+  const together = chosen.filter((check) => !check.alone);
+  await Promise.all([runAllOf(together), runAllOf(together)]);
   await runAllOf(chosen.filter((check) => check.alone));
 }
 
@@ -106,15 +103,13 @@ function leftovers(paths) {
   return { name: "leftovers", state, passed: paths.length > 0 ? 0 : 1, failed: paths.length, failures: paths };
 }
 
-async function runOne(check, options) {
+async function runOne(check, signal) {
   if (check.absent !== undefined) {
     say(`${"left out".padEnd(9)} ${check.name.padEnd(10)} ${check.absent}`);
     return { name: check.name, state: "left out", note: check.absent, passed: 0, failed: 0 };
   }
   const start = performance.now();
-  const { code, output } = await during(check.name, () =>
-    run(check.command, check.args, { env: check.env, ...options }),
-  );
+  const { code, output } = await during(check.name, () => run(check.command, check.args, { env: check.env, signal }));
   const ok = code === 0;
   const counted = check.count?.(output, check.summary) ?? { passed: ok ? 1 : 0, failed: 0 };
   // A runner that fails before it prints its counts has one failure.
