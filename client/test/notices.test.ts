@@ -41,7 +41,7 @@ test("a command that a notice would truncate or show as a link cannot be allowed
   ]) {
     const { store, session } = running();
     store.addApproval({ ...approval, command });
-    assert.deepEqual(titles(session), [["Show Whole Command", "Reject"]]);
+    assert.deepEqual(titles(session), [["Show Full Command", "Reject"]]);
   }
 });
 

@@ -69,13 +69,13 @@ def test_fault_22_killed_in_the_middle(hello: Path, state: Env) -> None:
         ended = continue_run(hello.parent, "--accept", "all", **env)
         assert ended.code == 0, ended.out + ended.err
         head, _, tail = ended.out.partition("All done.")
-        assert "Task      Go on where you stopped." in head
+        assert "Task      Continue where you stopped." in head
         assert "Continues “Greet in Chinese” (0 of 1 step, 1 file to review)" in head
         assert "[>] #1: Greet 世界 (Greeting)" in head
         assert "Changed: hello.py" in tail
         assert "fairlead run --continue" not in tail
         assert '"夜"' in hello.read_text(encoding="utf-8")
-        assert last_prompt(api) == "Go on where you stopped."
+        assert last_prompt(api) == "Continue where you stopped."
         assert api.requests[-1].body["messages"][0]["content"][0]["text"] == "Greet in Chinese"
         assert (len(api.requests), api.refusals) == (3, [])
 
@@ -90,7 +90,7 @@ def test_stopped_with_ctrl_c(hello: Path, state: Env) -> None:
         with in_terminal("run", "a task", "--workspace", hello.parent, columns=200, **env) as terminal:
             api.wait_for_requests(2, timeout=20)
             terminal.press("\x03")
-            terminal.answer("The run was stopped. Review the changes of 1 file?", "n")
+            terminal.answer("The run was stopped. Review the changes to 1 file?", "n")
             assert terminal.end() == 130
             assert terminal.screen.text.rstrip().splitlines()[-1] == f"{CONTINUE}{hello.parent}"
         with in_terminal("run", "--continue", "Use tabs.", "--workspace", hello.parent, **env) as terminal:

@@ -87,7 +87,7 @@ def test_the_proposals_of_a_stopped_run(hello: Path, record: Record) -> None:
     with in_terminal(*task(hello.parent, record({"calls": [edit]}, {"text": "one two"}, pace=5))) as terminal:
         terminal.until("writing")
         terminal.press("\x03")
-        terminal.answer("The run was stopped. Review the changes of 1 file?", "y")
+        terminal.answer("The run was stopped. Review the changes to 1 file?", "y")
         terminal.answer("Accept hello.py?", "y")
         assert terminal.end() == 130
         assert '"x"' in hello.read_text()

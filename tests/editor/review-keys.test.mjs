@@ -234,7 +234,7 @@ editorTest(
       await accepted(index);
       await page.tab(`Proposed: Change the files (${24 - index} files)`);
     }
-    assert.equal(await page.viewDescription(VIEW), "20 of 25 files left");
+    await page.until("the count", async () => (await page.viewDescription(VIEW)) === "20 of 25 files left");
     await page.runCommand("Agent: Accept All");
     await page.until("all on disk", () => MANY.every((file) => disk(workspace, file) === changed("two")));
     await page.tab("rest.txt");

@@ -19,8 +19,8 @@ const content = (workspace) => fs.readFileSync(path.join(workspace, "a.txt"), "u
 editorTest("a long command can be read whole before it is decided on, and rejected", async ({ page }) => {
   await runTask(page, "Wait for it");
   const asked = await page.toast("asks to run a command of 3 lines");
-  assert.deepEqual(asked.buttons, ["Cancel", "Show Whole Command", "Reject"]);
-  await page.toastButton("asks to run a command of 3 lines", "Show Whole Command");
+  assert.deepEqual(asked.buttons, ["Cancel", "Show Full Command", "Reject"]);
+  await page.toastButton("asks to run a command of 3 lines", "Show Full Command");
   const { detail, buttons } = await page.dialog();
   assert.ok(detail.includes("sleep 300 # and much more") && detail.includes("\\u{202e}override"), detail);
   assert.deepEqual(buttons.sort(), ["Allow Once", "Allow for This Session", "Decide Later", "Reject"]);
@@ -85,7 +85,7 @@ editorTest(
     await page.runCommand("Notifications: Show Notifications");
     const told = () => page.page.locator(".notifications-center .notification-list-item-message").allInnerTexts();
     await page.until("the message", async () =>
-      (await told()).some((text) => /in the middle of the run\. Your files are untouched/.test(text)),
+      (await told()).some((text) => /The server crashed\. Your files are unchanged/.test(text)),
     );
     await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);
     assert.equal(content(workspace), "a\n");

@@ -16,7 +16,7 @@ from protocol.examples import A_USAGE, a_plan, a_record, proposals
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, Line
 
 REMINDER = "<reminder>Update your todos. In progress: #2: 翻譯問候語 👋.</reminder>"
-FEEDBACK = "<review>\nThe user looked at your proposed edits:\n- accepted: src/問候.py\n</review>"
+FEEDBACK = "<review>\nThe user reviewed your proposed edits:\n- accepted: src/問候.py\n</review>"
 
 
 def states() -> Iterator[Golden]:

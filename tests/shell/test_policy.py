@@ -46,7 +46,7 @@ def test_in_the_sandbox_nothing_asks(command: str) -> None:
         ({"network": True}, NETWORK),
         ({"unsandboxed": True}, RIGHTS),
         ({"where": "workspace"}, RIGHTS),
-        ({"approvals": "ask"}, "Your settings ask before every command."),
+        ({"approvals": "ask"}, "Your settings require approval for every command."),
     ],
 )
 def test_more_access_asks_unless_a_rule_allows_it(given: dict[str, Any], reason: str) -> None:
@@ -90,7 +90,7 @@ def test_there_are_few_reasons() -> None:
 def test_deny_rules_apply_in_the_sandbox() -> None:
     """The strictest rule wins, even over one that allows the same command."""
     rules = [Rule.parse("git push *")]
-    said = Permission("deny", ("Your rule denies it: git push *",))
+    said = Permission("deny", ("Your deny rule blocks it: git push *",))
     for more in ({}, {"allow": rules}, {"where": "workspace"}, {"approvals": "ask"}):
         assert judge("cd x && git push origin", deny=rules, **more) == said
     assert judge("git status", deny=rules) == Permission("run")

@@ -178,7 +178,7 @@ function approvalItem(approval: ApproveParams): vscode.TreeItem {
   item.tooltip = details;
   item.iconPath = new vscode.ThemeIcon("question", new vscode.ThemeColor("charts.yellow"));
   item.contextValue = "approval";
-  item.command = { command: "fairlead.showApproval", title: "Show Whole Question", arguments: [{ approval }] };
+  item.command = { command: "fairlead.showApproval", title: "Show Full Question", arguments: [{ approval }] };
   item.accessibilityInformation = { label: spoken };
   return item;
 }

@@ -60,7 +60,7 @@ const short = (text: string): string => (text.length > MAX_LENGTH ? `${text.slic
 function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "links"> {
   const { message: short, dialogTitle: question, choices } = describeApproval(approval, relative);
   const decisions = choices.map(({ title, option }) => ({ title, act: { kind: "decide", approval, option } as const }));
-  const whole = { title: "Show Whole Command", act: { kind: "show", approval } as const };
+  const whole = { title: "Show Full Command", act: { kind: "show", approval } as const };
   // the user must not allow a command that the notice does not show completely
   return {
     text: short ?? question,

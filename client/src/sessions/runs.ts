@@ -24,7 +24,7 @@ interface WorkDone {
 /** What the agent reads when the user approves its plan. */
 const GO_PROMPT = "The plan is approved. Do it.";
 /** What the agent reads when the user continues a paused run. */
-const CONTINUE_PROMPT = "Go on where you stopped.";
+const CONTINUE_PROMPT = "Continue where you stopped.";
 const PROGRESS = new ProgressType<WorkDone>();
 
 export class Runs {
@@ -66,7 +66,7 @@ export class Runs {
     else void vscode.window.showInformationMessage("No run is paused.");
   }
 
-  /** Asks for a question, and sends it in the active session or a new one. The agent reads and answers, and changes nothing. */
+  /** Asks for a question and sends it in the active session or a new one. The agent answers but changes nothing. */
   async sendQuestion(): Promise<void> {
     if (!canRunHere()) return;
     const session = this.store.active;

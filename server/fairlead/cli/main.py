@@ -45,7 +45,7 @@ sign-in, region (AWS_REGION; CLOUD_ML_REGION) and project
 
 A session is saved however it ends: its conversation, its plan, and the changes
 that you did not decide on. --continue continues the newest session of the
-folder. Without a TASK, it says "Go on where you stopped." Nothing continues
+folder. Without a TASK, it says "Continue where you stopped." Nothing continues
 automatically. Fairlead keeps the newest 20 unfinished sessions of a folder, and
 finished ones for 30 days.
 """

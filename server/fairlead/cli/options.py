@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 Accept = Literal["ask", "all", "none"]
 
-CONTINUE_PROMPT = "Go on where you stopped."
+CONTINUE_PROMPT = "Continue where you stopped."
 """The prompt of `--continue` without a TASK."""
 
 

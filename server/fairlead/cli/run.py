@@ -203,7 +203,7 @@ class Run:
         if self._accept != "ask":
             return None
         self._display.show([Text()])
-        question = f"The run was stopped. Review the changes of {files} file{'s' if files > 1 else ''}?"
+        question = f"The run was stopped. Review the changes to {files} file{'s' if files > 1 else ''}?"
         return "ask" if await ask(self._display, self._keyboard, question, REVIEW_OPTIONS) == "y" else None
 
     def _write_recording(self) -> bool:

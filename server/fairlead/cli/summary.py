@@ -24,7 +24,7 @@ ENDS = {
     "max_tokens": "The last answer was cut off",
     "max_turn_requests": "Paused before the end",
     "budget": "The budget is used up",
-    "loop": "The model went round in circles",
+    "loop": "The model repeated itself",
     "refusal": "The model refused",
     "cancelled": "Stopped",
     "error": "Failed",

@@ -142,7 +142,7 @@ class Proposal:
 
     @property
     def in_conflict(self) -> bool:
-        """Whether some of it can only be accepted by a decision about what the user wrote there."""
+        """Whether accepting all of it requires a decision about text that the user changed."""
         if self.base == self.current:
             return False
         return self.current is None or self.is_atomic or bool(self.conflicts)
@@ -201,7 +201,7 @@ class Proposal:
         return "".join(replaced(theirs, [(region.theirs, base[slice(*region.base)]) for region in ordered]))
 
     def with_text(self, proposed: str, origin: Origin | None, *, by_hand: bool = False) -> "Proposal":
-        """With another proposed text. Changed lines get `origin`; `by_hand`, they keep the plan item around them."""
+        """A copy with another proposed text. Changed lines get `origin`, or with `by_hand` the item around them."""
         old = self.proposed or ""
         origins = self.origins.amended(old, proposed) if by_hand else self.origins.after(old, proposed, origin)
         return replace(self, proposed=proposed, origins=origins, raw=replace(self.raw, data=None))
@@ -214,7 +214,7 @@ class Proposal:
         """The proposal for the current text of the user's file.
 
         Changes of the user that touch no hunk move into the base and the proposed text. Changes that equal the agent's
-        are no hunk any more. The rest are conflicts of the hunks that they touch.
+        are no longer hunks. All others are conflicts with the hunks that they touch.
         """
         moved = replace(self, current=current)
         moved.__dict__["_proposed_blocks"] = self._proposed_blocks  # the same two texts

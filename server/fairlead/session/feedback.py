@@ -14,9 +14,9 @@ MAX_LINES = 30
 MAX_WIDTH = 300
 
 SAID = "<user_message>\nThe user said while you worked:\n{text}\n</user_message>"
-REVIEW = "<review>\nThe user looked at your proposed edits:\n{items}\n</review>"
+REVIEW = "<review>\nThe user reviewed your proposed edits:\n{items}\n</review>"
 AGAIN = "Do not propose rejected edits again unless the user asks for them."
-PLAN = "<plan_changed>\nThe user changed the plan:\n{edits}\nIt reads now:\n{plan}\nFollow it.\n</plan_changed>"
+PLAN = "<plan_changed>\nThe user changed the plan:\n{edits}\nIt now reads:\n{plan}\nFollow it.\n</plan_changed>"
 CHANGED = (
     "<files_changed>\nFiles were changed by others since you saw them (lines as they are now). "
     "Read again what you need:\n{items}\n</files_changed>"
@@ -30,7 +30,7 @@ class PendingFeedback:
     said: tuple[str, ...] = ()
     plan_edits: tuple[str, ...] = ()
     accepted: tuple[tuple[str, str], ...] = ()
-    """By file: what part of its changes is left."""
+    """Pairs of a file's name and a note on how many of its changes are left, or an empty text."""
     items: tuple[str, ...] = ()
     rejected: bool = False
     conflicts: tuple[tuple[str, str], ...] = ()

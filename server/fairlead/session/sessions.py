@@ -31,8 +31,8 @@ OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue t
 class Sessions:
     """Creates, loads, finds and deletes sessions.
 
-    A session is loaded (`_sessions`), or known by its journal (`_unloaded`) until a request names it, or waits to be
-    loaded (`_to_load`), usually because another process has it open.
+    A session is in one of three states: loaded (`_sessions`), listed from its journal until a request names it
+    (`_unloaded`), or waiting to be loaded (`_to_load`), usually because another process has it open.
     """
 
     def __init__(
@@ -97,7 +97,8 @@ class Sessions:
         """Finds the saved sessions of this workspace.
 
         Unsettled sessions are loaded shortly afterwards, or as soon as no other process has them open. Settled ones are
-        listed only, and loaded when a request names them. Without `ServerContext.restores_sessions`, so are all others.
+        only listed, and are loaded when a request names them. If `ServerContext.restores_sessions` is false, so are
+        all others.
 
         Raises:
             RequestRefused: as `create`.
@@ -209,7 +210,7 @@ class Sessions:
                 self._context.journals.remove(info)
 
     def _is_old(self, info: JournalInfo) -> bool:
-        """By its summary and its file, because a damaged summary is no reason to delete a session."""
+        """Uses the later time of the summary and the file, so that a damaged summary does not delete a session."""
         latest = max(info.written, info.summary.updated if info.summary is not None else 0.0)
         return latest < self._context.now() - self._context.settings.sessions.keep_days * 86_400
 
@@ -222,7 +223,7 @@ class Sessions:
         """
         session = await self.get(session_id)
         if session.running:
-            raise RequestRefused("The agent is at work in this session. Stop it first, then delete the session.")
+            raise RequestRefused("The agent is working in this session. Stop it first, then delete the session.")
         del self._sessions[session_id]
         self._schedule_list()
         await session.close()

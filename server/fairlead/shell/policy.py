@@ -32,8 +32,9 @@ def check_permission(
 ) -> Permission:
     """Check one bash command line. Never raises.
 
-    A deny rule comes before everything else. A command of which the allow rules allow every part runs anywhere. Any
-    other command runs without asking only in the sandbox, without the network, and with `approvals` set to `sandboxed`.
+    Deny rules take precedence over everything else. A command runs anywhere if the allow rules allow every part of it.
+    Any other command runs without asking only in the sandbox, without the network, and with `approvals` set to
+    `sandboxed`.
 
     Args:
         command: the command line.
@@ -46,7 +47,7 @@ def check_permission(
     """
     parsed = parse(command)
     if rule := find_denying_rule(parsed.commands, deny):
-        return Permission("deny", (f"Your rule denies it: {rule.text}",))
+        return Permission("deny", (f"Your deny rule blocks it: {rule.text}",))
     if not parsed.unclear and parsed.commands and all(find_allowing_rule(each, allow) for each in parsed.commands):
         return Permission("run")
     reasons: list[str] = []
@@ -60,7 +61,7 @@ def check_permission(
         return Permission("run")
     reasons += [*parsed.unclear, *_not_allowed(parsed, allow)]
     if not reasons:
-        reasons.append("Your settings ask before every command.")
+        reasons.append("Your settings require approval for every command.")
     more = len(reasons) - MAX_REASONS
     if more > 0:
         reasons = [*reasons[:MAX_REASONS], f"And {more} more."]
@@ -68,7 +69,7 @@ def check_permission(
 
 
 def _not_allowed(parsed: Parsed, rules: Sequence[Rule]) -> Iterator[str]:
-    """Why the rules do not allow all of it, without duplicates."""
+    """The reasons why the allow rules do not allow the whole command, without duplicates."""
     reported: set[str] = set()
     for command in parsed.commands:
         if not find_allowing_rule(command, rules):

@@ -27,13 +27,13 @@ BYTES_RESTORED = "Fairlead wrote the file directly, byte for byte."
 CHANGED = "{name} changed at the same time. Review the change again."
 NOT_APPLIED = "The editor reported success, but {name} is unchanged. The change is still proposed."
 APPLIED_DIFFERENTLY = (
-    "The editor applied something else to {name} than you accepted. Check {name}, and use the editor's undo if lines "
-    "are missing. The change is still proposed."
+    "The editor applied a different change to {name} than the one you accepted. Check {name}, and use the editor's "
+    "undo if lines are missing. The change is still proposed."
 )
 
-# how long an editor may take to tell of what it says it did, and how often to look, in seconds
-TELLING = 2.0
-LOOK = 0.02
+# how long to wait until an editor has reported the documents that it changed, and how often to check, in seconds
+REPORT_TIMEOUT = 2.0
+CHECK_INTERVAL = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _route(session: Session, edit: FileEdit) -> Route:
 
 
 def _is_occupied(session: Session, edit: FileEdit) -> bool:
-    """Whether a document without a file, with other text, is open at the path that the edit creates or moves to."""
+    """Whether an open document without a file, with other text, uses the path that the edit creates or moves to."""
     user_files = session.files.user_files
     adds_path = edit.old is None or edit.new_path is not None
     if edit.new is None or not adds_path or user_files.document_state(edit.target) != "stray":
@@ -114,7 +114,7 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
             refused = EditResult(False, reason, retryable=not applied.timed_out)
             results = [_set_permissions(edit) if _is_applied(session, edit) else refused for edit in edits]
         else:
-            results = await _confirmed(session, edits)
+            results = await _confirm_edits(session, edits)
     for edit, result in zip(edits, results, strict=True):
         if result.done and edit.new_path is not None:
             session.files.user_files.note_move(edit.path, edit.new_path)
@@ -143,58 +143,58 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
     return replace(edit, digest=hashlib.sha256(data).hexdigest())
 
 
-async def _confirmed(session: Session, edits: Sequence[FileEdit]) -> list[EditResult]:
-    """What came of edits that the editor says it made: a moment later the files say so, or it is not believed."""
-    looks = [_Look(session, edit) for edit in edits]
-    waiting = looks
-    deadline = time.monotonic() + TELLING
+async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[EditResult]:
+    """The results of edits that the editor reported as applied. Waits up to `REPORT_TIMEOUT` seconds to see them."""
+    checks = [_EditCheck(session, edit) for edit in edits]
+    waiting = checks
+    deadline = time.monotonic() + REPORT_TIMEOUT
     yielder = Yielder()
     while True:
-        left: list[_Look] = []
-        for look in waiting:
+        left: list[_EditCheck] = []
+        for check in waiting:
             await yielder.checkpoint()
-            if not look.is_done():
-                left.append(look)
+            if not check.is_done():
+                left.append(check)
         waiting = left
         if not waiting or time.monotonic() > deadline:
             break
         session.unreported.set()
-        await asyncio.sleep(LOOK)
+        await asyncio.sleep(CHECK_INTERVAL)
     session.unreported.clear()
     return [
-        EditResult(False, look.difference, retryable=False)
-        if look in waiting
-        else replace(_set_permissions(edit), actual_text=look.ended)
-        for look, edit in zip(looks, edits, strict=True)
+        EditResult(False, check.difference, retryable=False)
+        if check in waiting
+        else replace(_set_permissions(edit), actual_text=check.ended)
+        for check, edit in zip(checks, edits, strict=True)
     ]
 
 
-class _Look:
-    """One file, looked at until it says what an edit was to make of it."""
+class _EditCheck:
+    """Checks repeatedly whether an edit has arrived in its file."""
 
     def __init__(self, session: Session, edit: FileEdit) -> None:
         self._session = session
         self._edit = edit
-        self._said: str | None = edit.old
+        self._last_text: str | None = edit.old
         self.ended: str | None = None
 
     def is_done(self) -> bool:
-        """Whether the edit is in the file, be it among changes that came after it."""
-        edit, before = self._edit, self._said
+        """Whether the file contains the edit, alone or together with later changes."""
+        edit, before = self._edit, self._last_text
         if edit.new_path is not None and _file_text(self._session, edit.path) is not None:
             return False
         if self._session.files.user_files.has_arrived(edit.target):
             return True
-        self._said = _file_text(self._session, edit.target)
-        if self._said == edit.new:
+        self._last_text = _file_text(self._session, edit.target)
+        if self._last_text == edit.new:
             return True
-        if self._said == before or self._said is None or edit.new is None:
+        if self._last_text == before or self._last_text is None or edit.new is None:
             return False
-        if self._said in (f"{edit.new}\n", f"{edit.new}\r\n"):  # Neovim ends the last line of each document
-            self.ended = self._said
+        if self._last_text in (f"{edit.new}\n", f"{edit.new}\r\n"):  # Neovim ends the last line of each document
+            self.ended = self._last_text
             return True
         try:
-            return merged(edit.old or "", self._said, edit.new) == self._said
+            return merged(edit.old or "", self._last_text, edit.new) == self._last_text
         except MergeConflict:
             return False
 
@@ -202,7 +202,7 @@ class _Look:
     def difference(self) -> str:
         """What is wrong with the file, for the user."""
         name = self._edit.path.name
-        return (NOT_APPLIED if self._said == self._edit.old else APPLIED_DIFFERENTLY).format(name=name)
+        return (NOT_APPLIED if self._last_text == self._edit.old else APPLIED_DIFFERENTLY).format(name=name)
 
 
 def _with_byte_order_mark(session: Session, edit: FileEdit) -> FileEdit:
@@ -213,7 +213,7 @@ def _with_byte_order_mark(session: Session, edit: FileEdit) -> FileEdit:
 
 
 def _against_document(session: Session, edit: FileEdit) -> FileEdit:
-    """The edit based on the open document, if that differs from its file or has none."""
+    """The edit, based on the open document if that differs from its file or has no file."""
     user_files = session.files.user_files
     document = user_files.document(edit.path)
     if document is None:

@@ -1,7 +1,7 @@
 """Decides what a box shows of the machine: everything read-only, without secrets and other programs' sockets.
 
-The home, `/tmp`, `/run` and similar folders are empty and private to the box. Tools in the home are mounted there
-again, by a list. Nothing is mounted here.
+The home, `/tmp`, `/run` and similar folders are empty and private to the box. The tools on a list are mounted
+there again. This module itself mounts nothing.
 """
 
 import os
@@ -106,7 +106,7 @@ def _is_hidden(folder: Path, private: list[Path]) -> bool:
 
 
 def _may_be_shown(path: Path, root: Path, private: list[Path]) -> bool:
-    """Whether a path is in a private folder, but contains neither such a folder nor the workspace, or a part of it."""
+    """Whether a path is in a private folder, contains no private folder, and does not overlap with the workspace."""
     if not os.path.exists(path):  # unlike `Path.exists`, does not raise if a parent is closed
         return False
     real = Path(os.path.abspath(path))
@@ -131,7 +131,7 @@ def _interpreters(root: Path) -> Iterator[Path]:
 
 
 def root_only_paths() -> list[Path]:
-    """Paths that only root may read, and that root's commands must not: password files, private keys."""
+    """Paths that only root may read, such as password files. Commands must not read them, even those that root runs."""
     found: list[Path] = []
     for top, depth in (("/etc", 4), ("/var", 2), ("/opt", 1), ("/srv", 1), ("/boot", 1)):
         found += _closed_below(top, depth)
