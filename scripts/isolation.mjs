@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
-import { cacheDir } from "../tests/editor/host/packages.mjs";
+import { cacheDir } from "./vscode/packages.mjs";
 
 // Where a program of ours writes if it ignores the run's folder.
 const OUTSIDE = new Set(["/tmp", "/var/tmp", "/dev/shm", tmpdir()]);

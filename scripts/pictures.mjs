@@ -156,7 +156,7 @@ async function takeAnimation() {
 
 /** Draws the icon of the extension page from that of the activity bar. */
 async function drawIcon() {
-  const { startBrowser } = await import("../tests/editor/host/browser.mjs");
+  const { startBrowser } = await import("./vscode/browser.mjs");
   const media = path.join(root, "client", "media");
   const drawing = fs
     .readFileSync(path.join(media, "agent.svg"), "utf8")

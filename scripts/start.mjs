@@ -69,15 +69,15 @@ async function openDesktop(workspace, settings, scratch, explain) {
 }
 
 async function openInBrowser(workspace, settings, _scratch, explain) {
-  const { startVSCode } = await import("../tests/editor/host/vscode.mjs");
-  const { showToPerson } = await import("../tests/editor/host/browser.mjs");
+  const { startVSCode } = await import("./vscode/vscode.mjs");
+  const { showToUser } = await import("./vscode/browser.mjs");
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("ANTHROPIC_")));
   const code = await startVSCode({ workspace, extensions: [root], settings, env });
   explain();
   say();
   say(`VS Code is open at ${code.url}`);
   say("Press Ctrl+C to close it.");
-  await showToPerson(code.url);
+  await showToUser(code.url);
   await new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, resolve);
   });

@@ -81,7 +81,7 @@ async function setUp(chosen) {
 }
 
 async function installEditor() {
-  const { startBrowser } = await import("../tests/editor/host/browser.mjs");
+  const { startBrowser } = await import("./vscode/browser.mjs");
   await (await startBrowser({ log: say })).stop();
 }
 

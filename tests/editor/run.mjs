@@ -5,8 +5,8 @@ import path from "node:path";
 import { run } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { startBrowser } from "./host/browser.mjs";
-import { ensureHost } from "./host/install.mjs";
+import { startBrowser } from "../../scripts/vscode/browser.mjs";
+import { ensureHost } from "../../scripts/vscode/install.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const LANE = path.join(HERE, "lane.mjs");

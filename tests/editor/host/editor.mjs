@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { atEnd, test } from "./registry.mjs";
 import { openPage } from "./page.mjs";
-import { startVSCode } from "./vscode.mjs";
+import { startVSCode } from "../../../scripts/vscode/vscode.mjs";
 
 // VS Code changes nothing that is typed, and nothing moves on its own.
 const STILL = {

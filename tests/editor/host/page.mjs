@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { startBrowser } from "./browser.mjs";
+import { startBrowser } from "../../../scripts/vscode/browser.mjs";
 import { editorVerbs } from "./editor-verbs.mjs";
 import { addFonts } from "./pictures.mjs";
 import { viewVerbs } from "./view-verbs.mjs";
@@ -58,7 +58,7 @@ export async function openPage(
   if (fonts) await addFonts(page, fonts);
   const said = [];
   page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
-  // browser.mjs leaves the browser no name but this machine's
+  // scripts/vscode/browser.mjs leaves the browser no name but this machine's
   page.on("requestfailed", (request) => {
     const { hostname } = new URL(request.url());
     if (request.failure()?.errorText === "net::ERR_NAME_NOT_RESOLVED") blocked.add(hostname);

@@ -2,7 +2,7 @@
 // `fonts: await pictureFonts()`.
 import fs from "node:fs";
 import path from "node:path";
-import { cacheDir, fetchPackage, installOnce } from "./packages.mjs";
+import { cacheDir, fetchPackage, installOnce } from "../../../scripts/vscode/packages.mjs";
 
 const PACKAGES = [
   {

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { venvProgram } from "../../../scripts/process.mjs";
+import { venvProgram } from "../process.mjs";
 
 /** The folder of everything that this harness installs; it can be deleted at any time. */
 export function cacheDir() {
@@ -49,7 +49,7 @@ export async function installOnce(dir, recipe, build, log) {
 /** The lock by which the extension sets up its server: the system ends it with the process that holds it. */
 async function clientLock() {
   const { transform } = await import("esbuild");
-  const source = fs.readFileSync(new URL("../../../client/src/server/exclusive.ts", import.meta.url), "utf8");
+  const source = fs.readFileSync(new URL("../../client/src/server/exclusive.ts", import.meta.url), "utf8");
   const { code } = await transform(source, { loader: "ts", format: "esm" });
   return (await import(`data:text/javascript,${encodeURIComponent(code)}`)).exclusively;
 }

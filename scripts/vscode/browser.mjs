@@ -140,7 +140,7 @@ async function packaged(log) {
 }
 
 /** Opens an address in the user's own browser. Resolves to false if there is none. */
-export async function showToPerson(url) {
+export async function showToUser(url) {
   const openers = { darwin: ["open"], win32: ["rundll32", "url.dll,FileProtocolHandler"] };
   const [command, ...args] = openers[process.platform] ?? ["xdg-open"];
   if (command === "xdg-open" && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY) return false;

