@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
 
-from fairlead.shell.sandbox.layer_folder import sweep
+from fairlead.shell.sandbox.layer.layer_folder import sweep
 from support.client import Client
 from support.server_process import ForkedServer
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from fairlead.cli.diffs import draw_diff, two_sides
+from fairlead.cli.view.diffs import draw_diff, two_sides
 from fairlead.edits.diff import hunks
 from fairlead.lsp import protocol as wire
 

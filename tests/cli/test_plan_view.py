@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.cli.plan_view import changed_steps, plan_lines, visible_steps
+from fairlead.cli.view.plan_view import changed_steps, plan_lines, visible_steps
 from fairlead.plan import PlanItem, Status, render_items
 
 statuses = st.sampled_from(list[Status](["pending", "in_progress", "completed"]))

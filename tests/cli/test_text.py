@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from fairlead.cli.text import StreamWrapper, clean, first_line, reveal, wrap
+from fairlead.cli.view.text import StreamWrapper, clean, first_line, reveal, wrap
 
 CONSOLE = Console()
 SIGNS = ["a", "b", "é", " ", "  ", "(", ")", ",", "界", "あ", "，", "。", "「", "」", "👍", "👍🏽", "👩\u200d💻", "\n"]

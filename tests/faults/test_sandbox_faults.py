@@ -19,7 +19,7 @@ import pytest
 
 from fairlead.shell.layer import DEFAULT_LIMITS, Limits, View
 from fairlead.shell.process import Command
-from fairlead.shell.sandbox.limits import TOO_LARGE, TOO_MANY
+from fairlead.shell.sandbox.box.limits import TOO_LARGE, TOO_MANY
 from fairlead.workspace.secrets import SecretFinder
 from shell.boxes import BACKENDS, Boxes, boxes, has, is_installed, on_disk, start, write
 from support.sandbox import needs_sandbox

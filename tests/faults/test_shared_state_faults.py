@@ -28,7 +28,7 @@ ID, ROOT = "0123456789ab", "/ws"
 def test_fault_52_a_folder_that_is_made_is_not_swept(tmp_path: Path) -> None:
     """docs/faults.md 52: servers that create, use and sweep layers at the same moment never lose a layer in use."""
 
-    from fairlead.shell.sandbox.layer_folder import LayerFolder, sweep
+    from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
 
     def many() -> None:
         for _ in range(40):
@@ -47,8 +47,8 @@ def test_fault_52_a_folder_that_is_made_is_not_swept(tmp_path: Path) -> None:
 def test_fault_53_a_killed_servers_layer_is_swept_and_no_other(tmp_path: Path) -> None:
     """docs/faults.md 53: if a server is killed at any line of creating, removing or sweeping layers, the next sweep
     removes what is left; a layer in use stays."""
-    from fairlead.shell.sandbox import layer_folder, trees
-    from fairlead.shell.sandbox.layer_folder import LayerFolder, sweep
+    from fairlead.shell.sandbox.layer import layer_folder, trees
+    from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
 
     used = LayerFolder(tmp_path)
     (used.path / "upper").mkdir()

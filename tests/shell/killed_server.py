@@ -12,7 +12,7 @@ import struct
 import sys
 from pathlib import Path
 
-from fairlead.shell.sandbox import kernel
+from fairlead.shell.sandbox.box import kernel
 from fairlead.shell.sandbox.probe import Capability
 from shell.boxes import PLAIN, start
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from fairlead.shell.layer import DEFAULT_LIMITS, Limits, View
-from fairlead.shell.sandbox.limits import TOO_MANY
+from fairlead.shell.sandbox.box.limits import TOO_MANY
 from fairlead.shell.sandbox.overlay import SandboxLayer
 from fairlead.shell.sandbox.probe import Capability, probe
 from shell.boxes import Boxes, on_disk, seen, write

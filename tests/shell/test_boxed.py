@@ -15,7 +15,7 @@ import pytest
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Box, View
 from fairlead.shell.process import Command, CommandResult
-from fairlead.shell.sandbox import launcher
+from fairlead.shell.sandbox.box import launcher
 from shell.boxes import PLAIN, Boxes, boxes, has, start, write
 from support.sandbox import needs_sandbox
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.shell.sandbox.ignored import IgnoreRules, OuterRules, outer_rules, user_rules
+from fairlead.shell.sandbox.layer.ignored import IgnoreRules, OuterRules, outer_rules, user_rules
 from shell.boxes import write
 
 RULES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.shell.sandbox.index import assume_rest_unchanged
+from fairlead.shell.sandbox.layer.index import assume_rest_unchanged
 from shell.boxes import write
 
 NAMES = [*(f"p/{number}" for number in range(300)), "p/ä ö", "p2/x", "a", "z/b/c", f"z/{'n' * 200}", "last"]

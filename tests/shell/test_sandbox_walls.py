@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fairlead.shell.layer import View
-from fairlead.shell.sandbox import gitconfig, installed, mounts, reasons
+from fairlead.shell.sandbox import gitconfig, reasons
+from fairlead.shell.sandbox.box import installed, mounts
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.repositories import read_start
 from shell.boxes import BACKENDS, Boxes, boxes, is_installed, write

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.shell.layer import Entry, View
-from fairlead.shell.sandbox import collect_changes, trees
+from fairlead.shell.sandbox.layer import collect_changes, trees
 from shell.boxes import boxes, on_disk, seen, write
 from support.sandbox import needs_sandbox
 

@@ -6,9 +6,9 @@ from typing import Any
 from rich.text import Text
 
 from fairlead.cli.ask import Option, ask
-from fairlead.cli.display import Display
 from fairlead.cli.keys import Interrupted, Keyboard
-from fairlead.cli.text import clean, wrap
+from fairlead.cli.view.display import Display
+from fairlead.cli.view.text import clean, wrap
 from fairlead.display import escape_invisible
 from fairlead.lsp.params import file_path
 

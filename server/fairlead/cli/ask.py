@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from fairlead.cli.display import Display
 from fairlead.cli.keys import Keyboard
+from fairlead.cli.view.display import Display
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from rich.text import Text
 from fairlead.cli.client import StartServer
 from fairlead.cli.options import DemoOptions, RunOptions
 from fairlead.cli.run import DONE, ENDED_OTHERWISE, run_task
-from fairlead.cli.terminal import Terminal
-from fairlead.cli.text import clean, wrap
+from fairlead.cli.view.terminal import Terminal
+from fairlead.cli.view.text import clean, wrap
 
 PROMPT = "Refactor hello.py: add type hints, docstrings, and a main guard"
 SCRIPT = "hello.py"

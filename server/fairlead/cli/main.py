@@ -17,7 +17,7 @@ from fairlead.cli.options import CONTINUE_PROMPT, DemoOptions, RunOptions
 from fairlead.cli.record import overwrite_problem
 from fairlead.cli.run import run_task
 from fairlead.cli.signals import CANCELLED
-from fairlead.cli.terminal import open_terminal
+from fairlead.cli.view.terminal import open_terminal
 from fairlead.models.endpoint import without_password
 from fairlead.session.settings import Provider
 

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from fairlead.cli.ask import Option, ask
 from fairlead.cli.client import AgentClient
-from fairlead.cli.diffs import Sides, draw_diff, two_sides
-from fairlead.cli.display import Display
 from fairlead.cli.keys import Keyboard
 from fairlead.cli.options import Accept
-from fairlead.cli.text import clean, reveal
+from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
+from fairlead.cli.view.display import Display
+from fairlead.cli.view.text import clean, reveal
 from fairlead.lsp import protocol as wire
 
 FILE_OPTIONS = (

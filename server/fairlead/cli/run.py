@@ -12,15 +12,11 @@ from rich.text import Text
 from fairlead.cli.approvals import Approvals
 from fairlead.cli.ask import Option, ask
 from fairlead.cli.client import AgentClient, ServerExited, StartServer
-from fairlead.cli.display import Display
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.options import Accept, RunOptions
-from fairlead.cli.plain import PlainDisplay
-from fairlead.cli.plan_view import plan_lines
 from fairlead.cli.record import ConversationRecorder
 from fairlead.cli.review import FileReport, Review
 from fairlead.cli.saved_sessions import NoSavedSession, delete_old_sessions, newest_session
-from fairlead.cli.screen import LiveDisplay
 from fairlead.cli.signals import CANCELLED, ending_signals, suspend_signal
 from fairlead.cli.summary import (
     Window,
@@ -32,9 +28,13 @@ from fairlead.cli.summary import (
     result_lines,
     summary_lines,
 )
-from fairlead.cli.terminal import Terminal
-from fairlead.cli.text import clean
-from fairlead.cli.transcript import Transcript
+from fairlead.cli.view.display import Display
+from fairlead.cli.view.plain import PlainDisplay
+from fairlead.cli.view.plan_view import plan_lines
+from fairlead.cli.view.screen import LiveDisplay
+from fairlead.cli.view.terminal import Terminal
+from fairlead.cli.view.text import clean
+from fairlead.cli.view.transcript import Transcript
 from fairlead.lsp import protocol as wire
 from fairlead.models.recording import write_recording
 

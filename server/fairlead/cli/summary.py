@@ -7,11 +7,11 @@ from pathlib import Path
 from rich.text import Text
 
 from fairlead import __version__
-from fairlead.cli.display import Display
 from fairlead.cli.options import Accept, RunOptions
 from fairlead.cli.review import FileReport
-from fairlead.cli.terminal import Marks
-from fairlead.cli.text import clean, reveal, wrap
+from fairlead.cli.view.display import Display
+from fairlead.cli.view.terminal import Marks
+from fairlead.cli.view.text import clean, reveal, wrap
 from fairlead.lsp import protocol as wire
 from fairlead.models.clouds import LABELS
 

@@ -1,7 +1,7 @@
 """The sandboxed layer: commands run on the proposed files, in boxes that can write nothing else (docs/sandbox.md).
 
 Between commands a session has one folder outside of the workspace: the upper layer, with files that git ignores. Each
-command has its own mounts, which its launcher (`launcher.py`) makes and which end with it.
+command has its own mounts, which its launcher (`box/launcher.py`) makes and which end with it.
 """
 
 import asyncio
@@ -19,16 +19,18 @@ from typing import Any
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, NotRun, View, Where
-from fairlead.shell.sandbox import collect_changes, gitconfig, mounts, repository, trees
-from fairlead.shell.sandbox.index import assume_rest_unchanged
-from fairlead.shell.sandbox.layer_folder import LayerFolder, sweep
-from fairlead.shell.sandbox.limits import kill_tree
-from fairlead.shell.sandbox.loopback import loopback
-from fairlead.shell.sandbox.lower_layer import Fingerprint, LowerLayer
+from fairlead.shell.sandbox import gitconfig, repository
+from fairlead.shell.sandbox.box import mounts
+from fairlead.shell.sandbox.box.limits import kill_tree
+from fairlead.shell.sandbox.box.loopback import loopback
+from fairlead.shell.sandbox.box.seccomp import seccomp_filter
+from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, launcher_argv
+from fairlead.shell.sandbox.layer import collect_changes, trees
+from fairlead.shell.sandbox.layer.index import assume_rest_unchanged
+from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
+from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
+from fairlead.shell.sandbox.layer.upper_layer import Owner, UpperLayer
 from fairlead.shell.sandbox.reasons import is_full
-from fairlead.shell.sandbox.seccomp import seccomp_filter
-from fairlead.shell.sandbox.spec import BoxSpec, OverlaySpec, launcher_argv
-from fairlead.shell.sandbox.upper_layer import Owner, UpperLayer
 from fairlead.workspace.repositories import enclosing_repository, git_folder, read_start
 
 # the limit for a file, in bytes: more than a build needs, and less than a disk

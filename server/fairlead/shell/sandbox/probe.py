@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, Launch, NotRun, View
-from fairlead.shell.sandbox import mounts, reasons
+from fairlead.shell.sandbox import reasons
+from fairlead.shell.sandbox.box import mounts
 
 if TYPE_CHECKING:
     from fairlead.shell.sandbox.overlay import SandboxLayer

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-# the launcher's names for the steps that the system may forbid (`kernel.py`, `launcher.py`)
+# the launcher's names for the steps that the system may forbid (`box/kernel.py`, `box/launcher.py`)
 _STEPS = re.compile(r"namespaces: |/proc/self/\w+: |\bmount |open_tree |move_mount |mount_setattr|bubblewrap failed")
 _SETTINGS = {
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": ("1", "AppArmor restricts them"),

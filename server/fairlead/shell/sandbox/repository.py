@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from fairlead.shell.sandbox import trees
-from fairlead.shell.sandbox.upper_layer import is_whiteout
+from fairlead.shell.sandbox.layer import trees
+from fairlead.shell.sandbox.layer.upper_layer import is_whiteout
 from fairlead.workspace.repositories import enclosing_repository, executable_parts, git_folder, read_start
 
 DISCARDED = (

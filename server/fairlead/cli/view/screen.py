@@ -9,9 +9,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from fairlead.cli.plan_view import count_line, visible_steps
-from fairlead.cli.terminal import Marks, Terminal
-from fairlead.cli.text import crop
+from fairlead.cli.view.plan_view import count_line, visible_steps
+from fairlead.cli.view.terminal import Marks, Terminal
+from fairlead.cli.view.text import crop
 from fairlead.plan import PlanItem
 
 TICK = 0.1

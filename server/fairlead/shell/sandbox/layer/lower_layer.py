@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from fairlead.shell.sandbox import trees
+from fairlead.shell.sandbox.layer import trees
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.safe_open import open_beneath
 

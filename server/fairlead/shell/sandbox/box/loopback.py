@@ -3,8 +3,8 @@
 import os
 import subprocess
 
-from fairlead.shell.sandbox.spec import launcher_argv
-from fairlead.shell.sandbox.upper_layer import Owner
+from fairlead.shell.sandbox.box.spec import launcher_argv
+from fairlead.shell.sandbox.layer.upper_layer import Owner
 
 
 def loopback(owner: Owner) -> list[int]:

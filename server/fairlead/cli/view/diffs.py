@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from fairlead.cli.text import reveal
+from fairlead.cli.view.text import reveal
 from fairlead.edits.text import line_end, split_lines
 from fairlead.lsp import protocol as wire
 

@@ -17,11 +17,11 @@ import os
 import sys
 import time
 
-from fairlead.shell.sandbox import kernel, limits
+from fairlead.shell.sandbox.box import kernel, limits
 
 TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
 if TYPE_CHECKING:
-    from fairlead.shell.sandbox.spec import BoxSpec, OverlaySpec
+    from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec
 
 FAILED = 125
 # seconds for processes to end after SIGTERM

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from fairlead.cli.text import clean
+from fairlead.cli.view.text import clean
 from fairlead.lsp import protocol as wire
 from fairlead.plan import PlanItem, render_items
 from fairlead.plan.render import render_line

@@ -7,11 +7,11 @@ import os
 import resource
 import time
 
-from fairlead.shell.sandbox import kernel
+from fairlead.shell.sandbox.box import kernel
 
 TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
 if TYPE_CHECKING:
-    from fairlead.shell.sandbox.spec import BoxSpec
+    from fairlead.shell.sandbox.box.spec import BoxSpec
 
 # a third of a normal process's CPU share: the editor comes first, and commands make progress while others build
 NICE = 5

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 import fairlead
 
-_START = "import sys; sys.path.append(sys.argv[1]); from fairlead.shell.sandbox import launcher; launcher."
+_START = "import sys; sys.path.append(sys.argv[1]); from fairlead.shell.sandbox.box import launcher; launcher."
 
 
 def launcher_argv(function: str, *arguments: int) -> list[str]:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fairlead.shell.layer import Change, Changes, Entry, View
-from fairlead.shell.sandbox import repository, trees
-from fairlead.shell.sandbox.ignored import IgnoreRules, is_environment, outer_rules
-from fairlead.shell.sandbox.lower_layer import Fingerprint, LowerLayer
-from fairlead.shell.sandbox.upper_layer import OPAQUE, PERMISSIONS, UpperLayer, is_opaque, is_whiteout, mode_of
+from fairlead.shell.sandbox import repository
+from fairlead.shell.sandbox.layer import trees
+from fairlead.shell.sandbox.layer.ignored import IgnoreRules, is_environment, outer_rules
+from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
+from fairlead.shell.sandbox.layer.upper_layer import OPAQUE, PERMISSIONS, UpperLayer, is_opaque, is_whiteout, mode_of
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.repositories import is_git_folder
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, View
-from fairlead.shell.sandbox import trees
-from fairlead.shell.sandbox.lower_layer import Fingerprint, LowerLayer
+from fairlead.shell.sandbox.layer import trees
+from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
 
 WHITEOUT = "user.overlay.whiteout"
 OPAQUE = "user.overlay.opaque"

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from rich.console import Console
 from rich.text import Text
 
-from fairlead.cli.terminal import Marks, Terminal
+from fairlead.cli.view.terminal import Marks, Terminal
 from fairlead.plan import PlanItem
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.text import Text
 
-from fairlead.cli.display import Display
-from fairlead.cli.plan_view import changed_steps, plan_items, plan_lines
-from fairlead.cli.text import StreamWrapper, clean, crop, first_line, reveal, wrap
+from fairlead.cli.view.display import Display
+from fairlead.cli.view.plan_view import changed_steps, plan_items, plan_lines
+from fairlead.cli.view.text import StreamWrapper, clean, crop, first_line, reveal, wrap
 from fairlead.lsp import protocol as wire
 from fairlead.plan import PlanItem
 

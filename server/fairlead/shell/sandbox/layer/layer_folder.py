@@ -11,7 +11,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from fairlead.shell.sandbox import trees
+from fairlead.shell.sandbox.layer import trees
 
 _NAME = "layer-"
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.text import Text
 
-from fairlead.cli.terminal import Marks
+from fairlead.cli.view.terminal import Marks
 from fairlead.plan import PlanItem
 
 

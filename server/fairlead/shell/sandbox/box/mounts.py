@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.shell.sandbox import installed
+from fairlead.shell.sandbox.box import installed
 from fairlead.workspace.repositories import read_start
 
 # (source, target, writable)
