@@ -76,7 +76,9 @@ editorTest(
     assert.deepEqual(labels([hello, note]), ["hello.py", "note ü.md"]);
     assert.deepEqual([open.label, open.description, open.icon], ["Write a note", "", "circle-large-outline"]);
     await page.until("the count", async () => (await page.viewDescription("Plan")) === "1/3");
-    assert.match(await page.viewMessage("Plan"), /Replay: a recorded conversation/);
+    await page.until("the message", async () =>
+      (await page.viewMessage("Plan")).startsWith("Replay: a recorded conversation"),
+    );
     await page.statusItem("fairlead.status", ({ text }) => /waiting for you \(replay\)/.test(text));
     assert.equal(disk(workspace), before);
   },
@@ -87,7 +89,7 @@ editorTest("a command asks first, is allowed, and the run continues to the end",
   assert.deepEqual(asked.buttons, ["Cancel", "Allow Once", "Allow for This Session", "Reject"]);
   assert.match(
     asked.message,
-    /^Agent: Waiting for you\. Run “echo gate” in the sandbox\? Your settings ask before every command\./,
+    /^Agent: Waiting for you\. Run “echo gate” in the sandbox\? Your settings require approval for every command\./,
   );
   await page.toastButton("Run “echo gate”", "Allow Once");
   await page.toast("All three steps are done.");

@@ -74,7 +74,7 @@ editorTest(
     await page.rows(VIEW, lacks("multi.txt"));
     await page.tab("Proposed: Change the files (6 files)");
     assert.equal((await page.tabs()).filter(({ label }) => label.startsWith("Proposed: ")).length, 1);
-    assert.equal(await page.viewDescription(VIEW), "6 of 7 files left");
+    await page.until("the count", async () => (await page.viewDescription(VIEW)) === "6 of 7 files left");
   },
 );
 
