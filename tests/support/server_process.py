@@ -8,29 +8,15 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from fairlead.__main__ import main
+from fairlead.cli.client import ServerProcess
 from support.forked import CAN_FORK, LIMIT, ForkedProcess, Streams, fork
 
 SERVE = [sys.executable, "-m", "fairlead", "serve"]
 # never forked: for tests of what a library does when it is imported
 NEW_INTERPRETER = [sys.executable, "-u", "-m", "fairlead", "serve"]
-
-
-class ServerProcess(Protocol):
-    """The part of `asyncio.subprocess.Process` that tests use."""
-
-    @property
-    def stdin(self) -> asyncio.StreamWriter | None: ...
-    @property
-    def stdout(self) -> asyncio.StreamReader | None: ...
-    @property
-    def pid(self) -> int: ...
-    @property
-    def returncode(self) -> int | None: ...
-    def kill(self) -> None: ...
-    async def wait(self) -> int: ...
 
 
 async def start(command: Sequence[str], env: Mapping[str, str], stderr: int | None = None) -> ServerProcess:

@@ -2,29 +2,20 @@
 
 import { plural, costSummary } from "../ui/format";
 import type { Evidence, Outside, Plan, PlanItem } from "../protocol";
+import type { Appearance, Row } from "../ui/row";
 import { escapeInvisible } from "../ui/text";
 
-export interface PlanRow {
+export interface PlanRow extends Row {
   /** Unique within the session. */
   readonly id: string;
-  readonly label: string;
-  readonly description: string;
-  readonly tooltip: string;
-  readonly icon: string;
-  readonly color: string | undefined;
-  /** The text for screen readers. */
-  readonly screenReaderLabel: string;
 }
 
-interface Appearance {
-  readonly icon: string;
-  readonly color?: string;
-  readonly word: string;
+interface StepAppearance extends Appearance {
   /** The text next to the step, if the icon is not enough. */
   readonly note?: string;
 }
 
-const DONE: Record<PlanItem["verification"], Appearance> = {
+const DONE: Record<PlanItem["verification"], StepAppearance> = {
   none: { icon: "pass-filled", color: "charts.green", word: "done" },
   shown: { icon: "pass-filled", color: "charts.green", word: "done" },
   claimed: {
@@ -118,7 +109,7 @@ export function planCount(plan: Plan | undefined): string {
   return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
 }
 
-function appearanceOf(item: PlanItem, activity: Activity): Appearance {
+function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
   if (item.status === "completed") return DONE[item.verification];
   if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", note: "held" };
   if (item.status === "pending") return { icon: "circle-large-outline", word: "to do" };

@@ -11,7 +11,7 @@ import type { Store } from "../state";
 import { isWorking, openRequests } from "../questions/waiting";
 import { StepClock } from "./stepClock";
 import { escapeInvisible } from "../ui/text";
-import { StoreTree } from "../ui/tree";
+import { showRow, StoreTree } from "../ui/tree";
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";
@@ -160,13 +160,7 @@ function message(session: Store["active"]): string {
 function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {
   const item = new vscode.TreeItem(row.label, collapsible);
   item.id = row.id;
-  item.description = row.description;
-  item.tooltip = row.tooltip;
-  item.iconPath = new vscode.ThemeIcon(
-    row.icon,
-    row.color === undefined ? undefined : new vscode.ThemeColor(row.color),
-  );
-  item.accessibilityInformation = { label: row.screenReaderLabel };
+  showRow(item, row);
   return item;
 }
 

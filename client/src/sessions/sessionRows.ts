@@ -4,25 +4,13 @@ import { plural } from "../ui/format";
 import type { SessionRow } from "../protocol";
 import type { Session } from "../session";
 import { openRequests } from "../questions/waiting";
+import type { Appearance, Row } from "../ui/row";
 
-export interface SessionNode {
+export interface SessionNode extends Row {
   readonly sessionId: string;
   readonly state: SessionRow["state"];
   /** Whether the other views show this session. */
   readonly isShown: boolean;
-  readonly label: string;
-  readonly description: string;
-  readonly tooltip: string;
-  readonly icon: string;
-  readonly color: string | undefined;
-  /** The text for screen readers. */
-  readonly screenReaderLabel: string;
-}
-
-interface Appearance {
-  readonly icon: string;
-  readonly color?: string;
-  readonly word: string;
 }
 
 const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: "waiting for you" };

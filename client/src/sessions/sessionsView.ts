@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Store } from "../state";
 import { openRequests } from "../questions/waiting";
-import { StoreTree } from "../ui/tree";
+import { showRow, StoreTree } from "../ui/tree";
 
 const MINUTE = 60_000;
 
@@ -21,15 +21,9 @@ export class SessionsView extends StoreTree<SessionNode> {
   getTreeItem(node: SessionNode): vscode.TreeItem {
     const item = new vscode.TreeItem({ label: node.label, highlights: node.isShown ? [[0, node.label.length]] : [] });
     item.id = node.sessionId;
-    item.description = node.description;
-    item.tooltip = node.tooltip;
-    item.iconPath = new vscode.ThemeIcon(
-      node.icon,
-      node.color === undefined ? undefined : new vscode.ThemeColor(node.color),
-    );
     item.contextValue = `session ${node.state}`;
     item.command = { command: "fairlead.showSession", title: "Show", arguments: [node] };
-    item.accessibilityInformation = { label: node.screenReaderLabel };
+    showRow(item, node);
     return item;
   }
 

@@ -7,6 +7,7 @@ import { fingerprint } from "./fingerprint";
 import { RefreshGuard } from "./refreshGuard";
 import type { Change } from "../session";
 import type { Store } from "../state";
+import type { Row } from "./row";
 
 export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Node | undefined>();
@@ -90,4 +91,15 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   dispose(): void {
     for (const disposable of this.disposables) disposable.dispose();
   }
+}
+
+/** Gives a tree item what a row shows next to its label. */
+export function showRow(item: vscode.TreeItem, row: Row): void {
+  item.description = row.description;
+  item.tooltip = row.tooltip;
+  item.iconPath = new vscode.ThemeIcon(
+    row.icon,
+    row.color === undefined ? undefined : new vscode.ThemeColor(row.color),
+  );
+  item.accessibilityInformation = { label: row.screenReaderLabel };
 }
