@@ -15,7 +15,7 @@ after(() => {
 // installs into each folder that it is given; adds a line to `built` for each build
 const INSTALLER = `
 import fs from "node:fs";
-import { installOnce } from ${JSON.stringify(pathToFileURL(path.resolve("tests/editor/host/packages.mjs")).href)};
+import { installOnce } from ${JSON.stringify(pathToFileURL(path.resolve("scripts/vscode/packages.mjs")).href)};
 process.on("message", async (target) => {
   await installOnce(target, "1", async (staging) => {
     fs.appendFileSync(target + ".built", "x");
