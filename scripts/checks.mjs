@@ -35,7 +35,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
     env: pythonEnvironment(more, env),
   });
   // One more than there are cores, because a test spends half of its time waiting for its server.
-  const workers = String(availableParallelism() + 1);
+  const workers = String(availableParallelism() + 2);
   return [
     { name: "pyright", needs: ["python", "node"], ...node("pyright/index.js") },
     { name: "eslint", needs: ["node"], ...node("eslint/bin/eslint.js", "--max-warnings=0") },
