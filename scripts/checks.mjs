@@ -34,7 +34,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
     ...python("python", "-m", "pytest", folder, "-rs", ...pytest),
     env: pythonEnvironment(more, env),
   });
-  // One more than there are cores, because a test spends half of its time waiting for its server.
+  // Two more than there are cores, because a test spends half of its time waiting for its server.
   const workers = String(availableParallelism() + 2);
   return [
     { name: "pyright", needs: ["python", "node"], ...node("pyright/index.js") },
