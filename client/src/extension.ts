@@ -77,7 +77,6 @@ export function activate(context: vscode.ExtensionContext): void {
     ask: () => runs.sendQuestion(),
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
-    continueSession: (node?: Partial<SessionNode>) => sessions.continueSession(node),
     setApiKey: () => access.setApiKey(),
     showConversation: () => conversation.show(),
     showPlanHistory: () => pages.showHistory(),
@@ -110,6 +109,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showSession: ({ sessionId }: SessionNode) => {
       sessions.show(sessionId);
     },
+    continueSession: (node?: SessionNode) => sessions.continueSession(node?.sessionId),
     deleteSession: (node: SessionNode) => sessions.delete(node),
     reviewStep: ({ sessionId, item }: StepNode) => diffs.openStepDiffs(sessionId, item.id, item.content),
     openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openStepFile(sessionId, uri, item),

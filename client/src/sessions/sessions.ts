@@ -36,9 +36,9 @@ export class Sessions implements vscode.Disposable {
     this.store.show(sessionId);
   }
 
-  /** Asks for another task in the session of the row, or in one that the user picks. */
-  async continueSession(node?: Partial<SessionNode>): Promise<void> {
-    const session = node?.sessionId === undefined ? await this.pickIdleSession() : this.store.get(node.sessionId);
+  /** Asks for another task in this session, or in one that the user picks. */
+  async continueSession(sessionId?: string): Promise<void> {
+    const session = sessionId === undefined ? await this.pickIdleSession() : this.store.get(sessionId);
     if (!session) return;
     this.show(session.id);
     await this.runs.followUp("Agent: Continue");

@@ -3,6 +3,8 @@
 import { buttonVerbs } from "./button-verbs.mjs";
 import { exactly } from "./exactly.mjs";
 
+const STEADY_LOOKS = 3;
+
 export function viewVerbs({ page, until, act }) {
   const pane = (view) =>
     page.locator(".pane").filter({ has: page.locator(".pane-header h3.title", { hasText: exactly(view) }) });
@@ -66,8 +68,18 @@ export function viewVerbs({ page, until, act }) {
       .filter({ has: named });
   }
 
-  const onRow = (what, view, which, action) =>
-    act(`${what} of row ${which} in "${view}"`, async () => action(await locate(view, which)));
+  /** Acts on a row once the view shows the same rows at several looks: VS Code does not know a row while it refreshes. */
+  function onRow(what, view, which, action) {
+    let last = "";
+    let looks = 0;
+    return act(`${what} of row ${which} in "${view}"`, async () => {
+      const rows = JSON.stringify(await readRows(view));
+      looks = rows === last ? looks + 1 : 0;
+      last = rows;
+      if (looks < STEADY_LOOKS) throw new Error(`the rows of "${view}" have just changed`);
+      await action(await locate(view, which));
+    });
+  }
 
   async function viewTitles() {
     return page
