@@ -47,7 +47,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const notices: Notices = new Notices(store, (act) => noticeActions.perform(act));
   const runs = new Runs(store, agent, new Prompts(context.workspaceState), access, notices);
   const noticeActions = new NoticeActions(store, approvals, questions, runs);
-  const restored = restoreSessions(context.storageUri, agent);
+  const restored = restoreSessions(context.storageUri, agent, store);
   const texts = new DiffContents(store, agent, restored);
   const proposed = new ProposedFiles(store, agent, texts);
   const diffs = new Diffs(store, context.workspaceState);

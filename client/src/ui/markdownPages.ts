@@ -10,6 +10,8 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   private time = Date.now();
   /** Open pages whose change VS Code has reported to their preview, by URI, and whether each was hidden since. */
   private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
+  /** The text of each page that VS Code read last, by URI. */
+  private readonly lastRead = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(
@@ -20,6 +22,13 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
       vscode.workspace.registerFileSystemProvider(scheme, this, { isCaseSensitive: true, isReadonly: true }),
       vscode.window.tabGroups.onDidChangeTabs(() => {
         this.refreshShownPages();
+      }),
+      vscode.workspace.onDidOpenTextDocument(({ uri }) => {
+        if (uri.scheme === scheme) void this.redrawIfOutdated(uri);
+      }),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+        // VS Code forgets a change that it has not read before it closes the document
+        if (this.announced.delete(uri.toString())) refreshPreviews();
       }),
       this.changed,
     ];
@@ -46,12 +55,14 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
-    const { byteLength } = await this.readFile(uri);
-    return { type: vscode.FileType.File, ctime: 0, mtime: this.time, size: byteLength };
+    const size = Buffer.byteLength(await this.read(uri));
+    return { type: vscode.FileType.File, ctime: 0, mtime: this.time, size };
   }
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
-    return Buffer.from(await this.read(uri));
+    const text = await this.read(uri);
+    this.lastRead.set(uri.toString(), text);
+    return Buffer.from(text);
   }
 
   watch(): vscode.Disposable {
@@ -80,6 +91,11 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
 
   dispose(): void {
     for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  /** Draws a page again whose text changed while VS Code opened its document, because VS Code does not notice that change. */
+  private async redrawIfOutdated(uri: vscode.Uri): Promise<void> {
+    if ((await this.read(uri)) !== this.lastRead.get(uri.toString())) this.redraw(uri);
   }
 
   /** Refreshes pages that become visible, because VS Code shows them without the changes that happened while they were hidden. */
