@@ -194,6 +194,9 @@ export interface OpenedSession {
 /** `plan`: the agent only reads and writes a plan. `ask`: the agent only reads and answers. */
 export type Mode = "agent" | "plan" | "ask";
 
+/** What a run continues without a prompt: a run that did not finish, or a plan that the user approved. */
+export type Continuation = "paused" | "plan";
+
 export type Target = { all: true } | { uri: string } | { uri: string; hunk: string } | { item: string };
 
 /** The params of accept and reject, and the argument of the commands in the server's CodeLenses. */

@@ -68,6 +68,7 @@ def requests() -> Iterator[Golden]:
         "workDoneToken": "run-1",
     }
     yield _asks("runTask.params.all", wire.RUN_TASK, whole)
+    yield _asks("runTask.params.continue", wire.RUN_TASK, {"continue": "plan", "sessionId": SESSION})
     ended = Outcome("end_turn", "It greets in Chinese now: 你好 👋", A_USAGE)
     failed = Outcome("error", NO_KEY, Usage(), ModelError("auth", NO_KEY))
     record = "2 of 3 steps, 1 file to review."

@@ -129,6 +129,8 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
     task = read_run(whole).task
     assert task.mode == "agent"
     assert task.context == [ContextItem(folder / "src/問候.py"), ContextItem(folder / "setup.cfg", 1, 5)]
+    continued = read_run(read("runTask.params.continue"))
+    assert (continued.task.continues, continued.session_id) == ("plan", SESSION)
     assert read("trust.params").boolean("trusted") is True
     for side, scheme in (("base", wire.BASE_SCHEME), ("proposed", wire.PROPOSED_SCHEME)):
         uri = made[f"content.params.{side}"].value["uri"]

@@ -5,7 +5,7 @@ import { ProgressType } from "vscode-languageclient/node";
 import { plural } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
 import type { Notices } from "../questions/notices";
-import { method, type Mode, type RunResult } from "../protocol";
+import { method, type Continuation, type Mode, type RunResult } from "../protocol";
 import type { Prompts } from "./prompt";
 import { messageOf, NotStarted, ServerGone } from "../server/errors";
 import type { AgentServer } from "../server/server";
@@ -21,10 +21,10 @@ interface WorkDone {
   readonly message?: string;
 }
 
-/** What the agent reads when the user approves its plan. */
-const GO_PROMPT = "The plan is approved. Do it.";
-/** What the agent reads when the user continues a paused run. */
-const CONTINUE_PROMPT = "Continue where you stopped.";
+type Task = { readonly prompt: string } | { readonly continue: Continuation };
+
+/** What the conversation shows in place of a prompt. */
+const CONTINUATION_TITLES: Record<Continuation, string> = { paused: "Continue", plan: "Carry out the plan" };
 const PROGRESS = new ProgressType<WorkDone>();
 
 export class Runs {
@@ -42,27 +42,27 @@ export class Runs {
   async runTask(given?: string): Promise<void> {
     if (!canRunHere()) return;
     const prompt = given ?? (await this.prompts.ask("Agent: Run Task"));
-    if (prompt !== undefined) await this.run(undefined, prompt);
+    if (prompt !== undefined) await this.run(undefined, { prompt });
   }
 
   /** Asks for a task and makes the agent only plan it. */
   async planFirst(): Promise<void> {
     if (!canRunHere()) return;
     const prompt = await this.prompts.ask("Agent: Plan First");
-    if (prompt !== undefined) await this.run(undefined, prompt, "plan");
+    if (prompt !== undefined) await this.run(undefined, { prompt }, "plan");
   }
 
   /** Approves the plan, so that the agent carries it out. */
   async go(): Promise<void> {
     const session = this.store.active;
-    if (session && isReadyToGo(session)) await this.run(session.id, GO_PROMPT);
+    if (session && isReadyToGo(session)) await this.run(session.id, { continue: "plan" });
     else void vscode.window.showInformationMessage("No plan is waiting for approval.");
   }
 
   /** Continues the paused run of a session, by default the active one. */
   async continueRun(sessionId = this.store.active?.id): Promise<void> {
     const session = sessionId === undefined ? undefined : this.store.get(sessionId);
-    if (session && pauseReason(session) !== undefined) await this.run(session.id, CONTINUE_PROMPT);
+    if (session && pauseReason(session) !== undefined) await this.run(session.id, { continue: "paused" });
     else void vscode.window.showInformationMessage("No run is paused.");
   }
 
@@ -72,7 +72,7 @@ export class Runs {
     const session = this.store.active;
     if (session && warnIfRunning(session)) return;
     const prompt = await this.prompts.ask("Agent: Ask");
-    if (prompt !== undefined) await this.run(session?.id, prompt, "ask");
+    if (prompt !== undefined) await this.run(session?.id, { prompt }, "ask");
   }
 
   /** Asks for another task and runs it in the active session. */
@@ -84,7 +84,7 @@ export class Runs {
     }
     if (warnIfRunning(session) || !canRunHere()) return;
     const prompt = await this.prompts.ask(`${title} “${session.title}”`);
-    if (prompt !== undefined) await this.run(session.id, prompt);
+    if (prompt !== undefined) await this.run(session.id, { prompt });
   }
 
   /** Stops all runs, or the run of one session. */
@@ -106,22 +106,22 @@ export class Runs {
     await this.runTask(prompt);
   }
 
-  private async run(sessionId: string | undefined, prompt: string, mode: Mode = "agent"): Promise<void> {
+  private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent"): Promise<void> {
     if (!canRunHere()) return;
-    const isTyped = prompt !== GO_PROMPT && prompt !== CONTINUE_PROMPT;
     let id = sessionId;
-    if (isTyped) await this.prompts.remember(prompt);
+    if ("prompt" in task) await this.prompts.remember(task.prompt);
     try {
       if (!(await this.isReady())) {
-        if (isTyped) this.prompts.setDraft(prompt);
+        if ("prompt" in task) this.prompts.setDraft(task.prompt);
         return;
       }
       id ??= (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
-      const run = this.store.startRun(id, prompt, mode).runsStarted;
+      const shown = "prompt" in task ? task.prompt : CONTINUATION_TITLES[task.continue];
+      const run = this.store.startRun(id, shown, mode).runsStarted;
       if (sessionId === undefined) await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
       // the conversation shows the answer
       if (mode === "ask") await vscode.commands.executeCommand("fairlead.showConversation");
-      const result = await this.requestRun(id, run, prompt, mode).catch((error: unknown) => {
+      const result = await this.requestRun(id, run, task, mode).catch((error: unknown) => {
         if (id !== undefined && !(error instanceof ServerGone))
           this.store.endRun(id, run, { stopReason: "error", message: String(error), record: "" });
         throw error;
@@ -130,7 +130,8 @@ export class Runs {
       await this.showResult(result, mode);
     } catch (error) {
       const failed = id;
-      await this.showFailure(error, failed === undefined ? undefined : () => this.run(failed, CONTINUE_PROMPT, mode));
+      const resume = failed === undefined ? undefined : () => this.run(failed, { continue: "paused" }, mode);
+      await this.showFailure(error, resume);
     }
   }
 
@@ -148,7 +149,7 @@ export class Runs {
   }
 
   /** Requests a run and returns its result. Shows its progress until the result arrives or the user stops the run. */
-  private async requestRun(id: string, run: number, prompt: string, mode: Mode): Promise<RunResult> {
+  private async requestRun(id: string, run: number, task: Task, mode: Mode): Promise<RunResult> {
     const [client, stop, workDoneToken] = [
       await this.server.started(),
       new vscode.CancellationTokenSource(),
@@ -156,7 +157,7 @@ export class Runs {
     ];
     const answer = this.server.request<RunResult>(
       method.runTask,
-      { prompt, sessionId: id, mode, workDoneToken, context: selectionContext() },
+      { ...task, sessionId: id, mode, workDoneToken, context: selectionContext() },
       stop.token,
     );
     const over = Promise.race([answer.catch(() => undefined), this.whenStopped(id, run)]);
@@ -225,7 +226,7 @@ export class Runs {
       if (chosen) this.store.show(result.sessionId);
       if (chosen === "Set API Key" && (await this.access.setApiKey())) {
         await this.server.sendApiKey();
-        await this.run(result.sessionId, CONTINUE_PROMPT, mode);
+        await this.run(result.sessionId, { continue: "paused" }, mode);
       }
       if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
       return;

@@ -13,7 +13,7 @@ from fairlead import __version__
 from fairlead.agent.messages import clean_text
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
-from fairlead.cli.options import CONTINUE_PROMPT, DemoOptions, RunOptions
+from fairlead.cli.options import DemoOptions, RunOptions
 from fairlead.cli.record import overwrite_problem
 from fairlead.cli.run import run_task
 from fairlead.cli.signals import CANCELLED
@@ -45,7 +45,7 @@ sign-in, region (AWS_REGION; CLOUD_ML_REGION) and project
 
 A session is saved however it ends: its conversation, its plan, and the changes
 that you did not decide on. --continue continues the newest session of the
-folder. Without a TASK, it says "Continue where you stopped." Nothing continues
+folder; without a TASK, the agent continues where it stopped. Nothing continues
 automatically. Fairlead keeps the newest 20 unfinished sessions of a folder, and
 finished ones for 30 days.
 """
@@ -165,11 +165,13 @@ def _path(text: str) -> Path:
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
     workspace = _path(given.workspace)
     record = _path(given.record) if given.record else None
-    prompt = CONTINUE_PROMPT if given.resume and given.prompt is None else given.prompt
-    if prompt is None:
+    prompt: str | None = given.prompt
+    if prompt is not None:
+        prompt = clean_text(prompt)  # bytes that are not UTF-8 come from the shell as lone surrogates
+        if not prompt.strip():
+            fail("the task is empty: say what the agent should do")
+    elif not given.resume:
         fail("TASK is missing: say what the agent should do, or use --continue to continue the last session")
-    if not prompt.strip():
-        fail("the task is empty: say what the agent should do")
     if not workspace.is_dir():
         fail(f"the workspace is not a folder: {given.workspace}")
     if given.replay and given.base_url:
@@ -183,7 +185,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
     if record is not None and (problem := overwrite_problem(record, resume=given.resume)):
         fail(f"{problem}: {given.record}")
     return RunOptions(
-        prompt=clean_text(prompt),  # bytes that are not UTF-8 come from the shell as lone surrogates
+        prompt=prompt,
         workspace=workspace.resolve(),
         storage=platformdirs.user_state_path("fairlead", appauthor=False) / "terminal",
         resume=given.resume,

@@ -6,15 +6,13 @@ from typing import Any, Literal
 
 Accept = Literal["ask", "all", "none"]
 
-CONTINUE_PROMPT = "Continue where you stopped."
-"""The prompt of `--continue` without a TASK."""
-
 
 @dataclass(frozen=True)
 class RunOptions:
     """The options of `fairlead run`. Paths are absolute."""
 
-    prompt: str
+    prompt: str | None
+    """None: `resume` is true, and the run continues without a TASK."""
     workspace: Path
     storage: Path | None = None
     """The folder of the saved sessions. None: sessions are not saved."""

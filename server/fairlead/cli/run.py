@@ -74,7 +74,7 @@ class Run:
         approvals = Approvals(display, keyboard, allow=options.allow_commands, attended=attended)
         self._client = AgentClient(options.workspace, self._on_notification, approvals.answer, start_server)
         self._transcript = Transcript(display)
-        self._recorder = ConversationRecorder(options.prompt) if options.record else None
+        self._recorder = ConversationRecorder(options.prompt or "") if options.record else None
         self._edits: wire.EditsWire | None = None
         self._window: Window = (0, None)
         self._session_id = ""
@@ -148,9 +148,10 @@ class Run:
 
     async def _run(self) -> int:
         started = time.monotonic()
-        params = {"sessionId": self._session_id, "prompt": self._options.prompt}
+        prompt = self._options.prompt
+        task = {"continue": "paused"} if prompt is None else {"prompt": prompt}
         self._is_running = True
-        result: wire.RunResult = await self._client.request(wire.RUN_TASK, params)
+        result: wire.RunResult = await self._client.request(wire.RUN_TASK, {"sessionId": self._session_id, **task})
         self._is_running = False
         self._transcript.end_text()
         self._display.close()

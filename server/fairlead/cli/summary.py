@@ -33,7 +33,9 @@ ENDS = {
 
 def heading_lines(options: RunOptions, display: Display) -> list[Text]:
     """The task, the workspace and unusual options."""
-    lines = [Text(f"Fairlead {__version__}", style="bold"), *_field("Task", _task(options.prompt), display)]
+    lines = [Text(f"Fairlead {__version__}", style="bold")]
+    if options.prompt is not None:
+        lines += _field("Task", _task(options.prompt), display)
     lines += _field("Workspace", _short(options.workspace), display)
     if options.replay:
         name = reveal(options.replay.name)

@@ -14,7 +14,7 @@ from fairlead.agent.tool import Mode
 from fairlead.lsp import protocol
 from fairlead.plan import PlanOp
 from fairlead.session.errors import WrongRequest
-from fairlead.session.prompt import ContextItem, RunTask
+from fairlead.session.prompt import CONTINUATION_PROMPTS, ContextItem, Continuation, RunTask
 from fairlead.session.review.target import Target
 
 
@@ -210,8 +210,14 @@ class RunParams:
 
 
 def read_run(params: Params) -> RunParams:
-    task = RunTask(params.text("prompt"), _read_context(params), _read_mode(params))
-    return RunParams(task, params.optional_text("sessionId"), params.token("workDoneToken"))
+    session_id, mode, continues = params.optional_text("sessionId"), _read_mode(params), _read_continuation(params)
+    if continues is not None and session_id is None:
+        raise WrongRequest("params.continue needs params.sessionId")
+    if continues == "plan" and mode != "agent":
+        raise WrongRequest(f"params.continue 'plan' carries out the plan, but mode {mode!r} does not")
+    prompt = params.text("prompt") if continues is None else CONTINUATION_PROMPTS[continues]
+    task = RunTask(prompt, _read_context(params), mode, continues)
+    return RunParams(task, session_id, params.token("workDoneToken"))
 
 
 def _read_context(params: Params) -> list[ContextItem]:
@@ -241,6 +247,19 @@ def _read_mode(params: Params) -> Mode:
     if given is not None:
         raise WrongRequest(f"params.mode {given!r} is unknown; use {', '.join(get_args(Mode))}")
     return "agent"
+
+
+def _read_continuation(params: Params) -> Continuation | None:
+    """What to continue instead of sending a prompt."""
+    given = params.optional_text("continue")
+    if given is None:
+        return None
+    if params.has("prompt"):
+        raise WrongRequest("params.prompt and params.continue exclude each other; send one of them")
+    for continuation in CONTINUATION_PROMPTS:
+        if given == continuation:
+            return continuation
+    raise WrongRequest(f"params.continue {given!r} is unknown; use {' or '.join(CONTINUATION_PROMPTS)}")
 
 
 @dataclass(frozen=True)

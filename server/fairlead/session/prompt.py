@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.agent.tool import Mode
@@ -39,6 +40,13 @@ MODES: dict[Mode, str] = {
 }
 MAX_PROMPT = 400_000
 
+Continuation = Literal["paused", "plan"]
+"""What a run continues: a run that did not finish, or a plan that the user has approved."""
+CONTINUATION_PROMPTS: dict[Continuation, str] = {
+    "paused": "Continue where you stopped.",
+    "plan": "The plan is approved. Do it.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
@@ -60,6 +68,8 @@ class RunTask:
     prompt: str
     context: Sequence[ContextItem] = ()
     mode: Mode = "agent"
+    continues: Continuation | None = None
+    """None: the prompt is the user's."""
 
     def __post_init__(self) -> None:
         check_prompt(self.prompt)

@@ -27,7 +27,7 @@ from fairlead.session.commands import SessionCommands
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.feedback import Feedback
-from fairlead.session.prompt import RunTask, check_prompt, proposals_note, system_prompt, user_prompt
+from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
 from fairlead.session.server_context import ServerContext
 from fairlead.session.state import PAUSES, Phase, SessionState
@@ -133,10 +133,15 @@ class Session:
         """Records that the last undone decision was redone in some of its files, given by index."""
         self._decisions = self._decisions.redo(files)
 
-    def check_can_run(self) -> None:
+    def check_can_run(self, continues: Continuation | None) -> None:
         """Raises RequestRefused if a run cannot start."""
         if self.running and not self._is_stopping():
             raise RequestRefused("This session is already running a task. Stop it first, or start a new task.")
+        if continues == "paused" and self.state == "idle" and not self.history.messages:
+            raise RequestRefused("This session has no run to continue. Send a prompt.")
+        plan = self.plan.snapshot()
+        if continues == "plan" and plan.completed == len(plan.items):
+            raise RequestRefused("This session's plan has no unfinished step. Send a prompt.")
         self._context.workspace()
 
     async def run(self, task: RunTask, on_begin: Callable[[], None] = lambda: None) -> Outcome:
@@ -145,9 +150,9 @@ class Session:
         If a stopped run has not ended yet, waits for it first. `on_begin` is called when the run begins.
 
         Raises:
-            RequestRefused: the session is already running, or the workspace cannot be used.
+            RequestRefused: the session is already running, has nothing to continue, or its workspace cannot be used.
         """
-        self.check_can_run()
+        self.check_can_run(task.continues)
         if self.running:  # and stopping
             self.cancel()
         self._set_title(task.prompt)

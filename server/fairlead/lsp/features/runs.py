@@ -24,7 +24,7 @@ async def session_for_run(server: AgentServer, run: RunParams) -> Session:
     if run.session_id is None:
         return server.sessions.create()
     session = await server.sessions.get(run.session_id)
-    session.check_can_run()
+    session.check_can_run(run.task.continues)
     return session
 
 

@@ -1,0 +1,66 @@
+"""docs/protocol.md, runTask `continue`: a run whose prompt the server words."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client
+from support.fake_api import Call, FakeApi, Text, Turn
+
+Json = dict[str, Any]
+Connect = Callable[..., Client]
+Replay = Callable[..., Json]
+
+SAID = Turn((Text("Done."),))
+
+
+def todo(status: str) -> Turn:
+    return Turn((Call("todo", {"items": [{"content": "Greet", "status": status, "activeForm": ""}]}),))
+
+
+async def test_an_approved_plan_is_carried_out(connect: Connect) -> None:
+    """The model reads that the plan is approved. Refused while there is no plan, and when all of it is completed."""
+    with FakeApi(turns=[SAID, todo("pending"), SAID, todo("completed"), SAID]) as api:
+        async with connect(api) as client:
+            session = {"sessionId": (await client.run("What is it?", mode="ask"))["sessionId"]}
+            go = {"continue": "plan", **session}
+            assert (await client.error("agent/runTask", go)).code == -32803
+            await client.run("Greet.", mode="plan", **session)
+            assert (await client.request("agent/runTask", go))["stopReason"] == "end_turn"
+            assert api.requests[3].body["messages"][-1]["content"][0]["text"] == "The plan is approved. Do it."
+            assert (await client.error("agent/runTask", go)).code == -32803
+        assert (len(api.requests), api.refusals) == (5, [])
+
+
+async def test_a_paused_run_continues(connect: Connect) -> None:
+    """The model reads that it should continue. Refused in a session that never ran."""
+    with FakeApi(turns=[todo("pending"), SAID]) as api:
+        async with connect(api, settings={"loop": {"maxRounds": 1}}) as client:
+            session = await client.request("agent/sessions/create", {"title": "Greet"})
+            error = await client.error("agent/runTask", {"continue": "paused", **session})
+            assert (error.code, error.message) == (-32803, "This session has no run to continue. Send a prompt.")
+            assert (await client.run("Greet.", **session))["stopReason"] == "max_turn_requests"
+            await client.request("agent/runTask", {"continue": "paused", **session})
+            assert api.requests[1].body["messages"][-1]["content"][0]["text"] == "Continue where you stopped."
+        assert (len(api.requests), api.refusals) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ({"continue": "paused", "prompt": "Greet."}, "params.prompt and params.continue exclude each other"),
+        ({"continue": "paused", "sessionId": None}, "params.continue needs params.sessionId"),
+        ({"continue": "plan", "mode": "ask"}, "params.continue 'plan' carries out the plan"),
+        ({"continue": "everything"}, "params.continue 'everything' is unknown; use paused or plan"),
+        ({}, "params.prompt is missing"),
+    ],
+)
+async def test_contradictory_params(workspace: Path, replay: Replay, params: Json, reason: str) -> None:
+    """Params that say two things, or nothing, are refused with the reason."""
+    async with Client(workspace, settings=replay({"text": "Done."}, {"text": "And on."})) as client:
+        session = {"sessionId": (await client.run("Hello."))["sessionId"]}
+        error = await client.error("agent/runTask", {**session, **params})
+        assert (error.code, error.message.startswith(reason)) == (-32602, True), error.message
+        assert (await client.request("agent/runTask", {"continue": "paused", **session}))["message"] == "And on."
