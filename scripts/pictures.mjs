@@ -1,4 +1,4 @@
-// `npm run pictures`: takes the pictures of the documentation from a real VS Code, in which a recording plays the model.
+// `npm run pictures`: takes the pictures of the documentation from a real VS Code, in which a recording replaces the model.
 // With `-- --only stills`, `animation` or `icon`, takes only these.
 
 import fs from "node:fs";

@@ -34,7 +34,7 @@ await main(async () => {
     say(
       real
         ? "The agent uses the real model."
-        : "No key is set: a recorded conversation plays the model, whatever you ask.",
+        : "No key is set: a recorded conversation replaces the model, whatever you ask.",
     );
     say(`In VS Code press F1, choose "Agent: Run Task", and type: ${TASK}`);
     say("Then watch the Plan, open the diffs under Proposed Changes, and accept or reject.");

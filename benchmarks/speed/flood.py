@@ -1,6 +1,6 @@
 """A command that writes 1 GB (`npm run bench`, or this file alone): what it costs the server, in time and memory.
 
-The command runs through a real server, in the workspace itself; beside it the same command into a pipe that nobody
+The command runs through a real server, outside the sandbox; beside it the same command into a pipe that nobody
 bounds, read by a bare loop.
 """
 

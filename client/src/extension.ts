@@ -72,7 +72,7 @@ export function activate(context: vscode.ExtensionContext): void {
     followUp: () => runs.followUp(),
     planFirst: () => runs.planFirst(),
     go: () => runs.go(),
-    goOn: (node?: Partial<PauseNode>) => runs.continueRun(node?.sessionId),
+    continueRun: (node?: Partial<PauseNode>) => runs.continueRun(node?.sessionId),
     answer: () => noticeActions.openFirst(),
     ask: () => runs.sendQuestion(),
     stop: () => runs.stop(),

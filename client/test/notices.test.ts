@@ -59,7 +59,7 @@ test("text from the model makes no link in a notice, and leaves space for the li
 test("a pause is shown with its reason until the session continues, also in the next window", () => {
   const { store, session } = running();
   store.endRun(session.id, 1, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
-  assert.deepEqual(titles(session), [["Go On"]]);
+  assert.deepEqual(titles(session), [["Continue"]]);
   assert.equal(pauseReason(session), "Paused: the budget is 30.");
   assert.deepEqual(
     topNodes(session).map(({ kind }) => kind),

@@ -55,13 +55,13 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Run Task (Plan First)...",
     "Agent: Send Question...",
     "Agent: Set API Key",
-    "Agent: Show How Commands Run",
+    "Agent: Show Command Permissions",
     "Agent: Show Log",
   ];
   await page.until("what the palette offers", async () => isDeepStrictEqual(await page.commands("Agent"), offered));
   await page.showContainer("Fairlead");
   await page.until("the first words", async () => /Give the agent a task[^]*Run Task/.test(await page.welcome("Plan")));
-  assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
+  assert.match(await page.welcome("Proposed Changes"), /There are no changes to review/);
 });
 
 editorTest(
@@ -158,7 +158,7 @@ editorTest(
       () => disk(workspace) === expected && fs.existsSync(path.join(workspace, "docs/note ü.md")),
     );
     assert.equal(fs.readFileSync(path.join(workspace, "docs/note ü.md"), "utf8"), "# Note\n");
-    assert.match(await page.welcome("Proposed Changes"), /No changes are proposed/);
+    assert.match(await page.welcome("Proposed Changes"), /There are no changes to review/);
     await page.until("no badge", async () => (await page.viewBadge("Fairlead")) === undefined);
     await page.until(
       "the settled diff closed",
@@ -172,7 +172,7 @@ editorTest("the conversation is a page that can be read, with links to files", a
   await page.runCommand("Agent: Show Conversation");
   await page.webview().locator("h1", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 30_000 });
   const parts = [
-    "A recorded conversation plays the model",
+    "A recorded conversation replaces the model",
     "I make a plan.",
     "Thinking",
     "Read hello.py",

@@ -32,7 +32,7 @@ editorTest(
   async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await page.runCommand("Agent: Run Task (Plan First)...");
-    await page.fillInput("Greet everyone", { title: "Agent: Plan First" });
+    await page.fillInput("Greet everyone", { title: "Agent: Run Task (Plan First)" });
     const told = await page.toast("the plan has 2 steps");
     assert.deepEqual(told.buttons, ["Go", "Show Plan"]);
     assert.equal(disk(workspace, "a.txt"), "one\n");
@@ -86,7 +86,7 @@ editorTest(
   "a question to the agent is answered in the conversation, which opens and has the answers and the record",
   async ({ page }) => {
     await page.runCommand("Agent: Send Question...");
-    await page.fillInput("How many?", { title: "Agent: Ask" });
+    await page.fillInput("How many?", { title: "Agent: Send Question" });
     await page.webview().locator("em", { hasText: "forty-two" }).waitFor({ timeout: 30_000 });
     await conversationSays(page, [TONE, "The user answered: Casual", "The user answered: Ada", "2 of 2 steps"]);
   },

@@ -67,7 +67,7 @@ async function pressFromAfar(page, row, label) {
 editorTest("plan first does nothing but plan, and the message's Go starts the work", async ({ page, workspace }) => {
   await page.showContainer("Fairlead");
   await page.runCommand("Agent: Run Task (Plan First)...");
-  await page.fillInput("Change the files", { title: "Agent: Plan First" });
+  await page.fillInput("Change the files", { title: "Agent: Run Task (Plan First)" });
   await page.toast("the plan has 2 steps");
   assert.equal(disk(workspace, "a.txt"), text);
   assert.deepEqual(await page.rows(EDITS, () => true), []);

@@ -87,8 +87,8 @@ editorTest(
     await page.runCommand("Fairlead: Focus on Sessions View");
     const rows = await page.rows(SESSIONS, described("paused", "0/2", "1 file"));
     assert.match(rows[0].name, /^Greet me, shown, paused/);
-    const [goOn] = await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
-    assert.deepEqual([goOn.label, goOn.description], ["Go On", "The run stopped before its end."]);
+    const [paused] = await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
+    assert.deepEqual([paused.label, paused.description], ["Continue", "The run stopped before its end."]);
     await page.rows(CHANGES, (all) => all.some(({ label }) => label === "a.txt"));
     assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");
     await picture(page, "interrupted");

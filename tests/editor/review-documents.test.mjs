@@ -106,7 +106,7 @@ test("a diff with unsaved text stays open when its file is decided on elsewhere,
   await withProposals({ name: "not-closed", ...one }, async ({ page, code }) => {
     await typeInDiff(page, "a.txt", "TWO", "-mine");
     await page.rowAction(VIEW, "a.txt", "Reject");
-    assert.match(await page.welcome(VIEW), /No changes are proposed/);
+    assert.match(await page.welcome(VIEW), /There are no changes to review/);
     await page.diffLines("modified", { wanted: shows("TWO-mine") });
     await page.press("ControlOrMeta+s");
     await page.toast("no longer has a proposed change");

@@ -182,7 +182,7 @@ editorTest("a rejection takes a reason, and closing the box rejects nothing", as
   await page.rows(VIEW, has("Line 7"));
   await page.rowMenu(VIEW, "Line 7", "Reject with Reason");
   await page.fillInput("Seven is spelt small here.", { title: "Agent: Reject with Reason" });
-  assert.match(await page.welcome(VIEW), /No changes are proposed/);
+  assert.match(await page.welcome(VIEW), /There are no changes to review/);
   assert.equal(disk(workspace, "reason.txt"), before);
 });
 
@@ -192,7 +192,7 @@ editorTest(
     await page.viewTitleAction(VIEW, "Undo Review");
     await page.rows(VIEW, has("Line 7"));
     await page.viewTitleAction(VIEW, "Redo Review");
-    assert.match(await page.welcome(VIEW), /No changes are proposed/);
+    assert.match(await page.welcome(VIEW), /There are no changes to review/);
     await page.runCommand("Agent: Undo Review");
     await page.rows(VIEW, has("Line 7"));
     await page.rowAction(VIEW, "reason.txt", "Accept");

@@ -349,7 +349,8 @@ async def test_a_page_says_how_commands_run_here(workspace: Path, replay: Replay
     rules = {"allow": ["npm test *", "find *"], "deny": ["git push *"]}
     async with Client(workspace, settings=replay({"text": "x"}, bash=rules)) as client:
         page = (await client.request("agent/command/rules", {}))["markdown"]
-    assert "In a sandbox (created by " in page and "You are asked before a command uses the network" in page
+    assert "Commands run in a sandbox (created by " in page
+    assert "You are asked before a command uses the network" in page
     assert "| `npm test *` | `npm test`, " in page and "`sudo npm test" in page
     assert "find -delete=f" not in page and "`find x > f`" in page
     assert "\n| `git push *` | `git push x`, `ls && git push x`, `sudo git push x`, `bash -c 'git push x'` |" in page

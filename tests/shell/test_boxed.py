@@ -116,7 +116,7 @@ async def test_a_failed_box_is_an_error_and_no_exit_code(box: Boxes, workspace: 
     nothing.unlink()
     output, _ = await (await start(opened)).communicate()
     assert b"ran" not in output
-    with pytest.raises(ToolError, match="was not run: its sandbox could not be made"):
+    with pytest.raises(ToolError, match="was not run: its sandbox could not be created"):
         await opened.close()
     for code in (1, 125, 137):
         assert (await box.run(f"echo bwrap: no >&2; exit {code}")).code == code
@@ -144,7 +144,7 @@ async def test_a_command_that_no_system_call_accepts(box: Boxes, line: str, reas
 
 
 async def test_sigterm_comes_before_sigkill(box: Boxes) -> None:
-    """docs/faults.md 29: at its time limit and on a stop it can clean up, as outside of the sandbox."""
+    """docs/faults.md 29: at its time limit and on a stop it can clean up, as outside the sandbox."""
     opened, command, running = await _running(box, "trap 'echo cleared up; exit 0' TERM; sleep 60 & echo on; wait")
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -151,7 +151,7 @@ async def test_a_box_that_cannot_be_made_is_an_error(workspace: Path, tmp_path: 
         process = await start(opened)
         assert (await process.communicate())[0] == b""
         assert process.returncode != 0
-        with pytest.raises(ToolError, match="was not run: its sandbox could not be made"):
+        with pytest.raises(ToolError, match="was not run: its sandbox could not be created"):
             await opened.close()
         assert on_disk(workspace) == {}
         assert await box.output("echo on") == "on\n"

@@ -33,7 +33,7 @@ def cases() -> list[Any]:
 
 @pytest.mark.parametrize(("command", "allow", "deny", "action"), cases())
 def test_fault_36_and_fault_37_and_fault_43(command: str, allow: list[Rule], deny: list[Rule], action: str) -> None:
-    """docs/faults.md 36, 37, 43: in the workspace itself, each command runs, asks or is denied as the case says."""
+    """docs/faults.md 36, 37, 43: outside the sandbox, each command runs, asks or is denied as the case says."""
     permission = check_permission(command, where="workspace", approvals="sandboxed", allow=allow, deny=deny)
     assert (permission.action, bool(permission.reasons)) == (action, action != "run"), permission.reasons
 

@@ -84,7 +84,7 @@ OUTSIDE = Permission("ask", ("It runs outside the sandbox, with your permissions
 def direct_commands(
     root: Path, emit: Callable[[Event], None] = lambda _: None, timeout: float = 20, permission: Permission = OUTSIDE
 ) -> Commands:
-    """Commands that run in the workspace itself, as without a sandbox."""
+    """Commands that run outside the sandbox."""
     direct = DirectLayer(root)
 
     async def layer() -> Layer:

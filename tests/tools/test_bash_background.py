@@ -113,7 +113,7 @@ async def test_there_are_so_many_at_once(desk: Desk) -> None:
     for _ in range(MAX_RUNNING):
         await desk.call("bash", command=nap(), background=True)
     with pytest.raises(
-        ToolError, match=f"{MAX_RUNNING} commands run in the background already: cmd-1 .*End one with bash_kill"
+        ToolError, match=f"{MAX_RUNNING} background commands are already running: cmd-1 .*End one with bash_kill"
     ):
         await desk.call("bash", command="true", background=True)
     assert len(desk.user.asked) == MAX_RUNNING

@@ -67,12 +67,12 @@ export function pauseRow(reason: string): PlanRow {
   const shown = escapeInvisible(reason);
   return {
     id: "pause",
-    label: "Go On",
+    label: "Continue",
     description: shown.replace(/\s+/g, " "),
     tooltip: shown,
     icon: "debug-continue",
     color: "charts.yellow",
-    screenReaderLabel: `Go On. The agent paused. ${shown}`,
+    screenReaderLabel: `Continue. The agent paused. ${shown}`,
   };
 }
 

@@ -39,7 +39,7 @@ export class PlanView extends StoreTree<PlanNode> {
       case "pause": {
         const item = rowItem(node.row);
         item.contextValue = "pause";
-        item.command = { command: "fairlead.goOn", title: "Go On", arguments: [node] };
+        item.command = { command: "fairlead.continueRun", title: "Continue", arguments: [node] };
         return item;
       }
       case "item":
@@ -151,7 +151,7 @@ function contextValue({ item, reviewable }: StepNode): string {
 
 function message(session: Store["active"]): string {
   if (!session) return "";
-  const replay = session.model.startsWith("replay") ? "Replay: a recorded conversation plays the model." : "";
+  const replay = session.model.startsWith("replay") ? "Replay: a recorded conversation replaces the model." : "";
   const idle =
     session.plan && session.plan.total > 0 ? "" : session.running ? "Working. No plan yet." : "This task has no plan.";
   return [replay, idle].filter(Boolean).join(" ");

@@ -25,7 +25,7 @@ export class NoticeActions {
       case "answer":
         this.questions.open(act.question);
         return undefined;
-      case "goOn":
+      case "continueRun":
         return this.runs.continueRun(act.sessionId);
     }
   }

@@ -13,7 +13,7 @@ export type NoticeAction =
   | { readonly kind: "decide"; readonly approval: ApproveParams; readonly option: ApproveResult["option"] }
   | { readonly kind: "show"; readonly approval: ApproveParams }
   | { readonly kind: "answer"; readonly question: AskParams }
-  | { readonly kind: "goOn"; readonly sessionId: string };
+  | { readonly kind: "continueRun"; readonly sessionId: string };
 
 export interface Notice {
   /** The approval, question or pause. The notice exists as long as this object does. */
@@ -41,12 +41,12 @@ export function noticesOf(session: Session, isShown: boolean, relative: (uri: st
     })),
   ];
   if (session.pause) {
-    const goOn = { title: "Go On", act: { kind: "goOn", sessionId: session.id } } as const;
+    const continueLink = { title: "Continue", act: { kind: "continueRun", sessionId: session.id } } as const;
     notices.push({
       about: session.pause,
       blocks: false,
       text: `Agent: ${escapeInvisible(session.pause.reason)}`,
-      links: [goOn],
+      links: [continueLink],
     });
   }
   return notices.map(({ text, ...notice }) => ({

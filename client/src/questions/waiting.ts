@@ -1,4 +1,4 @@
-// What a session waits for: the user's answers, approval of its plan, or Go On after a pause. Pure.
+// What a session waits for: the user's answers, approval of its plan, or Continue after a pause. Pure.
 
 import type { Session } from "../session";
 

@@ -166,5 +166,5 @@ function proposedText(side: DiffSide): vscode.TextDocument | undefined {
 }
 
 function showNoDiffOpen(): void {
-  void vscode.window.showInformationMessage("No proposed change is open. Open one from Proposed Changes.");
+  void vscode.window.showInformationMessage("No proposed change is open. Open one in the Proposed Changes view.");
 }

@@ -40,6 +40,6 @@ async function mismatch(
   // a document that the server does not know may contain an older text of the file
   const isStale = document !== undefined && !isKnown && document.getText() !== new TextDecoder().decode(bytes);
   return isStale
-    ? `VS Code has a different text for ${name} than the file. Open or reload it, then accept again.`
+    ? `${name} has a different text in VS Code than on disk. Reopen it, then accept again.`
     : undefined;
 }

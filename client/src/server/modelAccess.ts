@@ -62,7 +62,7 @@ export class ModelAccess {
     ];
     const way = await vscode.window.showQuickPick(ways, {
       title: TITLE,
-      placeHolder: "How does the agent reach a model? Your task runs after this.",
+      placeHolder: "Choose how to reach a model. Your task then runs.",
       ignoreFocusOut: true,
     });
     return way ? way.configure() : false;

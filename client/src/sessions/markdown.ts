@@ -21,7 +21,7 @@ const RESULT_LINES = 12;
 export function conversationMarkdown(session: Session, relative: (uri: string) => string): string {
   const replay = session.model.startsWith("replay")
     ? [
-        `> **Replay.** A recorded conversation plays the model: ${escapeInline(session.model.replace(/^replay \((.*)\)$/, "$1"))}.`,
+        `> **Replay.** A recorded conversation replaces the model: ${escapeInline(session.model.replace(/^replay \((.*)\)$/, "$1"))}.`,
       ]
     : [];
   const title = `# ${escapeInline(session.title || "Conversation")}`;

@@ -8,7 +8,7 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
-const RULES = vscode.Uri.from({ scheme: scheme.page, authority: "commands", path: "/How Commands Run.md" });
+const RULES = vscode.Uri.from({ scheme: scheme.page, authority: "commands", path: "/Command Permissions.md" });
 
 export class Pages implements vscode.Disposable {
   private readonly pages = new MarkdownPages(scheme.page, (uri) => this.text(uri));

@@ -13,11 +13,11 @@ export class Prompts {
   constructor(private readonly memory: vscode.Memento) {}
 
   /** Asks for a task. Returns undefined if the user closes the box or switches to the editor. */
-  async ask(title: string): Promise<string | undefined> {
+  async ask(title: string, placeholder = "What should the agent do?"): Promise<string | undefined> {
     const pick = vscode.window.createQuickPick<vscode.QuickPickItem & PromptChoice>();
     const inEditor = { iconPath: new vscode.ThemeIcon("edit"), tooltip: "Write the Task in an Editor (Several Lines)" };
     pick.title = title;
-    pick.placeholder = "What should be done?";
+    pick.placeholder = placeholder;
     pick.ignoreFocusOut = true;
     pick.buttons = [inEditor];
     pick.value = this.draft;

@@ -48,7 +48,7 @@ export class Runs {
   /** Asks for a task and makes the agent only plan it. */
   async planFirst(): Promise<void> {
     if (!canRunHere()) return;
-    const prompt = await this.prompts.ask("Agent: Plan First");
+    const prompt = await this.prompts.ask("Agent: Run Task (Plan First)");
     if (prompt !== undefined) await this.run(undefined, { prompt }, "plan");
   }
 
@@ -71,7 +71,7 @@ export class Runs {
     if (!canRunHere()) return;
     const session = this.store.active;
     if (session && warnIfRunning(session)) return;
-    const prompt = await this.prompts.ask("Agent: Ask");
+    const prompt = await this.prompts.ask("Agent: Send Question", "What do you want to know?");
     if (prompt !== undefined) await this.run(session?.id, { prompt }, "ask");
   }
 

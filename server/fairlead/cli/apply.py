@@ -45,7 +45,7 @@ def _plan(params: Json, encoding: str) -> list[FileChange]:
     def existing(path: Path) -> bytes:
         data = current(path)
         if data is None:
-            raise WorkspaceError(f"{path.name} does not exist any more.")
+            raise WorkspaceError(f"{path.name} no longer exists.")
         return data
 
     def require_absent(path: Path) -> None:

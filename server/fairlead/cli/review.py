@@ -24,17 +24,17 @@ FILE_OPTIONS = (
     Option("n", "no", "reject them; the file stays as it is"),
     Option("h", "by hunk", "decide on each change of this file"),
     Option("a", "all the rest", "accept this file and all that follow"),
-    Option("q", "quit", "decide on nothing more; what is left is not applied"),
+    Option("q", "quit", "stop here; the rest is not applied"),
 )
 HUNK_OPTIONS = (
     Option("y", "yes", "accept this change"),
     Option("n", "no", "reject it"),
-    Option("q", "quit", "decide on nothing more; what is left is not applied"),
+    Option("q", "quit", "stop here; the rest is not applied"),
 )
 CONFLICT_OPTIONS = (
     Option("y", "proposed", "replace your lines with the proposed ones"),
     Option("n", "yours", "keep your lines and reject the proposed ones"),
-    Option("q", "quit", "decide on nothing more; what is left is not applied"),
+    Option("q", "quit", "stop here; the rest is not applied"),
 )
 CONFLICT = "You and the agent changed {what}. Which version?"
 KINDS = {"create": "new file", "modify": "modified", "delete": "deleted", "rename": "renamed"}

@@ -103,7 +103,7 @@ def revert(decision: FileDecision, now: Proposal | None, current: str | None, na
     if _state(now) == _state(after):
         return before
     if decision.in_file and now.current != after.current:
-        raise MovedOn(f"{name} has changed since. Undo your own changes there first (in the editor), then this.")
+        raise MovedOn(f"{name} has changed since. First undo your own changes to it in the editor.")
     if before.whole or after.whole or now.whole:
         if decision.in_file or not (now.settled and after.settled):
             raise MovedOn(f"{name}: the agent has proposed something else there since.")

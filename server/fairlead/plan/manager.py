@@ -88,7 +88,7 @@ class TodoManager:
             PlanError: an operation is invalid; the plan does not change.
         """
         if revision != self._state.revision:
-            raise StalePlan("The plan has changed since. Look at it again; nothing was done.")
+            raise StalePlan("The plan has changed since, so nothing was done. Try again.")
         used = set(self._used_ids)
 
         def new_id() -> str:

@@ -68,7 +68,7 @@ def _updated(item: PlanItem, op: PlanOp) -> tuple[PlanItem, list[str]]:
         lines.append(f"reworded #{item.id}, which is now: {item.content}")
     if op.status is not None and op.status != item.status:
         if op.status not in STATUSES:
-            raise PlanError(f"Step {item.id}: '{op.status}' is no status; use {', '.join(STATUSES)}.")
+            raise PlanError(f"Step {item.id}: '{op.status}' is not a status; use {', '.join(STATUSES)}.")
         item = replace(item, status=cast("Status", op.status), marked=op.status == "completed")
         lines.append(f"marked #{item.id} as {op.status.replace('_', ' ')}")
     if op.held is not None and op.held != item.held:
@@ -82,14 +82,14 @@ def _updated(item: PlanItem, op: PlanOp) -> tuple[PlanItem, list[str]]:
 def _content(text: str | None) -> str:
     content = " ".join((text or "").split())
     if not content:
-        raise PlanError("A step needs a text.")
+        raise PlanError("A step needs text.")
     return content
 
 
 def _index(items: Sequence[PlanItem], item_id: str) -> int:
     found = next((index for index, item in enumerate(items) if item.id == item_id), None)
     if found is None:
-        raise PlanError(f"There is no step {item_id!r} in the plan (any more).")
+        raise PlanError(f"The plan has no step {item_id!r} anymore.")
     return found
 
 

@@ -223,7 +223,7 @@ class Sessions:
         """
         session = await self.get(session_id)
         if session.running:
-            raise RequestRefused("The agent is working in this session. Stop it first, then delete the session.")
+            raise RequestRefused("This session is running. Stop it first, then delete it.")
         del self._sessions[session_id]
         self._schedule_list()
         await session.close()
@@ -234,7 +234,7 @@ class Sessions:
         except OSError as error:
             reason = error.strerror or error
             raise RequestRefused(
-                f"The session's file cannot be removed: {reason}. The session appears again after the next start."
+                f"The session's file cannot be deleted: {reason}. The session will appear again after a restart."
             ) from error
 
     def rows(self) -> tuple[Row, ...]:

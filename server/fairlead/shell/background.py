@@ -58,7 +58,7 @@ class BackgroundCommands:
         if len(self.running) >= MAX_RUNNING:
             names = ", ".join(f"{command.handle} ({command.command})" for command in self.running)
             raise ToolError(
-                f"{MAX_RUNNING} commands run in the background already: {names}. End one with bash_kill first."
+                f"{MAX_RUNNING} background commands are already running: {names}. End one with bash_kill first."
             )
 
     def next_handle(self) -> str:

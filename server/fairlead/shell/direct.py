@@ -1,4 +1,4 @@
-"""Runs commands in the workspace itself, with the user's permissions: without a sandbox, or when it was not wanted."""
+"""Runs commands outside the sandbox, directly in the workspace and with the user's permissions."""
 
 import os
 import shutil

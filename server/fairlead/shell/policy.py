@@ -40,7 +40,7 @@ def check_permission(
         command: the command line.
         where: the best place that this system has.
         network: whether the command requests the network.
-        unsandboxed: whether the command requests to run in the workspace itself.
+        unsandboxed: whether the command requests to run outside the sandbox.
         approvals: the user's setting.
         allow: rules for commands that run without asking.
         deny: rules for commands that never run.
@@ -56,7 +56,7 @@ def check_permission(
     if network:
         reasons.append("It uses the network.")
     if deny and parsed.unclear:
-        reasons.append("Your deny rules cannot be checked for all of it.")
+        reasons.append("Parts of it cannot be checked against your deny rules.")
     if approvals == "sandboxed" and not reasons:
         return Permission("run")
     reasons += [*parsed.unclear, *_not_allowed(parsed, allow)]

@@ -1,4 +1,4 @@
-"""A page about how commands run: where, when the user is asked, and what each of the user's rules means."""
+"""A page about the permissions of commands: where they run, when the user is asked, and what the user's rules mean."""
 
 from collections.abc import Sequence
 
@@ -20,15 +20,15 @@ async def rules_page(context: ServerContext) -> str:
     found = await context.layers.capability(context.workspace())
     settings = context.settings
     if found.layers_folder is None:
-        place = f"In the workspace, with your permissions, after you allowed it: {found.reason}"
+        place = f"Commands run outside the sandbox, with your permissions. {found.reason}"
         asked = ASKED["ask"]
     else:
         maker = "bubblewrap" if found.bubblewrap else "Fairlead itself"
-        place = f"In a sandbox (created by {maker}), on the proposed files. Their changes are proposed."
+        place = f"Commands run in a sandbox (created by {maker}), on the proposed files. Their changes are proposed."
         asked = ASKED[settings.approvals]
     allow = [Rule.parse(text) for text in settings.bash.allow]
     deny = [Rule.parse(text) for text in settings.bash.deny]
-    parts = ["# How commands run here", place, asked, *_allowed(allow), *_denied(deny)]
+    parts = ["# Command permissions", place, asked, *_allowed(allow), *_denied(deny)]
     if not allow and not deny:
         parts.append("No rules yet. Add them in the settings `fairlead.bash.allow` and `fairlead.bash.deny`.")
     return "\n\n".join(parts) + "\n"

@@ -126,7 +126,7 @@ def inverse_edit(session: Session, decision: FileDecision) -> FileEdit:
     now_at = Path(new_path) if new_path is not None else path
     name = session.root.relative(now_at)
     if read_text(session, now_at) != decision.after.current:
-        raise MovedOn(f"{name} has changed since. Undo your own changes there first (in the editor), then this.")
+        raise MovedOn(f"{name} has changed since. First undo your own changes to it in the editor.")
     if not session.files.resolves_to_itself(now_at):
         raise MovedOn(f"{name} now leads elsewhere, through a symbolic link. Restore it first.")
     buffer = session.files.user_files.buffer(now_at)

@@ -279,7 +279,7 @@ class SandboxLayer:
     def box_failed(self, reason: str) -> NotRun:
         """The error for a box that could not be made. Clears the upper layer if the disk is full."""
         if not is_full(reason):
-            return NotRun(f"The command was not run: its sandbox could not be made ({reason}).", reason)
+            return NotRun(f"The command was not run: its sandbox could not be created ({reason}).", reason)
         self._upper.clear()
         return NotRun(
             f"The command was not run: no space, or no inode, is left for its sandbox in {self._folder.parent}. The "
