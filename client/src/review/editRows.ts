@@ -119,7 +119,9 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     ];
     const lines = [
       [path, kindLabel(file, relative)].filter(Boolean).join(", "),
-      file.binary ? "Not a text file. Accept or reject it as a whole." : `${plural(file.hunks.length, "change")}, ${size}`,
+      file.binary
+        ? "Not a text file. Accept or reject it as a whole."
+        : `${plural(file.hunks.length, "change")}, ${size}`,
       risk?.why,
       file.protected ? PROTECTED : "",
       conflict

@@ -39,7 +39,5 @@ async function mismatch(
   if (createHash("sha256").update(bytes).digest("hex") !== digest) return `${name} changed at the same time.`;
   // a document that the server does not know may contain an older text of the file
   const isStale = document !== undefined && !isKnown && document.getText() !== new TextDecoder().decode(bytes);
-  return isStale
-    ? `${name} has a different text in VS Code than on disk. Reopen it, then accept again.`
-    : undefined;
+  return isStale ? `${name} has a different text in VS Code than on disk. Reopen it, then accept again.` : undefined;
 }
