@@ -5,7 +5,7 @@ from collections.abc import Collection
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
-from fairlead.edits.proposal import Proposal, untouched
+from fairlead.edits.proposal import Proposal, empty_proposal
 from fairlead.edits.undo import Decision, DecisionLog, FileDecision, revert
 
 PATH = "/ws/a.py"
@@ -22,7 +22,7 @@ class Bench:
     @property
     def proposal(self) -> Proposal:
         """What is proposed for the file; where nothing is, a proposal without a hunk."""
-        return self.changes.get(PATH) or untouched(PATH, self.disk)
+        return self.changes.get(PATH) or empty_proposal(PATH, self.disk)
 
     def type(self, text: str | None) -> None:
         self.disk = text
@@ -37,7 +37,10 @@ class Bench:
     def accept(self, hunk_ids: Collection[str] | None, over_mine: bool = False) -> None:
         before = self.proposal
         regions = cs.acceptable(before, hunk_ids, over_mine)
-        if not (regions or before.whole) or (before.whole and before.in_conflict and not over_mine):
+        if before.decided_as_whole:
+            if before.in_conflict and not over_mine:
+                return
+        elif not regions:
             return
         done = cs.accepted(before, regions)
         self.changes = cs.accept(self.changes, before, done)
@@ -46,7 +49,7 @@ class Bench:
 
     def reject(self, hunk_ids: Collection[str] | None) -> None:
         before = self.proposal
-        if hunk_ids is not None and not before.whole and not before.chosen(hunk_ids):
+        if hunk_ids is not None and not before.decided_as_whole and not before.regions_of_hunks(hunk_ids):
             return
         after = cs.rejected(before, hunk_ids)
         self.changes = self.changes.with_proposal(after)

@@ -149,7 +149,7 @@ def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps:
             if kind.startswith("reject"):
                 changes = rejected(changes, ids)
                 assert changes.get(PATH) is None or ids is not None
-            elif not (proposal.whole and proposal.in_conflict):
+            elif not (proposal.decided_as_whole and proposal.in_conflict):
                 places = _with_hunk(proposal, on_disk, ids)
                 changes, on_disk = accepted(changes, ids, over_mine=kind == "over mine")
                 assert places is None or on_disk in places
@@ -160,7 +160,7 @@ def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps:
 def _with_hunk(proposal: Proposal, on_disk: str | None, ids: Collection[str] | None) -> list[str] | None:
     """What a pending hunk makes of the user's text, put in wherever its old lines stand; None for other hunks."""
     hunk = next((hunk for hunk in proposal.hunks if ids is not None and hunk.id in ids), None)
-    if hunk is None or proposal.whole or hunk.id in proposal.conflicts:
+    if hunk is None or proposal.decided_as_whole or hunk.id in proposal.conflicts:
         return None
     lines, count = split_lines(on_disk or ""), len(hunk.old)
     at = [index for index in range(len(lines) + 1) if lines[index : index + count] == list(hunk.old)]
@@ -177,7 +177,7 @@ def _lines(on_disk: str | None, changes: Changeset) -> set[str]:
 def holds(left: Proposal | None, on_disk: str | None) -> None:
     if left is None:
         return
-    assert not left.settled
+    assert not left.is_settled
     assert left.current == on_disk
     assert left.in_conflict == (left.base != on_disk)
     assert left.conflicts.keys() <= {hunk.id for hunk in left.hunks}
@@ -200,12 +200,12 @@ def test_a_proposal_that_changes_nothing_is_none() -> None:
 def test_a_new_file_is_one_thing() -> None:
     """It is accepted and rejected as a whole, an empty one too, though hunks are shown."""
     changes = proposed(None, "a\nb\n")
-    assert (the(changes).kind, the(changes).whole, len(the(changes).hunks)) == ("create", True, 1)
+    assert (the(changes).kind, the(changes).decided_as_whole, len(the(changes).hunks)) == ("create", True, 1)
     assert accepted(changes, []) == (Changeset({}, 1), "a\nb\n")
     assert len(rejected(changes, ["no such hunk"])) == 0
     assert accepted(changes, [the(changes).hunks[0].id])[0].get(PATH) is None
     empty = proposed(None, "")
-    assert (the(empty).kind, the(empty).hunks, the(empty).settled) == ("create", (), False)
+    assert (the(empty).kind, the(empty).hunks, the(empty).is_settled) == ("create", (), False)
     assert accepted(empty, None) == (Changeset({}, 1), "")
 
 

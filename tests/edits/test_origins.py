@@ -15,7 +15,7 @@ TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n", "日\n"]),
 
 def after(base: str, *texts: str) -> list[str | None]:
     """The items of the hunks at the end, where text number n was made under item n (from 1)."""
-    origins, last = Origins.untouched(base), base
+    origins, last = Origins.empty(base), base
     for number, text in enumerate(texts, 1):
         origins = origins.after(last, text, Origin(number, str(number), f"call {number}"))
         last = text
@@ -26,7 +26,7 @@ def after(base: str, *texts: str) -> list[str | None]:
 @given(TEXTS, st.lists(st.tuples(TEXTS, st.booleans()), max_size=8))
 def test_there_is_one_origin_for_each_line_and_one_for_each_gap(base: str, changes: list[tuple[str, bool]]) -> None:
     """For all changes and authors, there is one more gap than lines: at the start, between lines, and at the end."""
-    origins, last = Origins.untouched(base), base
+    origins, last = Origins.empty(base), base
     for order, (text, known) in enumerate(changes, 1):
         origins = origins.after(last, text, Origin(order, "1", "c") if known else None)
         last = text
@@ -38,7 +38,7 @@ def test_there_is_one_origin_for_each_line_and_one_for_each_gap(base: str, chang
 def test_each_hunk_of_one_change_has_its_origin(base: str, proposed: str) -> None:
     """Additions, replacements and pure deletions alike, wherever they stand."""
     origin = Origin(1, "7", "call")
-    origins = Origins.untouched(base).after(base, proposed, origin)
+    origins = Origins.empty(base).after(base, proposed, origin)
     assert {origins.of(hunk) for hunk in hunks(base, proposed)} <= {origin}
 
 
@@ -63,7 +63,7 @@ def test_no_hunk_is_without_an_origin(base: str, texts: list[str]) -> None:
 def test_what_a_user_changes_by_hand_stays_with_its_step(by_hand: str, items: list[str]) -> None:
     """The hunk that they changed is the item's still; of several in one, the latest one's."""
     steps = ["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"]
-    origins, last = Origins.untouched(BASE), BASE
+    origins, last = Origins.empty(BASE), BASE
     for number, text in enumerate(steps, 1):
         origins, last = origins.after(last, text, Origin(number, str(number), "c")), text
     origins = origins.amended(last, by_hand)

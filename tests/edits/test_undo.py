@@ -38,14 +38,14 @@ def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, st
             case "propose" | "type":
                 getattr(bench, what)(given_value)
                 known |= lines(bench)
-            case "amend" if not bench.proposal.settled and bench.proposal.proposed is not None:
+            case "amend" if not bench.proposal.is_settled and bench.proposal.proposed is not None:
                 bench.amend(str(given_value))
                 known |= lines(bench)
             case "delete" if bench.proposal.proposed is not None:
                 bench.delete()
-            case "accept" | "over mine" if not bench.proposal.settled:
+            case "accept" | "over mine" if not bench.proposal.is_settled:
                 bench.accept(ids, over_mine=what == "over mine")
-            case "reject" if not bench.proposal.settled:
+            case "reject" if not bench.proposal.is_settled:
                 bench.reject(ids)
             case "undo" | "redo" if bench.decisions.done if what == "undo" else bench.decisions.undone:
                 [file] = (bench.decisions.done if what == "undo" else bench.decisions.undone)[-1].files
@@ -65,7 +65,7 @@ def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, st
         if proposal.proposed is not None:
             count = len(split_lines(proposal.proposed))
             assert (len(proposal.origins.lines), len(proposal.origins.gaps)) == (count, count + 1)
-        if not proposal.whole:
+        if not proposal.decided_as_whole:
             assert proposal.in_conflict == (proposal.base != bench.disk)
 
 
@@ -142,7 +142,7 @@ def test_a_decision_is_taken_back_though_the_agent_took_the_rest_back() -> None:
     bench.propose("A\nb\nC\n")
     bench.accept([hunk_ids(bench)[0]])
     bench.propose("A\nb\nc\n")
-    assert bench.proposal.settled
+    assert bench.proposal.is_settled
     bench.undo()
     assert (bench.disk, bench.proposal.proposed) == ("a\nb\nc\n", "A\nb\nc\n")
 
@@ -154,7 +154,7 @@ def test_a_conflict_that_the_agent_gave_up_forbids_no_undo() -> None:
     bench.type("a\nb\nmine\n")
     bench.accept([hunk_ids(bench)[0]])
     bench.propose("A\nb\nc\n")
-    assert (bench.disk, bench.proposal.settled) == ("A\nb\nmine\n", True)
+    assert (bench.disk, bench.proposal.is_settled) == ("A\nb\nmine\n", True)
     bench.undo()
     assert (bench.disk, bench.proposal.proposed, bench.proposal.conflicts) == ("a\nb\nmine\n", "A\nb\nmine\n", {})
 
@@ -164,7 +164,7 @@ def test_a_new_file_is_made_and_gone_as_a_whole() -> None:
     bench = Bench(None)
     bench.propose("new\n")
     bench.accept(None)
-    assert (bench.disk, bench.proposal.settled) == ("new\n", True)
+    assert (bench.disk, bench.proposal.is_settled) == ("new\n", True)
     bench.undo()
     assert (bench.disk, bench.proposal.kind, bench.proposal.proposed) == (None, "create", "new\n")
     bench.redo()

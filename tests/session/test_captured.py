@@ -127,7 +127,7 @@ def test_a_binary_file_is_accepted_as_a_whole_and_undone(harness: SessionHarness
     report = capture_changes(harness, change("logo.png", old, PNG))
     assert "not text, as a whole" in report[0]
     [proposal] = harness.session.files.changes
-    assert proposal.whole and proposal.item_ids == ("1",)
+    assert proposal.decided_as_whole and proposal.item_ids == ("1",)
     assert proposed_entries(harness.session.files) == {"logo.png": Entry(PNG)}
     assert harness.accept() == ["applied"]
     assert path.read_bytes() == PNG and not len(harness.session.files.changes)

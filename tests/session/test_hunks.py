@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from edits.both import BACK, STARTS, WRITES, Both
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.proposal import Proposal, untouched
+from fairlead.edits.proposal import Proposal, empty_proposal
 from fairlead.edits.undo import DecisionLog, MovedOn
 from fairlead.session.review import decisions
 from fairlead.session.review.target import Target
@@ -43,7 +43,7 @@ class Desk:
 
     @property
     def proposal(self) -> Proposal:
-        return self.session.files.proposal(self.path) or untouched(str(self.path), self.disk)
+        return self.session.files.proposal(self.path) or empty_proposal(str(self.path), self.disk)
 
     def type(self, text: str) -> None:
         self.path.write_text(text)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from fairlead.edits.cached_derivation import cached_derivation
 from fairlead.edits.merge import Region, merged
 from fairlead.edits.origins import Author, Origin, Origins
-from fairlead.edits.proposal import PLAIN, Kind, Proposal, Raw, untouched
+from fairlead.edits.proposal import PLAIN, Kind, Proposal, Raw, empty_proposal
 
 __all__ = ["PLAIN", "Changeset", "Kind", "Proposal", "Raw"]
 
@@ -47,7 +47,7 @@ class Changeset:
         if proposal.base != proposal.current:
             proposal = proposal.rebased(proposal.current)
         files = {**self.files, proposal.path: proposal}
-        if proposal.settled:
+        if proposal.is_settled:
             del files[proposal.path]
         return replace(self, files=MappingProxyType(files))
 
@@ -75,12 +75,12 @@ def propose(
         moved = changes.get(path)  # the file was renamed away and is created again: two files now
         if moved is not None:
             changes = _split(changes, moved)
-        old = untouched(path, current if moved is None else moved.base)
+        old = empty_proposal(path, current if moved is None else moved.base)
         old = old if moved is None else replace(old, current=moved.current)
-    made = origin if old.base is None and old.proposed is None else old.made
-    new = replace(old, made=None if old.kind == "delete" else made).with_text(proposed, origin)
+    file_origin = origin if old.base is None and old.proposed is None else old.file_origin
+    new = replace(old, file_origin=None if old.kind == "delete" else file_origin).with_text(proposed, origin)
     if raw is not None:
-        new = replace(new, raw=raw, made=origin if raw != PLAIN and new.kind == "modify" else new.made)
+        new = replace(new, raw=raw, file_origin=origin if raw != PLAIN and new.kind == "modify" else new.file_origin)
     return changes.with_proposal(new)
 
 
@@ -92,26 +92,26 @@ def _with_next_origin(changes: Changeset, author: Author) -> tuple[Changeset, Or
 def _split(changes: Changeset, renamed: Proposal) -> Changeset:
     """Turns a rename into a new file at its target. The caller decides about the old path."""
     text = renamed.proposed or ""
-    created = Proposal(renamed.target, None, None, text, renamed.origins, made=renamed.made)
+    created = Proposal(renamed.target, None, None, text, renamed.origins, file_origin=renamed.file_origin)
     return changes.without(renamed.path).with_proposal(created)
 
 
 def delete(changes: Changeset, path: str, current: str | None, author: Author) -> Changeset:
     """Proposes to delete a file; for a file that is only proposed, removes its proposal."""
     changes, origin = _with_next_origin(changes, author)
-    old = changes.for_target(path) or untouched(path, current)
-    made = origin.taking([old.made, *old.origins.lines, *old.origins.gaps])
-    gone = replace(old, proposed=None, new_path=None, origins=Origins.untouched(""), made=made, raw=PLAIN)
+    old = changes.for_target(path) or empty_proposal(path, current)
+    file_origin = origin.overtaking([old.file_origin, *old.origins.lines, *old.origins.gaps])
+    gone = replace(old, proposed=None, new_path=None, origins=Origins.empty(""), file_origin=file_origin, raw=PLAIN)
     return changes.with_proposal(gone)
 
 
 def rename(changes: Changeset, path: str, new_path: str, current: str | None, author: Author) -> Changeset:
     """Proposes another path for a file, together with its proposed text."""
     changes, origin = _with_next_origin(changes, author)
-    old = changes.for_target(path) or untouched(path, current)
+    old = changes.for_target(path) or empty_proposal(path, current)
     if old.kind == "create":
-        return changes.without(old.path).with_proposal(replace(old, path=new_path, made=origin))
-    moved = replace(old, new_path=None if new_path == old.path else new_path, made=origin)
+        return changes.without(old.path).with_proposal(replace(old, path=new_path, file_origin=origin))
+    moved = replace(old, new_path=None if new_path == old.path else new_path, file_origin=origin)
     return changes.with_proposal(moved)
 
 
@@ -150,7 +150,7 @@ def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
 def acceptable(proposal: Proposal, hunk_ids: Collection[str] | None, over_mine: bool) -> list[Region]:
     """The regions that an accept of some hunks (None: all) applies; conflicts only with `over_mine`."""
     sides = ("theirs", "conflict") if over_mine else ("theirs",)
-    regions = proposal.regions if hunk_ids is None else proposal.chosen(hunk_ids)
+    regions = proposal.regions if hunk_ids is None else proposal.regions_of_hunks(hunk_ids)
     return [region for region in regions if region.side in sides]
 
 
@@ -159,9 +159,9 @@ def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
     if proposal.is_atomic:
         return replace(proposal, base=proposal.proposed, current=proposal.proposed, new_path=None, raw=PLAIN)
     base, current = proposal.applied(regions)
-    if proposal.whole:
+    if proposal.decided_as_whole:
         return replace(proposal, base=current, current=current, proposed=current, new_path=None, raw=PLAIN)
-    return replace(proposal, base=base, current=current, decided=proposal.decided | proposal.ids_in(regions))
+    return replace(proposal, base=base, current=current, decided=proposal.decided | proposal.hunk_ids_in(regions))
 
 
 def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
@@ -181,11 +181,11 @@ def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
 
 def rejected(proposal: Proposal, hunk_ids: Collection[str] | None) -> Proposal:
     """The proposal without some hunks (None: without all). In a conflict the user's text stays."""
-    if hunk_ids is None or proposal.whole:
-        origins = Origins.untouched(proposal.base or "")
+    if hunk_ids is None or proposal.decided_as_whole:
+        origins = Origins.empty(proposal.base or "")
         return replace(proposal, proposed=proposal.base, new_path=None, origins=origins, raw=PLAIN)
-    regions = proposal.chosen(hunk_ids)
-    decided = proposal.decided | proposal.ids_in(regions)
+    regions = proposal.regions_of_hunks(hunk_ids)
+    decided = proposal.decided | proposal.hunk_ids_in(regions)
     left = replace(proposal, decided=decided).with_text(proposal.reverted(regions), None)
     return left.rebased(left.current)
 

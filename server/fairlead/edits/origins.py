@@ -28,7 +28,7 @@ class Origin:
     call_id: str | None
     over: tuple[str, ...] = ()
 
-    def taking(self, made: Iterable["Origin | None"]) -> "Origin":
+    def overtaking(self, made: Iterable["Origin | None"]) -> "Origin":
         """This origin, for a change that replaced others."""
         items = [item for o in made if o is not None for item in (*o.over, o.item_id)]
         over = tuple(dict.fromkeys(item for item in (*self.over, *items) if item not in (None, self.item_id)))
@@ -46,7 +46,7 @@ class Origins:
     gaps: tuple[Origin | None, ...]
 
     @staticmethod
-    def untouched(text: str) -> "Origins":
+    def empty(text: str) -> "Origins":
         count = len(split_lines(text))
         return Origins((None,) * count, (None,) * (count + 1))
 
@@ -58,7 +58,7 @@ class Origins:
         kept = 0
         for a0, a1, b0, b1 in changed_blocks(split_lines(old), split_lines(new)):
             taken = (*self.lines[a0:a1], *self.gaps[a0 : a1 + 1])
-            made = origin.taking(taken) if origin is not None else None
+            made = origin.overtaking(taken) if origin is not None else None
             lines += self.lines[kept:a0] + (made,) * (b1 - b0)
             gaps += self.gaps[kept:a0] + (None,) * (b1 - b0)
             touched += ((gap, made) for gap in range(b0, b1 + 1))
@@ -80,7 +80,7 @@ class Origins:
             gaps[b0 : b1 + 1] = [latest] * (b1 - b0 + 1)
         return Origins(tuple(lines), tuple(gaps))
 
-    def filled(self, other: "Origins") -> "Origins":
+    def filled_from(self, other: "Origins") -> "Origins":
         """These origins; where they have none, those of `other` for the same text."""
         lines = tuple(mine or theirs for mine, theirs in zip(self.lines, other.lines, strict=True))
         return Origins(lines, tuple(mine or theirs for mine, theirs in zip(self.gaps, other.gaps, strict=True)))

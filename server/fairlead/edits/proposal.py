@@ -41,19 +41,24 @@ PLAIN = Raw()
 class Proposal:
     """What the agent proposes for the file that is now at `path`.
 
-    `base` and `current` are None if there is no file (a create); `proposed` is None for a delete. `new_path` is the
-    destination of a rename. `made` is the origin of a create, delete or rename; `origins` has the origin of each line.
-    The texts of a binary file are one line that identifies its content; `raw` has the proposed bytes and permissions.
+    The texts of a binary file are one line that identifies its content.
     """
 
     path: str
     base: str | None
+    """None for a create."""
     current: str | None
+    """None if there is no file."""
     proposed: str | None
+    """None for a delete."""
     origins: Origins
+    """The origin of each line."""
     new_path: str | None = None
-    made: Origin | None = None
+    """The destination of a rename."""
+    file_origin: Origin | None = None
+    """The origin of a create, delete or rename, or of a change of `raw`."""
     decided: frozenset[str] = frozenset()
+    """The ids of hunks that the user has decided on."""
     raw: Raw = PLAIN
 
     @property
@@ -65,7 +70,7 @@ class Proposal:
         return "modify" if self.new_path is None else "rename"
 
     @property
-    def whole(self) -> bool:
+    def decided_as_whole(self) -> bool:
         """Whether it is accepted or rejected as a whole, not by hunk."""
         return self.kind != "modify" or self.raw != PLAIN
 
@@ -80,7 +85,7 @@ class Proposal:
         return self.new_path or self.path
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nothing is left to decide."""
         return self.base == self.proposed and self.new_path is None and self.raw.mode is None
 
@@ -148,27 +153,27 @@ class Proposal:
         return self.current is None or self.is_atomic or bool(self.conflicts)
 
     @cached_derivation
-    def _made_by(self) -> dict[str, Origin | None]:
-        return {hunk.id: self.origins.of(hunk) or self.made for hunk in self.hunks}
+    def _origin_by_hunk(self) -> dict[str, Origin | None]:
+        return {hunk.id: self.origins.of(hunk) or self.file_origin for hunk in self.hunks}
 
     def origin(self, hunk: Hunk) -> Origin | None:
         """The origin of the latest change in one of the hunks."""
-        return self._made_by[hunk.id]
+        return self._origin_by_hunk[hunk.id]
 
     @cached_derivation
     def item_ids(self) -> tuple[str, ...]:
         """The plan items that it belongs to, in the order of the hunks."""
-        found = [self.made, *(self.origin(hunk) for hunk in self.hunks)]
+        found = [self.file_origin, *(self.origin(hunk) for hunk in self.hunks)]
         return tuple(dict.fromkeys(o.item_id for o in found if o is not None and o.item_id is not None))
 
     @cached_derivation
     def overtaken(self) -> dict[str, str | None]:
         """The plan items whose changes were changed again, each with the latest item that did so (None: no item)."""
-        found = [o for o in (self.made, *self.origins.lines, *self.origins.gaps) if o is not None and o.over]
+        found = [o for o in (self.file_origin, *self.origins.lines, *self.origins.gaps) if o is not None and o.over]
         for hunk in self.hunks:  # adjacent changes are decided as one and belong to the latest
             latest = self.origin(hunk)
             if latest is not None:
-                found.append(latest.taking(self.origins.within(hunk)))
+                found.append(latest.overtaking(self.origins.within(hunk)))
         return {item: o.item_id for o in sorted(found, key=lambda o: o.order) for item in o.over}
 
     def hunks_of(self, item_id: str) -> frozenset[str]:
@@ -176,11 +181,11 @@ class Proposal:
         origins = ((hunk, self.origin(hunk)) for hunk in self.hunks)
         return frozenset(hunk.id for hunk, origin in origins if origin is not None and origin.item_id == item_id)
 
-    def chosen(self, hunk_ids: Collection[str]) -> list[Region]:
+    def regions_of_hunks(self, hunk_ids: Collection[str]) -> list[Region]:
         """The regions of some hunks. A conflict may contain several hunks; any of them selects it."""
         return list(dict.fromkeys(region for one, region in self.region_of.items() if one in hunk_ids))
 
-    def ids_in(self, regions: Collection[Region]) -> frozenset[str]:
+    def hunk_ids_in(self, regions: Collection[Region]) -> frozenset[str]:
         wanted = set(regions)
         return frozenset(hunk_id for hunk_id, region in self.region_of.items() if region in wanted)
 
@@ -232,6 +237,6 @@ class Proposal:
         return moved
 
 
-def untouched(path: str, text: str | None) -> Proposal:
+def empty_proposal(path: str, text: str | None) -> Proposal:
     """A proposal that changes nothing in a file with this text."""
-    return Proposal(path, text, text, text, Origins.untouched(text or ""))
+    return Proposal(path, text, text, text, Origins.empty(text or ""))

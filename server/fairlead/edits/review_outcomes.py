@@ -17,7 +17,7 @@ class ReviewOutcome:
     """The outcome of the changes that one author made in a file.
 
     `file` is the file's path now, which identifies it; `path` and `new_path` are those of the proposal. `item_id` and
-    `call_id` are the author's (`Origin`), None if unknown. `whole` says that the file was decided as a whole.
+    `call_id` are the author's (`Origin`), None if unknown.
     """
 
     file: str
@@ -25,7 +25,7 @@ class ReviewOutcome:
     new_path: str | None
     item_id: str | None
     call_id: str | None
-    whole: bool
+    decided_as_whole: bool
     outcome: ReviewStatus
 
 
@@ -47,21 +47,20 @@ def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOu
 
 
 def _decided(before: Proposal, after: Proposal, outcome: ReviewStatus) -> list[ReviewOutcome]:
-    ids = None if before.whole else after.decided - before.decided
+    ids = None if before.decided_as_whole else after.decided - before.decided
     return _outcomes(before, _authors(before, ids), outcome)
 
 
 def _authors(proposal: Proposal, hunk_ids: frozenset[str] | None = None) -> list[Origin | None]:
     """The authors of some hunks; None: of all changes."""
     made = [proposal.origin(hunk) for hunk in proposal.hunks if hunk_ids is None or hunk.id in hunk_ids]
-    return made if hunk_ids is not None or proposal.made is None else [proposal.made, *made]
+    return made if hunk_ids is not None or proposal.file_origin is None else [proposal.file_origin, *made]
 
 
 def _outcomes(proposal: Proposal, authors: Iterable[Origin | None], outcome: ReviewStatus) -> list[ReviewOutcome]:
-    names = [(made.item_id, made.call_id) if made is not None else (None, None) for made in authors]
-    return [
-        ReviewOutcome(proposal.path, proposal.path, proposal.new_path, *name, proposal.whole, outcome) for name in names
-    ]
+    path, new_path, as_whole = proposal.path, proposal.new_path, proposal.decided_as_whole
+    names = [(author.item_id, author.call_id) if author is not None else (None, None) for author in authors]
+    return [ReviewOutcome(path, path, new_path, *name, as_whole, outcome) for name in names]
 
 
 def _moved(result: ReviewOutcome, accepted: Proposal) -> ReviewOutcome:
@@ -73,6 +72,6 @@ def _undone(found: list[ReviewOutcome], path: str, item_id: str | None) -> list[
     """Marks what was accepted of an item in a file as undone; if the file was decided as a whole, all of it."""
     there = [result for result in found if (result.file, result.outcome) == (path, "accepted")]
     own = [result for result in there if result.item_id == item_id]
-    whole = bool(own) and own[-1].whole
-    gone = {result for result in there if result.whole == whole and (whole or result.item_id == item_id)}
+    whole = bool(own) and own[-1].decided_as_whole
+    gone = {result for result in there if result.decided_as_whole == whole and (whole or result.item_id == item_id)}
     return [replace(result, outcome="undone") if result in gone else result for result in found]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fairlead.edits.merge import MergeConflict, merged
-from fairlead.edits.proposal import PLAIN, Proposal, Raw, untouched
+from fairlead.edits.proposal import PLAIN, Proposal, Raw, empty_proposal
 
 
 class MovedOn(Exception):
@@ -99,13 +99,13 @@ def revert(decision: FileDecision, now: Proposal | None, current: str | None, na
         MovedOn: the file, or the proposal in the lines of the decision, has changed since.
     """
     before, after = decision.before, decision.after
-    now = now or untouched(after.path, current)
+    now = now or empty_proposal(after.path, current)
     if _state(now) == _state(after):
         return before
     if decision.in_file and now.current != after.current:
         raise MovedOn(f"{name} has changed since. First undo your own changes to it in the editor.")
-    if before.whole or after.whole or now.whole:
-        if decision.in_file or not (now.settled and after.settled):
+    if before.decided_as_whole or after.decided_as_whole or now.decided_as_whole:
+        if decision.in_file or not (now.is_settled and after.is_settled):
             raise MovedOn(f"{name}: the agent has proposed something else there since.")
         return before.rebased(current)
     try:
@@ -118,7 +118,7 @@ def revert(decision: FileDecision, now: Proposal | None, current: str | None, na
         base=base,
         current=before.current if decision.in_file else now.current,
         proposed=text,
-        origins=before.origins.after(before.proposed or "", text, None).filled(
+        origins=before.origins.after(before.proposed or "", text, None).filled_from(
             now.origins.after(now.proposed or "", text, None)
         ),
         decided=(now.decided - after.decided) | before.decided,

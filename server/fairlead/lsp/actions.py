@@ -46,7 +46,7 @@ def _lines(range_: Params) -> tuple[int, int]:
 
 def _actions(session: Session, proposal: Proposal, first: int, last: int) -> Iterator[Action]:
     uri = uri_of(proposal)
-    if proposal.whole:
+    if proposal.decided_as_whole:
         accept, reject = whole_title(session, proposal), "Reject"
         yield from _pair(session, {"uri": uri}, accept, reject, conflict=proposal.in_conflict)
         return

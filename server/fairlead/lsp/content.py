@@ -59,9 +59,9 @@ class ProposedContent:
             return f"{error}\n"
         if parsed.scheme == wire.BASE_SCHEME:
             return proposal.base or ""
-        if parsed.item_id is None or proposal.whole:
+        if parsed.item_id is None or proposal.decided_as_whole:
             return proposal.proposed or ""
-        return proposal.applied(proposal.chosen(proposal.hunks_of(parsed.item_id)))[0]
+        return proposal.applied(proposal.regions_of_hunks(proposal.hunks_of(parsed.item_id)))[0]
 
     def refresh(self, session_id: str, changes: Changeset) -> None:
         """Tell the client which texts changed."""

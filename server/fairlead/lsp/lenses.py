@@ -94,7 +94,7 @@ def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
         return
     prefix = "Fairlead: " if in_file else ""
     uri = uri_of(proposal)
-    if proposal.whole:
+    if proposal.decided_as_whole:
         yield from _pair(session, 0, {"uri": uri}, proposal.in_conflict, prefix, whole_title(session, proposal))
         if in_file:
             yield _show(session, 0, {"uri": uri})

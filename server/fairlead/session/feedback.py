@@ -71,7 +71,7 @@ class Feedback:
         """`hunk_ids` None: the whole file."""
         because = f' The reason given: "{reason}"' if reason else ""
         self._rejected = True
-        if before.whole or hunk_ids is None:
+        if before.decided_as_whole or hunk_ids is None:
             self._items.append(f"- rejected: {_whole(name, before)}.{because}")
             return
         shown = _diff([hunk for hunk in before.hunks if hunk.id in hunk_ids])

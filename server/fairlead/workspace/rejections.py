@@ -74,7 +74,7 @@ class Rejections:
 
 
 def _keys(proposal: Proposal, hunk_ids: Collection[str] | None) -> Iterator[Key]:
-    if proposal.whole:
+    if proposal.decided_as_whole:
         identity = [proposal.kind, proposal.target, str(proposal.raw.mode)]
         yield proposal.path, sha256(content_key(identity, [proposal.proposed or ""])).digest()
         return

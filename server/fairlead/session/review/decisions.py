@@ -100,7 +100,9 @@ async def _plan_all(
             outcomes += selection.outcomes("failed", NO_PROPOSAL)
         elif not all(map(session.files.resolves_to_itself, (selection.path, Path(proposal.target)))):
             outcomes += selection.outcomes("failed", MOVED_AWAY)
-        elif proposal.whole != (selection.hunk_ids is None) or (proposal.whole and _is_newer(proposal, selection.seen)):
+        elif proposal.decided_as_whole != (selection.hunk_ids is None) or (
+            proposal.decided_as_whole and _is_newer(proposal, selection.seen)
+        ):
             outcomes += selection.outcomes("failed", NEWER)
         else:
             plans += _plan(session, selection, proposal, over_mine, outcomes)
@@ -123,7 +125,7 @@ def _plan(
             outcomes += selection.outcomes("conflict", conflict)
             return []
     else:
-        accepted = proposal.ids_in(regions) & selection.hunk_ids
+        accepted = proposal.hunk_ids_in(regions) & selection.hunk_ids
         conflicts = selection.hunk_ids & proposal.conflicts.keys() - accepted
         missing = selection.hunk_ids - accepted - conflicts
         outcomes += selection.outcomes("conflict", conflict, conflicts)
@@ -176,7 +178,7 @@ async def _apply(
 def _with_actual_text(proposal: Proposal, text: str | None) -> Proposal:
     if text is None:
         return proposal
-    settled = {"base": text, "proposed": text} if proposal.settled else {}
+    settled = {"base": text, "proposed": text} if proposal.is_settled else {}
     return replace(proposal, current=text, **settled)
 
 
@@ -226,7 +228,7 @@ async def reject(session: Session, target: Target, seen_version: int | None, rea
             after = cs.rejected(before, selection.hunk_ids)
             _replace(session, before, after)
             session.files.rejections.remember(before, selection.hunk_ids, reason)
-            is_whole = after.settled and selection.hunk_ids is not None and len(selection.hunk_ids) > 1
+            is_whole = after.is_settled and selection.hunk_ids is not None and len(selection.hunk_ids) > 1
             name = session.root.relative(selection.path)
             session.feedback.rejected(name, before, None if is_whole else selection.hunk_ids, reason)
             rejected.append(FileDecision(before, after, False))

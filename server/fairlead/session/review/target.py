@@ -69,11 +69,11 @@ def resolve_target(
         ids = frozenset(hunk.id for hunk in proposal.hunks)
         if target.item_id is not None:
             ids = proposal.hunks_of(target.item_id)
-        elif target.hunk_id is not None and not proposal.whole:
+        elif target.hunk_id is not None and not proposal.decided_as_whole:
             if target.hunk_id not in ids:
                 return [], [HunkOutcome(Path(proposal.path), target.hunk_id, "failed", NO_HUNK)]
             ids = frozenset([target.hunk_id])
-        selections.append(Selection(Path(proposal.path), None if proposal.whole else ids, proposal))
+        selections.append(Selection(Path(proposal.path), None if proposal.decided_as_whole else ids, proposal))
     return selections, []
 
 
@@ -91,7 +91,7 @@ def _has_same_hunk(target: Target, proposals: Collection[Proposal]) -> bool:
     if target.hunk_id is None:
         return False
     return any(
-        hunk.id == target.hunk_id and hunk.id not in proposal.conflicts and not proposal.whole
+        hunk.id == target.hunk_id and hunk.id not in proposal.conflicts and not proposal.decided_as_whole
         for proposal in proposals
         for hunk in proposal.hunks
     )

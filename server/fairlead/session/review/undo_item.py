@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fairlead.edits import changeset as cs
 from fairlead.edits.merge import MergeConflict, merged
-from fairlead.edits.proposal import Proposal, untouched
+from fairlead.edits.proposal import Proposal, empty_proposal
 from fairlead.edits.undo import Decision, FileDecision, MovedOn
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.apply import apply_edits
@@ -45,7 +45,7 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
         for edit, result in zip(edits, await apply_edits(session, label, edits) if edits else [], strict=True):
             outcomes.append(HunkOutcome(edit.target, None, "applied" if result.done else "failed", result.message))
             if result.done:
-                before = session.files.proposal(edit.path) or untouched(str(edit.path), edit.old)
+                before = session.files.proposal(edit.path) or empty_proposal(str(edit.path), edit.old)
                 undone.append(FileDecision(before, _proposal_after(before, edit), True))
         if undone:
             session.add_decision(Decision("undo", label, tuple(undone), item_id=item_id))
@@ -57,8 +57,8 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
 
 def _proposal_after(before: Proposal, edit: FileEdit) -> Proposal:
     """The proposal after the edit, which counts as the user's own."""
-    if before.settled:
-        return untouched(str(edit.path), edit.new)
+    if before.is_settled:
+        return empty_proposal(str(edit.path), edit.new)
     return before.rebased(edit.new)
 
 
@@ -69,7 +69,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
         MovedOn: it would lose later changes.
     """
     last = accepts[-1]
-    if last.before.whole:
+    if last.before.decided_as_whole:
         return inverse_edit(session, last)
     session.files.user_files.invalidate(path)
     current = read_text(session, path)
@@ -90,5 +90,5 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
 def _text_without_item(before: Proposal, after: Proposal, item_id: str) -> str:
     """The user's file as it would be if an accept had left out one item's hunks."""
     others = (after.decided - before.decided) - before.hunks_of(item_id)
-    regions = [region for region in before.chosen(others) if region.side in ("theirs", "conflict")]
+    regions = [region for region in before.regions_of_hunks(others) if region.side in ("theirs", "conflict")]
     return cs.accepted(replace(before, decided=frozenset()), regions).current or ""

@@ -142,7 +142,7 @@ def proposal_json(proposal: Proposal, number: NumberOf) -> Json:
         "current": number(proposal.current),
         "proposed": number(proposal.proposed),
         "newPath": proposal.new_path,
-        "made": _origin_json(proposal.made),
+        "made": _origin_json(proposal.file_origin),
         "decided": sorted(proposal.decided),
         "raw": _raw_json(proposal.raw),
         "lines": _runs(proposal.origins.lines),
@@ -161,7 +161,7 @@ def read_proposal(value: Json, texts: Texts) -> Proposal:
         proposed=proposed,
         origins=Origins(*(_read_runs(value[name], _max_lines(base, current, proposed)) for name in ("lines", "gaps"))),
         new_path=value["newPath"],
-        made=_read_origin(value["made"]),
+        file_origin=_read_origin(value["made"]),
         decided=frozenset(value["decided"]),
         raw=_read_raw(value["raw"]),
     )
