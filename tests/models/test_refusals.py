@@ -5,6 +5,7 @@ import json
 import pytest
 
 from fairlead.agent.errors import Overflow
+from fairlead.models.refusals import parse_max_tokens, parse_overflow
 from models.asking import HELLO, asked, failure, opened, reply
 from support.fake_api import FakeApi, FakeWindow, HttpError
 from support.fake_api_window import REFUSALS, tokens_of
@@ -50,3 +51,20 @@ async def test_fault_81_an_answer_limit_above_the_model_s_own_is_lowered(source:
             await reply(model)
             await reply(model, asked())
         assert [json.loads(request.raw)["max_tokens"] for request in api.requests] == [32_000, 8192, 8192]
+
+
+@pytest.mark.parametrize("size", ["0", "9" * 13, "9" * 5000])
+def test_fault_90_impossible_sizes_are_ignored(size: str) -> None:
+    """docs/faults.md 90: Python refuses to read very long numbers, and nothing has a size of 0."""
+    assert parse_overflow(f"prompt is too long: {size} tokens > 4096 maximum") == Overflow(window=4096)
+    assert parse_overflow(f"prompt is too long: 5000 tokens > {size} maximum") == Overflow(request=5000)
+    assert parse_max_tokens(f"max_tokens: 32000 > {size}, which is the maximum") is None
+
+
+async def test_fault_90_an_answer_limit_is_lowered_only_once_for_a_request() -> None:
+    """docs/faults.md 90: a server that names a lower one each time does not keep the run busy."""
+    refusals = [HttpError(400, "", f"max_tokens: {n} > {n - 1}, which is the maximum") for n in range(1000, 900, -1)]
+    with FakeApi(refusals) as api:
+        async with opened(api) as model:
+            assert (await failure(model)).kind == "invalid_request"
+        assert len(api.requests) < 5

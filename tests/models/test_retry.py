@@ -128,6 +128,17 @@ async def test_the_last_error_says_how_often_it_was_tried() -> None:
     )
 
 
+async def test_fault_88_nonsense_is_requested_only_once_more() -> None:
+    """docs/faults.md 88: a server would only repeat itself. Other failures in between have their own limit."""
+    nonsense = ModelError("network", "Odd.", retryable=True, retry_once=True)
+    assert (await played(Attempts(([], nonsense), ([], BROKEN), ([], BROKEN), ([], None))))[-1] == REPLY
+    attempts = Attempts(([], BROKEN), ([], nonsense), ([], nonsense), ([], None))
+    with pytest.raises(ModelError) as error:
+        await played(attempts)
+    assert (error.value.kind, error.value.retryable, attempts.made) == ("network", True, 3)
+    assert error.value.message == "Odd. Fairlead tried 3 times. Your task and proposals are saved. Try again later."
+
+
 async def test_an_error_that_a_retry_cannot_fix_is_raised_at_once() -> None:
     """docs/faults.md 25: for example a wrong key."""
     refused = ModelError("auth", "No.", retryable=False)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.sse import read_events
+from fairlead.models.sse import LONGEST_EVENT, read_events
 
 Json = dict[str, Any]
 VALUES = st.dictionaries(st.text(max_size=5), st.text(max_size=10) | st.integers() | st.none(), max_size=4)
@@ -91,4 +91,20 @@ def test_data_that_is_not_json_is_a_garbled_stream(data: bytes) -> None:
     """The error is retryable, because a proxy or a broken connection caused it. Earlier events were yielded."""
     with pytest.raises(ModelError) as error:
         read([b"data: " + data + b"\n\n"])
-    assert (error.value.kind, error.value.retryable) == ("network", True)
+    assert (error.value.kind, error.value.retryable, error.value.retry_once) == ("network", True, True)
+    assert "sent an event that is not JSON: “" in error.value.message and len(error.value.message) < 300
+
+
+@pytest.mark.parametrize("line", [b"", b"data: x\n"], ids=["one line", "many lines"])
+def test_fault_88_an_event_without_end_is_refused(line: bytes) -> None:
+    """docs/faults.md 88: before it takes all memory, and in a time that grows only with its length."""
+    chunk = (line or b"x") * (1_000_000 // len(line or b"x"))
+    with pytest.raises(ModelError, match=f"an event of more than {LONGEST_EVENT:,} bytes"):
+        read([b"data: ", *[chunk] * (LONGEST_EVENT // 1_000_000 + 2)])
+
+
+def test_a_long_event_is_read() -> None:
+    """A similar valid one: 5 MB in many pieces."""
+    event = {"text": "x" * 5_000_000}
+    raw = written(event)
+    assert read([raw[at : at + 1000] for at in range(0, len(raw), 1000)]) == [event]

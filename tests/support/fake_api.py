@@ -43,6 +43,7 @@ from .fake_api_turns import (
     MaxTokensCut,
     MidStreamError,
     Page,
+    Raw,
     Scripted,
     Step,
     Streamed,
@@ -70,6 +71,7 @@ __all__ = [
     "MaxTokensCut",
     "MidStreamError",
     "Page",
+    "Raw",
     "Request",
     "Scripted",
     "Text",
@@ -182,8 +184,8 @@ class FakeApi:
 
     def respond(
         self, method: str, path: str, headers: Mapping[str, str], raw: bytes
-    ) -> HttpError | Page | Json | list[Step]:
-        """Record a request and decide its answer: an error, a page, a JSON message, or the steps of a stream."""
+    ) -> HttpError | Page | Raw | Json | list[Step]:
+        """Record a request and decide its answer: an error, a page, bytes, a JSON message, or the steps of a stream."""
         body, fault = read_body(raw)
         with self._changed:
             self._requests.append(Request(headers, body, raw, time.monotonic(), method, path))
@@ -201,7 +203,7 @@ class FakeApi:
         body, edits = edited(body)
         try:
             scripted = answer(body) if callable(answer) else answer
-            return scripted if isinstance(scripted, HttpError | Page) else self._play(scripted, body, edits)
+            return scripted if isinstance(scripted, HttpError | Page | Raw) else self._play(scripted, body, edits)
         except Exception as error:  # the script is the test's code, and the test checks the refusals
             with self._changed:
                 return self._refuse(f"the script failed: {type(error).__name__}: {error}")
@@ -323,6 +325,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_error(answer)
         elif isinstance(answer, Page):
             self._send(200, answer.body.encode(), {"content-type": answer.content_type})
+        elif isinstance(answer, Raw):
+            self._send(answer.status, answer.body, {"content-type": self.api.stream_type, **answer.headers})
+            self.close_connection = True
         elif isinstance(answer, list):
             self._send_stream(answer)
         else:

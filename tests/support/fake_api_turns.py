@@ -99,6 +99,18 @@ class Page:
 
 
 @dataclass(frozen=True)
+class Raw:
+    """Any bytes as the answer, after which the connection is closed.
+
+    `headers` may contradict the body, the content-length too. A header may have any characters of Latin-1.
+    """
+
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    status: int = 200
+
+
+@dataclass(frozen=True)
 class Cut:
     """The first `after` events of `turn`, then the stream ends before its end.
 
@@ -141,7 +153,7 @@ class Wait:
 
 
 Streamed = Turn | BadJson | Cut | MidStreamError | MaxTokensCut | Wait
-Scripted = Streamed | HttpError | Page
+Scripted = Streamed | HttpError | Page | Raw
 Answer = Scripted | Callable[[Json], Scripted]
 
 

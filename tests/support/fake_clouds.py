@@ -21,7 +21,7 @@ from zlib import crc32
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from .fake_api import FakeApi, HttpError, Json, Page, Request
+from .fake_api import FakeApi, HttpError, Json, Page, Raw, Request
 from .fake_api_ask import read_body
 from .fake_api_turns import Answer, Event, Step
 
@@ -58,7 +58,7 @@ class FakeCloud(FakeApi):
 
     def respond(
         self, method: str, path: str, headers: Mapping[str, str], raw: bytes
-    ) -> HttpError | Page | Json | list[Step]:
+    ) -> HttpError | Page | Raw | Json | list[Step]:
         body, fault = read_body(raw)
         self.arrived.append(Request(headers, body, raw, 0.0, method, path))
         model = self.model(path)
@@ -165,7 +165,7 @@ class FakeVertex(FakeCloud):
 
     def respond(
         self, method: str, path: str, headers: Mapping[str, str], raw: bytes
-    ) -> HttpError | Page | Json | list[Step]:
+    ) -> HttpError | Page | Raw | Json | list[Step]:
         if path != "/token":
             return super().respond(method, path, headers, raw)
         form = parse_qs(raw.decode())

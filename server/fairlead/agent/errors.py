@@ -48,6 +48,7 @@ class ModelError(FairleadError):
         *,
         retryable: bool = False,
         retry_after: float | None = None,
+        retry_once: bool = False,
         loading: bool = False,
         overflow: Overflow = Overflow(),
     ) -> None:
@@ -57,6 +58,7 @@ class ModelError(FairleadError):
             message: for the user.
             retryable: whether the same request may work later.
             retry_after: the pause that the server asked for, in seconds.
+            retry_once: whether more than one retry is useless, because the server would only repeat itself.
             loading: whether the server is still loading its model.
             overflow: the sizes in a refusal of the kind `context_overflow`.
         """
@@ -65,6 +67,7 @@ class ModelError(FairleadError):
         self.message = message
         self.retryable = retryable
         self.retry_after = retry_after
+        self.retry_once = retry_once
         self.loading = loading
         self.overflow = overflow
 

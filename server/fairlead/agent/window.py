@@ -29,6 +29,8 @@ CHARS_PER_TOKEN = 4
 """A guess until the first answer or refusal gives a request's size."""
 MAX_CHARS_PER_TOKEN = 10
 """A server that counts fewer tokens than this implies has left out the cached ones."""
+MAX_TOKENS_PER_CHAR = 10
+"""A server that counts more tokens than this implies has counted something else, or nonsense."""
 ESTIMATE_MARGIN = 1.05
 MIN_ANSWER = 256
 """A shorter answer would be useless."""
@@ -119,8 +121,8 @@ class Window:
         """Learn from an answered request: its exact size, and that the window holds at least as much."""
         chars, asked = self.request_chars(messages), usage.tokens - usage.output_tokens
         self.used = usage.tokens
-        if asked > 0 and asked * MAX_CHARS_PER_TOKEN >= chars:
-            self.tokens_per_char = asked / chars
+        if asked * MAX_CHARS_PER_TOKEN >= chars:
+            self._measure(asked, chars)
         if self.reported is not None:
             self.reported = max(self.reported, self.used)
         if self.refused_chars is not None and chars > self.refused_chars:
@@ -143,10 +145,15 @@ class Window:
         """
         self.reported = overflow.window or self.reported
         if overflow.request:
-            self.tokens_per_char = overflow.request / self.request_chars(messages)
+            self._measure(overflow.request, self.request_chars(messages))
         now = self.answer_limit(messages)
         if now is not None and (answer_limit is None or now < answer_limit) and not self.needs_compaction(messages):
             return True
         if not self.needs_compaction(messages):
             self.refused_chars = self.request_chars(messages)
         return False
+
+    def _measure(self, tokens: int, chars: int) -> None:
+        """Learn how many tokens a character takes, unless the server's number is impossible."""
+        if 0 < tokens <= MAX_TOKENS_PER_CHAR * chars:
+            self.tokens_per_char = tokens / chars

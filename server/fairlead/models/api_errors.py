@@ -1,12 +1,12 @@
 """Converts errors of the Messages API, of clouds and of the connection to `ModelError`."""
 
 import importlib
-import json
 from typing import Any
 
 from fairlead.agent.errors import ErrorKind, ModelError
 from fairlead.models import clouds
 from fairlead.models.endpoint import Endpoint
+from fairlead.models.fields import as_json, as_text, nonsense
 from fairlead.models.foreign import BASE_URL, OPENAI, describe, error_in, is_openai, readable
 from fairlead.models.refusals import is_loading, is_too_long, parse_overflow
 
@@ -46,6 +46,7 @@ _ADVICE: dict[str, str] = {
     "request_too_large": "The conversation is too large for one request.",
 }
 
+MAX_QUOTED = 500  # characters of the server's own words
 LOADING = "The server is still loading the model."
 SILENT = (
     "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
@@ -64,7 +65,7 @@ def _refusal(status: int, body: Any, message: str, headers: Any, endpoint: Endpo
     if endpoint.cloud is not None:
         said = said.partition("\n")[0]  # the following lines from AWS contain the signed request with its token
         name = endpoint.cloud.error_name(status, said, headers) or name
-    said = readable(said)[:500]
+    said = readable(said)[:MAX_QUOTED]
     kind, retryable = _KINDS[name]
     advice = _advice(name, endpoint) or "The model's server refused the request."
     if name in ("invalid_request_error", "api_error") and is_too_long(said):
@@ -76,7 +77,7 @@ def _refusal(status: int, body: Any, message: str, headers: Any, endpoint: Endpo
         retryable=retryable,
         retry_after=_retry_after(headers),
         loading=loading,
-        overflow=parse_overflow(f"{said} {json.dumps(body)}"),
+        overflow=parse_overflow(f"{said} {as_json(body)}"),
     )
 
 
@@ -110,10 +111,10 @@ def _advice(name: str, endpoint: Endpoint) -> str | None:
 
 def stream_error(error: dict[str, Any], endpoint: Endpoint) -> ModelError:
     """Convert an `error` event in the middle of a stream."""
-    name = str(error.get("type", ""))
-    said = readable(str(error.get("message") or name or "no reason given"))
+    name = as_text(error.get("type") or "")
+    said = readable(clouds.error_message(error) or name or "no reason given")[:MAX_QUOTED]
     if is_too_long(said):
-        sizes = parse_overflow(f"{said} {json.dumps(error)}")
+        sizes = parse_overflow(f"{said} {as_json(error)}")
         return ModelError("context_overflow", f"The request is too long for the model. ({said})", overflow=sizes)
     kind, retryable = _KINDS.get(name, ("internal", True))
     return ModelError(kind, f"{_advice(name, endpoint) or 'The answer was interrupted.'} ({said})", retryable=retryable)
@@ -129,7 +130,9 @@ def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
     if isinstance(cause, transport.ReadTimeout):
         silent = SILENT.format(where=where, seconds=endpoint.silence)
         return ModelError("network", silent, retryable=not endpoint.is_local)
-    detail = str(cause) or type(cause).__name__
+    detail = readable(str(cause))[:MAX_QUOTED] or type(cause).__name__
+    if isinstance(cause, transport.DecodingError):
+        return nonsense(f"a body that does not match its header “content-encoding” ({detail})")
     if is_broken(error):
         return ModelError("network", f"The connection to {where} broke ({detail}).", retryable=True)
     check = "whether the server is running, and the base URL" if endpoint.is_local else "the network and the base URL"
@@ -146,7 +149,7 @@ def is_broken(error: Exception) -> bool:
 
 def _cause(error: Exception) -> BaseException:
     """The transport's error, which the SDK wraps."""
-    return error if isinstance(error, importlib.import_module("httpx2").TransportError) else error.__cause__ or error
+    return error if isinstance(error, importlib.import_module("httpx2").HTTPError) else error.__cause__ or error
 
 
 def _name_of(endpoint: Endpoint) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairlead.agent.errors import ModelError
+from fairlead.models.fields import as_text, nonsense
 
 CONNECT_TIMEOUT = 15.0
 CACHE_MARK = {"type": "ephemeral"}
@@ -235,13 +236,15 @@ async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
     """Read the Messages API's events from AWS's frames. A frame with an exception becomes an `error` event.
 
     Raises:
-        ModelError: a frame is broken. Retryable, because a proxy or a broken connection may have garbled it.
+        ModelError: a frame is broken or contains no event.
     """
     broken = (
         importlib.import_module("botocore.eventstream").ParserError,
         importlib.import_module("botocore.parsers").ResponseParserError,
         ValueError,
         LookupError,
+        TypeError,  # a frame's JSON with values of other types
+        AttributeError,
     )
     try:
         async for event in stream:
@@ -249,10 +252,11 @@ async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
                 yield event
     except sdk.APIStatusError as error:
         given = error.body.get("error", {}) if isinstance(error.body, dict) else {}
-        code, said = str(given.get("type", "")), str(given.get("message", ""))
+        given = given if isinstance(given, dict) else {"message": given}
+        code, said = as_text(given.get("type") or ""), as_text(given.get("message") or "")
         yield {"type": "error", "error": {"type": _exception_name(code) or code, "message": said or code}}
     except broken as error:
-        raise ModelError("network", "The model's stream was garbled.", retryable=True) from error
+        raise nonsense(f"a garbled stream ({error})") from error
 
 
 def _exception_name(code: str) -> str | None:
@@ -272,7 +276,7 @@ def error_message(body: Any) -> str | None:
     if not isinstance(details, dict):
         return None
     said = details.get("message") or details.get("Message")
-    return str(said) if said else None
+    return as_text(said) if said else None
 
 
 def with_cache_marks(body: dict[str, Any]) -> dict[str, Any]:

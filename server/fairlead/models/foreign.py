@@ -5,6 +5,8 @@ import json
 import re
 from typing import Any
 
+from fairlead.agent.messages import clean_text
+
 MAX_QUOTED = 160  # characters
 MAX_SEARCHED = 20_000  # characters of a page
 
@@ -12,6 +14,7 @@ _IS_PAGE = re.compile(r"\s*<(!--|(!doctype|html|head|body|title|h1|p|div)\b)", r
 _HIDDEN = re.compile(r"<(script|style)\b.*?(</\1>|$)|<!--.*?(-->|$)", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<title\b[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^>]*(>|$)")
+_OPENAI_OBJECTS = ("chat.completion", "text_completion", "response")
 _OPENAI = re.compile(r"\"object\"\s*:\s*\"(chat\.completion|text_completion|response)|\"choices\"\s*:")
 _MESSAGE = re.compile(r"\{\s*\"(type\"\s*:\s*\"message\"|id\"\s*:\s*\"msg_)")
 
@@ -28,12 +31,19 @@ def readable(text: str) -> str:
     if _IS_PAGE.match(text):
         title = _TITLE.search(text)
         text = html.unescape(_TAG.sub(" ", title[1] if title and title[1].strip() else _HIDDEN.sub(" ", text)))
-    return " ".join(text.split())
+    return " ".join(clean_text(text).split())
+
+
+def quote(data: bytes) -> str:
+    """The beginning of what came, readable, for an error message."""
+    quoted = readable(data[:MAX_SEARCHED].decode("utf-8", "replace"))
+    return quoted if len(quoted) <= MAX_QUOTED else f"{quoted[:MAX_QUOTED].rstrip()}..."
 
 
 def is_openai(event: dict[str, Any]) -> bool:
     """Whether an event of a stream is from OpenAI's API."""
-    return "type" not in event and _OPENAI.search(json.dumps(event)[:1000]) is not None
+    kind = event.get("object")
+    return "type" not in event and ("choices" in event or (isinstance(kind, str) and kind.startswith(_OPENAI_OBJECTS)))
 
 
 def describe(where: str, content_type: str, beginning: bytes) -> str:
@@ -44,10 +54,8 @@ def describe(where: str, content_type: str, beginning: bytes) -> str:
     if _MESSAGE.match(text.lstrip()):
         return NO_STREAM.format(where=where)
     kind, page = content_type.partition(";")[0].strip(), _IS_PAGE.match(text) is not None
-    what = "a web page" if page else kind or "something without a content type"
-    quoted = readable(text)
-    quoted = quoted if len(quoted) <= MAX_QUOTED else f"{quoted[:MAX_QUOTED].rstrip()}..."
-    return OTHER.format(where=where, what=what, quoted=quoted, base_url=BASE_URL, proxy=PROXY if page else "")
+    what = "a web page" if page else readable(kind)[:MAX_QUOTED] or "something without a content type"
+    return OTHER.format(where=where, what=what, quoted=quote(beginning), base_url=BASE_URL, proxy=PROXY if page else "")
 
 
 def error_in(beginning: bytes) -> Any:

@@ -9,7 +9,7 @@ import contextlib
 import importlib
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence, Set
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence, Set
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -20,6 +20,7 @@ from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import Endpoint
+from fairlead.models.fields import nonsense
 from fairlead.models.refusals import is_too_long, parse_max_tokens
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
@@ -97,21 +98,19 @@ class MessagesApiModel:
             raise
         except sdk.APIStatusError as error:
             raise status_error(error, self._endpoint) from error
-        except (sdk.APIConnectionError, *_transport_errors()) as error:
+        except (sdk.AnthropicError, *_transport_errors()) as error:
             raise connection_error(error, self._endpoint) from error
-        except (KeyError, TypeError, AttributeError) as error:
-            log.warning("unreadable stream event", exc_info=True)
-            raise ModelError("network", "The model's stream was garbled.", retryable=True) from error
         finally:
             if stream is not None:
                 await stream.response.aclose()
 
     async def _read(self, sdk: Any, stream: Any) -> AsyncGenerator[ModelEvent, None]:
-        builder = ReplyBuilder()
+        builder, has_events = ReplyBuilder(), False
         framed = self._endpoint.cloud is not None and self._endpoint.cloud.provider == "bedrock"
         events = clouds.read_frames(sdk, stream) if framed else read_events(stream.response.aiter_bytes())
         try:
             async for event in events:
+                has_events = True
                 if (wrong := event_error(event, self._endpoint)) is not None:
                     raise wrong
                 seen = builder.feed(event)
@@ -122,7 +121,8 @@ class MessagesApiModel:
         except NotAnEventStream as error:
             raise foreign_error(stream.response, error.beginning, self._endpoint) from error
         if builder.reply is None:
-            raise ModelError("network", "The model's answer ended in the middle.", retryable=True)
+            what = "ended in the middle" if has_events else "was empty"
+            raise ModelError("network", f"The model's answer {what}.", retryable=True)
         await _drain(events)
         self._reuses_connection = True
         yield builder.reply
@@ -130,14 +130,16 @@ class MessagesApiModel:
     async def _open(self, sdk: Any, request: Request) -> Any:
         """Send the request, without optional fields that the server refuses now or has refused before."""
         suspects: Set[str] = frozenset()
+        lowered = False
         while True:
             fields = self._optional_fields(request, suspects)
             try:
                 stream = await self._send(sdk, request, fields)
             except sdk.BadRequestError as error:
                 text = str(error)
-                if (limit := parse_max_tokens(text)) is not None and limit < self._max_tokens:
-                    self._max_tokens = limit
+                limit = parse_max_tokens(text)
+                if limit is not None and limit < self._max_tokens and not lowered:
+                    self._max_tokens, lowered = limit, True
                     continue
                 if suspects or "messages." in text or is_too_long(text):  # the conversation, not a field
                     raise
@@ -174,15 +176,13 @@ class MessagesApiModel:
         answer = {"cast_to": object, "stream": True, "stream_cls": sdk.AsyncStream[object]}
         if self._endpoint.cloud is not None:
             body = clouds.with_cache_marks({**self._head(request, fields), "messages": request.messages})
-            with clouds.sign_in_errors(self._endpoint.cloud):
+            with _decoding_errors(sdk), clouds.sign_in_errors(self._endpoint.cloud):
                 return await client.post("/v1/messages", body=body, **answer)
         beta = {"anthropic-beta": CLEARING_BETA} if "context_management" in fields else {}
-        return await client.post(
-            "/v1/messages?beta=true" if beta else "/v1/messages",
-            content=self._body(request, fields),
-            options={"headers": {"Content-Type": "application/json", **beta}},
-            **answer,
-        )
+        path, body = "/v1/messages?beta=true" if beta else "/v1/messages", self._body(request, fields)
+        options = {"headers": {"Content-Type": "application/json", **beta}}
+        with _decoding_errors(sdk):
+            return await client.post(path, content=body, options=options, **answer)
 
     async def _open_client(self, sdk: Any) -> Any:
         endpoint = self._endpoint
@@ -259,6 +259,22 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
-    """What a connection that breaks in the middle of a stream raises: the transport's errors, not the SDK's."""
+    """What a broken or undecodable body raises in the middle of a stream: the transport's errors, not the SDK's."""
     transport = importlib.import_module("httpx2")
-    return (transport.TransportError, transport.StreamError)
+    return (transport.HTTPError, transport.StreamError)
+
+
+@contextlib.contextmanager
+def _decoding_errors(sdk: Any) -> Iterator[None]:
+    """Convert what the SDK lets through when it decodes a response, such as an error page in an impossible charset.
+
+    Raises:
+        ModelError: an error that is neither the SDK's nor the transport's. Each decoder has its own.
+    """
+    try:
+        yield
+    except (ModelError, sdk.AnthropicError, *_transport_errors()):
+        raise
+    except Exception as error:
+        log.warning("a response that cannot be decoded", exc_info=True)
+        raise nonsense(f"a response that cannot be decoded ({error!r})") from error

@@ -50,6 +50,10 @@ _LOADING = re.compile(
 )
 
 
+MAX_DIGITS = 12
+"""A longer number is no size of a window."""
+
+
 def is_too_long(said: str) -> bool:
     return _TOO_LONG.search(said) is not None
 
@@ -58,14 +62,19 @@ def parse_overflow(said: str) -> Overflow:
     """Read the sizes from a refusal for length."""
     for pattern in _OVERFLOWS:
         if found := pattern.search(said):
-            return Overflow(**{name: int(number) for name, number in found.groupdict().items()})
+            return Overflow(**{name: _size(number) for name, number in found.groupdict().items()})
     return Overflow()
 
 
 def parse_max_tokens(said: str) -> int | None:
     """Read the highest `max_tokens` that the model allows, None if the refusal does not name it."""
     found = next(filter(None, (pattern.search(said) for pattern in _MAX_TOKENS)), None)
-    return int(found[1]) if found else None
+    return _size(found[1]) if found else None
+
+
+def _size(digits: str) -> int | None:
+    """The number of tokens, None if it is impossible."""
+    return int(digits) or None if len(digits) <= MAX_DIGITS else None
 
 
 def is_loading(said: str) -> bool:

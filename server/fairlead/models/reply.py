@@ -5,76 +5,117 @@ gets a `problem`: it is never run and gets an error result (docs/plan.md L13).
 """
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairlead.agent.messages import Block, ToolCall, clean_text
 from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
+from fairlead.models.fields import check_encodable, nonsense
+from fairlead.models.stream_events import (
+    BLOCK_TYPES,
+    BlockDelta,
+    BlockStart,
+    BlockStop,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    StreamEvent,
+    parse_event,
+)
 
-# inputs are encoded again inside other values, so they must stay far from Python's own recursion limit
-MAX_DEPTH = 100
+
+@dataclass
+class _OpenBlock:
+    """A content block whose end has not arrived."""
+
+    block: Block
+    parts: list[str] = field(default_factory=list[str])
 
 
 class ReplyBuilder:
     """Takes the events of one stream in order. `reply` is set after `message_stop`."""
 
     def __init__(self) -> None:
-        self._blocks: dict[int, Block] = {}
-        self._parts: dict[int, list[str]] = {}
+        self._open: dict[int, _OpenBlock] = {}
         self._content: list[Block] = []
         self._calls: list[ToolCall] = []
         self._stop_reason = ""
-        self._usage: dict[str, Any] = {}
+        self._counts: dict[str, int] = {}
         self._cleared = 0
         self.reply: Reply | None = None
 
-    def feed(self, event: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
-        """Take one event and return its visible delta, if any. Unknown events and deltas are ignored."""
-        match event.get("type"):
-            case "message_start":
-                self._usage.update(event.get("message", {}).get("usage") or {})
-            case "content_block_start":
-                index = event["index"]
-                self._blocks[index] = dict(event["content_block"])
-                self._parts[index] = []
-            case "content_block_delta":
-                return self._delta(event["index"], event["delta"])
-            case "content_block_stop":
-                self._complete(event["index"])
-            case "message_delta":
-                self._stop_reason = event["delta"].get("stop_reason") or self._stop_reason
-                self._usage.update({k: v for k, v in (event.get("usage") or {}).items() if v is not None})
-                self._cleared = read_cleared(event.get("context_management")) or self._cleared
-            case "message_stop":
-                for index in list(self._blocks):
+    def feed(self, data: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
+        """Take one event and return its visible delta, if any. Unknown events and deltas are ignored.
+
+        Raises:
+            ModelError: a field is missing or has a wrong type, or the event does not fit those before it.
+        """
+        event = parse_event(data)
+        match event:
+            case BlockStart():
+                return self._begin(event)
+            case BlockDelta():
+                return self._add(event)
+            case BlockStop(index):
+                if index not in self._open:
+                    raise nonsense(f"the end of content block {index}, which has not begun")
+                self._complete(index)
+            case _:
+                self._update(event)
+        return None
+
+    def _update(self, event: StreamEvent | None) -> None:
+        """Take an event about the whole message."""
+        match event:
+            case MessageStart(counts):
+                self._counts |= counts
+            case MessageDelta(stop_reason, counts, cleared):
+                self._stop_reason = stop_reason or self._stop_reason
+                self._counts |= counts
+                self._cleared = cleared or self._cleared
+            case MessageStop():
+                for index in list(self._open):
                     self._complete(index, is_whole=False)
-                usage = read_usage(self._usage)
+                usage = Usage(requests=1, **self._counts)
                 self.reply = Reply(self._content, self._calls, self._stop_reason, usage, self._cleared)
             case _:
                 pass
-        return None
 
-    def _delta(self, index: int, delta: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
-        match delta.get("type"):
-            case "text_delta":
-                self._parts[index].append(delta["text"])
-                return TextDelta(clean_text(delta["text"]))
-            case "input_json_delta":
-                self._parts[index].append(delta["partial_json"])
-            case "thinking_delta":
-                self._parts[index].append(delta["thinking"])
-                return ThinkingDelta(clean_text(delta["thinking"]))
-            case "signature_delta":
-                self._blocks[index]["signature"] = delta["signature"]
+    def _begin(self, event: BlockStart) -> TextDelta | ThinkingDelta | None:
+        if event.index in self._open:
+            raise nonsense(f"content block {event.index} a second time before its end")
+        self._open[event.index] = _OpenBlock(event.block)
+        return self._show(event.index, event.text) if event.text else None
+
+    def _add(self, event: BlockDelta) -> TextDelta | ThinkingDelta | None:
+        if event.index not in self._open:
+            raise nonsense(f"a part of content block {event.index}, which has not begun")
+        block = self._open[event.index].block
+        if block["type"] != event.block_type and block["type"] in BLOCK_TYPES:
+            raise nonsense(f"a “{event.kind}” for content block {event.index}, which is a “{block['type']}”")
+        if event.kind == "signature_delta":
+            block["signature"] = clean_text(event.text)
+            return None
+        return self._show(event.index, event.text)
+
+    def _show(self, index: int, text: str) -> TextDelta | ThinkingDelta | None:
+        """Append to an open block, and return what the user sees of it."""
+        open_block = self._open[index]
+        open_block.parts.append(text)
+        match open_block.block["type"]:
+            case "text":
+                return TextDelta(clean_text(text))
+            case "thinking":
+                return ThinkingDelta(clean_text(text))
             case _:
-                pass
-        return None
+                return None
 
     def _complete(self, index: int, is_whole: bool = True) -> None:
-        block = self._blocks.pop(index)
-        joined = "".join(self._parts.pop(index))
+        open_block = self._open.pop(index)
+        block, joined = open_block.block, "".join(open_block.parts)
         match block["type"]:
             case "text":
-                text = clean_text(block.get("text", "") + joined)
+                text = clean_text(joined)
                 if text.strip():  # the API refuses empty text blocks
                     self._content.append({"type": "text", "text": text})
             case "tool_use":
@@ -82,12 +123,12 @@ class ReplyBuilder:
             case _ if not is_whole:
                 pass  # for example thinking without its signature, which the API refuses
             case "thinking":
-                self._content.append({**block, "thinking": clean_text(block.get("thinking", "") + joined)})
+                self._content.append({**block, "thinking": clean_text(joined)})
             case _:
                 self._content.append(block)
 
     def _add_call(self, block: Block, raw: str, is_whole: bool) -> None:
-        given, problem = read_input(raw, block.get("input"))
+        given, problem = read_input(raw, block["input"])
         if not is_whole:
             given, problem = {}, "Not run: the call was cut off before it was complete. Send it again."
         call = ToolCall(block["id"], block["name"], given, problem)
@@ -99,9 +140,7 @@ def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
     """Parse a call's input and describe what is wrong with it. If nothing was streamed, `start` is the input."""
     try:
         value = json.loads(raw, parse_constant=_no_constant) if raw.strip() else start or {}
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-        if _depth(value) > MAX_DEPTH:
-            raise RecursionError
+        check_encodable(value)
     except RecursionError:
         return {}, "Not run: the call's input is nested too deeply. Send it again with less nesting."
     except UnicodeEncodeError:
@@ -121,25 +160,3 @@ def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not valid in JSON")
-
-
-def _depth(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_depth, inner), default=0)
-
-
-def read_cleared(raw: dict[str, Any] | None) -> int:
-    """How many tool results the API cleared from the request."""
-    edits = (raw or {}).get("applied_edits") or []
-    return sum(edit.get("cleared_tool_uses") or 0 for edit in edits)
-
-
-def read_usage(raw: dict[str, Any]) -> Usage:
-    """The usage of one request. Servers without caching omit the fields for it."""
-    return Usage(
-        requests=1,
-        input_tokens=raw.get("input_tokens") or 0,
-        cache_read_tokens=raw.get("cache_read_input_tokens") or 0,
-        cache_write_tokens=raw.get("cache_creation_input_tokens") or 0,
-        output_tokens=raw.get("output_tokens") or 0,
-    )

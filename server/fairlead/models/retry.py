@@ -25,13 +25,14 @@ async def with_retries(
     """Run attempts until one ends with a reply, at most MAX_ATTEMPTS.
 
     The pauses double from FIRST_DELAY seconds, with jitter; a server's `retry-after` takes precedence. Attempts that
-    fail because the server is still loading its model do not count, up to LOADING_LIMIT.
+    fail because the server is still loading its model do not count, up to LOADING_LIMIT. An error with `retry_once`
+    ends the attempts when it occurs for the second time.
 
     Raises:
         ModelError: an error that a retry cannot fix, or the error of the last attempt.
     """
     text, thinking = _ShownText(), _ShownText()
-    failed, waited = 0, 0.0
+    failed, repeated, waited = 0, 0, 0.0
     for number in count(1):
         try:
             async with aclosing(attempt()) as events:
@@ -51,9 +52,10 @@ async def with_retries(
                 raise
             is_loading = error.loading and waited < LOADING_LIMIT
             failed += not is_loading
-            if failed == MAX_ATTEMPTS or (error.loading and not is_loading):
+            repeated += error.retry_once
+            if failed == MAX_ATTEMPTS or repeated == 2 or (error.loading and not is_loading):
                 saved = "Your task and proposals are saved. Try again later."
-                tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {MAX_ATTEMPTS} times"
+                tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {failed} times"
                 raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {saved}", retryable=True) from error
             if is_loading:
                 delay = min(

@@ -7,12 +7,17 @@ import re
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
-from fairlead.agent.errors import ModelError
+from fairlead.models.fields import nonsense
+from fairlead.models.foreign import quote
 
 _FIELD = re.compile(rb"[a-z]*(:|$)")  # unknown names are allowed; the body may end within a name
 LONGEST_FIELD = 20
+MOST_BLANK = 100_000
 BEGINNING = 2000  # bytes of a foreign body that are read for the error message
 BEGINNING_TIMEOUT = 1.0
+LONGEST_EVENT = 16_000_000
+"""Bytes. The longest answer of a model is far shorter."""
+TOO_LONG = f"an event of more than {LONGEST_EVENT:,} bytes"
 
 
 class NotAnEventStream(Exception):
@@ -28,23 +33,41 @@ async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, A
 
     Raises:
         NotAnEventStream: the body is something else, such as a web page.
-        ModelError: the data is not JSON. Retryable, because a proxy or a broken connection may have garbled it.
+        ModelError: the data is not JSON, or an event does not end.
     """
-    rest = b""
     data: list[bytes] = []
+    size = 0
     chunks = aiter(chunks)
     beginning = await _beginning(chunks)
-    async for chunk in _joined(beginning, chunks):
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            line = line.removesuffix(b"\r")
-            if line.startswith(b"data:"):
-                data.append(line[5:])
-            elif not line and data:
-                value = _parse(b"\n".join(data))
-                data.clear()
-                if isinstance(value, dict):
-                    yield value
+    async for line in _lines(_joined(beginning, chunks)):
+        if line.startswith(b"data:"):
+            data.append(line[5:])
+            size += len(line) + 1
+            if size > LONGEST_EVENT:
+                raise nonsense(TOO_LONG)
+        elif not line and data:
+            value = _parse(b"\n".join(data))
+            data.clear()
+            size = 0
+            if isinstance(value, dict):
+                yield value
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the complete lines without their ends."""
+    rest: list[bytes] = []
+    size = 0
+    async for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        rest.append(first)
+        size += len(first)
+        if size > LONGEST_EVENT:
+            raise nonsense(TOO_LONG)
+        if others:
+            *lines, last = others
+            for line in (b"".join(rest), *lines):
+                yield line.removesuffix(b"\r")
+            rest, size = [last], len(last)
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
@@ -56,7 +79,7 @@ async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
     beginning = b""
     async for chunk in chunks:
         beginning += chunk
-        if len(beginning.lstrip()) >= LONGEST_FIELD:
+        if len(beginning.lstrip()) >= LONGEST_FIELD or len(beginning) >= MOST_BLANK:
             break
     beginning = beginning.removeprefix(b"\xef\xbb\xbf")
     if _FIELD.match(beginning.lstrip()):
@@ -80,4 +103,4 @@ def _parse(data: bytes) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ModelError("network", "The model's stream was garbled.", retryable=True) from error
+        raise nonsense(f"an event that is not JSON: “{quote(data)}”") from error

@@ -1,0 +1,119 @@
+"""Reads JSON values from the model's server. A value of a wrong type is a `ModelError` that names the field."""
+
+import json
+from typing import Any
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.messages import clean_text
+
+MAX_COUNT = 10**12
+"""The largest number of tokens or blocks that is believed."""
+# values are encoded again inside other values, so they must stay far from Python's own recursion limit
+MAX_DEPTH = 100
+MAX_QUOTED = 60  # characters
+
+_CHECK_SERVER = "Check that server, and any proxy in front of it."
+
+
+def nonsense(what: str) -> ModelError:
+    """The error for an answer that no server should send. It is requested only once more.
+
+    Args:
+        what: completes “The model's server sent ...”.
+    """
+    return ModelError("network", f"The model's server sent {what}. {_CHECK_SERVER}", retryable=True, retry_once=True)
+
+
+def check_encodable(value: Any) -> None:
+    """Check that a request can contain the value.
+
+    Raises:
+        RecursionError: it has more than MAX_DEPTH levels.
+        UnicodeEncodeError: it contains half of a surrogate pair.
+        ValueError: it contains a number that JSON does not have.
+    """
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    if _depth(value) > MAX_DEPTH:
+        raise RecursionError
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inner), default=0)
+
+
+def as_text(value: Any) -> str:
+    """Any value from the server for a message: text as it is, everything else as JSON."""
+    return clean_text(value) if isinstance(value, str) else as_json(value)
+
+
+def as_json(value: Any) -> str:
+    """Any value from the server as JSON for a message."""
+    try:
+        return clean_text(json.dumps(value, ensure_ascii=False))
+    except RecursionError:
+        return "a value that is nested too deeply"
+
+
+class Fields:
+    """A JSON object and its path in an event. A field that is `null` counts as missing.
+
+    Each method raises a `ModelError` if the field has another type, or if it is missing and there is no default.
+    """
+
+    def __init__(self, value: Any, path: str) -> None:
+        self._path = path
+        if not isinstance(value, dict):
+            raise self._wrong("", value, "an object")
+        self._values = value
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A string. It may contain half of a surrogate pair."""
+        value = self._get(name, default)
+        if not isinstance(value, str):
+            raise self._wrong(name, value, "text")
+        return value
+
+    def count(self, name: str, default: int | None = None) -> int:
+        """A whole number from 0 to MAX_COUNT."""
+        value = self._get(name, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
+            raise self._wrong(name, value, f"a whole number from 0 to {MAX_COUNT:,}")
+        return value
+
+    def fields(self, name: str, *, required: bool = False) -> "Fields":
+        """An object. If it is missing and not required, an empty one."""
+        return Fields(self._get(name, None if required else {}), f"{self._path}.{name}")
+
+    def list(self, name: str) -> "list[Fields]":
+        """A list of objects, empty if it is missing."""
+        values = self._get(name, [])
+        if not isinstance(values, list):
+            raise self._wrong(name, values, "a list")
+        return [Fields(value, f"{self._path}.{name}[{index}]") for index, value in enumerate(values)]
+
+    def value(self, name: str) -> Any:
+        """Any JSON value, None if it is missing."""
+        return self._values.get(name)
+
+    def without(self, *names: str) -> dict[str, Any]:
+        """The object without these fields, in a form that a request can contain."""
+        values = {name: value for name, value in self._values.items() if name not in names}
+        try:
+            check_encodable(values)
+        except (RecursionError, ValueError) as error:
+            raise self._wrong("", values, f"valid JSON of at most {MAX_DEPTH} levels") from error
+        return values
+
+    def _get(self, name: str, default: Any) -> Any:
+        value = self._values.get(name)
+        value = default if value is None else value
+        if value is None:
+            raise nonsense(f"no “{self._path}.{name}”")
+        return value
+
+    def _wrong(self, name: str, value: Any, wanted: str) -> ModelError:
+        path = f"{self._path}.{name}" if name else self._path
+        quoted = as_json(value)
+        quoted = quoted if len(quoted) <= MAX_QUOTED else f"{quoted[:MAX_QUOTED]}..."
+        return nonsense(f"a “{path}” that is not {wanted}: {quoted}")

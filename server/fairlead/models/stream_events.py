@@ -1,0 +1,134 @@
+"""The stream events of the Messages API as typed values. Only here a reply's fields are read from JSON."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fairlead.agent.messages import Block, clean_text
+from fairlead.models.fields import Fields, nonsense
+
+COUNTS = {
+    "input_tokens": "input_tokens",
+    "cache_read_input_tokens": "cache_read_tokens",
+    "cache_creation_input_tokens": "cache_write_tokens",
+    "output_tokens": "output_tokens",
+}
+"""The counts of a usage, and their names in `Usage`."""
+# the field of each delta, and the block that it belongs to
+_DELTAS = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("signature", "thinking"),
+    "input_json_delta": ("partial_json", "tool_use"),
+}
+BLOCK_TYPES = {block_type for _, block_type in _DELTAS.values()}
+"""The blocks that come in parts."""
+_USER_BLOCKS = ("tool_result", "image", "document")
+"""Blocks that the API accepts only in messages of the user."""
+MAX_STOP_REASON = 100  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStart:
+    counts: dict[str, int]
+    """By the names of `Usage`; only those that were sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStart:
+    index: int
+    block: Block
+    """For the history, without the text of a text or thinking block. The input of a call is not checked yet."""
+    text: str
+    """The first part of a text or thinking block."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDelta:
+    index: int
+    kind: str
+    block_type: str
+    """The type of the block that it belongs to."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStop:
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDelta:
+    stop_reason: str
+    """Empty if it is not known yet."""
+    counts: dict[str, int]
+    cleared_results: int
+    """How many tool results the API cleared from the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStop:
+    pass
+
+
+StreamEvent = MessageStart | BlockStart | BlockDelta | BlockStop | MessageDelta | MessageStop
+
+
+def parse_event(data: Any) -> StreamEvent | None:
+    """Read one event, None if its type is unknown.
+
+    Raises:
+        ModelError: a field is missing or has a wrong type; the message names it.
+    """
+    kind = Fields(data, "event").text("type", "")
+    event = Fields(data, kind or "event")
+    match kind:
+        case "message_start":
+            return MessageStart(_counts(event.fields("message")))
+        case "content_block_start":
+            return _block_start(event)
+        case "content_block_delta":
+            return _block_delta(event)
+        case "content_block_stop":
+            return BlockStop(event.count("index"))
+        case "message_delta":
+            stop_reason = clean_text(event.fields("delta").text("stop_reason", ""))[:MAX_STOP_REASON]
+            edits = event.fields("context_management").list("applied_edits")
+            cleared = sum(edit.count("cleared_tool_uses", 0) for edit in edits)
+            return MessageDelta(stop_reason, _counts(event), cleared)
+        case "message_stop":
+            return MessageStop()
+        case _:
+            return None
+
+
+def _counts(event: Fields) -> dict[str, int]:
+    usage = event.fields("usage")
+    return {ours: usage.count(name) for name, ours in COUNTS.items() if usage.value(name) is not None}
+
+
+def _block_start(event: Fields) -> BlockStart:
+    index, block = event.count("index"), event.fields("content_block", required=True)
+    match block.text("type"):
+        case "text":
+            return BlockStart(index, {"type": "text"}, block.text("text", ""))
+        case "thinking":
+            rest = block.without("thinking", "signature")
+            if block.value("signature") is not None:
+                rest["signature"] = clean_text(block.text("signature"))
+            return BlockStart(index, rest, block.text("thinking", ""))
+        case "tool_use":
+            call = {name: clean_text(block.text(name)) for name in ("type", "id", "name")}
+            return BlockStart(index, {**call, "input": block.value("input")}, "")
+        case kind if kind in _USER_BLOCKS:
+            raise nonsense(f"a content block of the type “{kind}”, which an answer cannot contain")
+        case _:
+            return BlockStart(index, block.without(), "")
+
+
+def _block_delta(event: Fields) -> BlockDelta | None:
+    index, delta = event.count("index"), event.fields("delta", required=True)
+    kind = delta.text("type", "")
+    if kind not in _DELTAS:
+        return None
+    field, block_type = _DELTAS[kind]
+    return BlockDelta(index, kind, block_type, delta.text(field))

@@ -1,0 +1,219 @@
+"""Stream events of any shape: a reply, or one error that names the field. Nothing else comes out."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.model import Reply, Usage
+from fairlead.models.reply import ReplyBuilder
+from fairlead.models.sse import NotAnEventStream, read_events
+from fairlead.models.stream_events import MessageDelta, MessageStart, parse_event
+from support.nonsense import ODD_VALUES, dumped, events, streams
+
+Json = dict[str, Any]
+START = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+CALL = {"type": "tool_use", "id": "t", "name": "bash", "input": {}}
+
+
+def part(**delta: Any) -> Json:
+    return {"type": "content_block_delta", "index": 0, "delta": delta}
+
+
+def begun(**block: Any) -> Json:
+    return {**START, "content_block": block}
+
+
+def used(**counts: Any) -> Json:
+    return {"type": "message_delta", "delta": {}, "usage": counts}
+
+
+WRONG: dict[str, tuple[list[Json], str]] = {
+    "a type that is a number": ([{"type": 7}], "a “event.type” that is not text: 7"),
+    "a message that is a list": (
+        [{"type": "message_start", "message": []}],
+        "“message_start.message” that is not an obj",
+    ),
+    "a usage that is text": (
+        [{"type": "message_delta", "usage": "x"}],
+        'a “message_delta.usage” that is not an object: "x"',
+    ),
+    "a count that is text": (
+        [used(output_tokens="9")],
+        "“message_delta.usage.output_tokens” that is not a whole number",
+    ),
+    "a count that is true": (
+        [used(output_tokens=True)],
+        "that is not a whole number from 0 to 1,000,000,000,000: true",
+    ),
+    "a count that is negative": ([used(input_tokens=-1)], "that is not a whole number from 0 to 1,000,000,000,000: -1"),
+    "a fraction": ([used(cache_read_input_tokens=0.5)], "usage.cache_read_input_tokens” that is not a whole number"),
+    "not a number": ([used(input_tokens=float("nan"))], ": NaN"),
+    "a count without end": ([used(cache_creation_input_tokens=10**400)], f": {'1' + '0' * 59}..."),
+    "a stop reason that is an object": (
+        [{"type": "message_delta", "delta": {"stop_reason": {}}}],
+        "a “message_delta.delta.stop_reason” that is not text: {}",
+    ),
+    "cleared results that are text": (
+        [{"type": "message_delta", "context_management": {"applied_edits": [{}, {"cleared_tool_uses": "2"}]}}],
+        "“message_delta.context_management.applied_edits[1].cleared_tool_uses” that is not a whole number",
+    ),
+    "edits that are an object": (
+        [{"type": "message_delta", "context_management": {"applied_edits": {}}}],
+        "“message_delta.context_management.applied_edits” that is not a list: {}",
+    ),
+    "no index": ([{"type": "content_block_stop"}], "no “content_block_stop.index”"),
+    "an index that is negative": ([{**START, "index": -1}], "a “content_block_start.index” that is not a whole number"),
+    "an index that is true": ([{**START, "index": True}], "a “content_block_start.index” that is not a whole number"),
+    "an index that is huge": ([{**START, "index": 2**63}], "a “content_block_start.index” that is not a whole number"),
+    "no block": ([{"type": "content_block_start", "index": 0}], "no “content_block_start.content_block”"),
+    "a block without a type": ([begun(text="")], "no “content_block_start.content_block.type”"),
+    "a block that is text": (
+        [{**START, "content_block": "x"}],
+        "“content_block_start.content_block” that is not an object",
+    ),
+    "a text that is a number": (
+        [begun(type="text", text=1)],
+        "a “content_block_start.content_block.text” that is not text",
+    ),
+    "a call without an id": ([begun(type="tool_use", name="x")], "no “content_block_start.content_block.id”"),
+    "a name that is a number": (
+        [begun(**{**CALL, "name": 7})],
+        "“content_block_start.content_block.name” that is not text",
+    ),
+    "a signature that is a list": (
+        [begun(type="thinking", signature=["x"])],
+        "a “content_block_start.content_block.signature” that is not text",
+    ),
+    "half a character": (
+        [begun(type="redacted_thinking", data="\ud800")],
+        "that is not valid JSON of at most 100 levels",
+    ),
+    "too deep": (
+        [begun(type="web", data=json.loads("[" * 200 + "]" * 200))],
+        "is not valid JSON of at most 100 levels",
+    ),
+    "infinity": ([begun(type="thinking", x=float("inf"))], "that is not valid JSON of at most 100 levels"),
+    "a result": ([begun(type="tool_result", tool_use_id="x")], "a content block of the type “tool_result”"),
+    "no delta": ([START, {"type": "content_block_delta", "index": 0}], "no “content_block_delta.delta”"),
+    "a delta without its text": ([START, part(type="text_delta")], "no “content_block_delta.delta.text”"),
+    "a part that is a number": (
+        [START, part(type="text_delta", text=1)],
+        "“content_block_delta.delta.text” that is not text",
+    ),
+    "a part of no block": ([part(type="text_delta", text="x")], "a part of content block 0, which has not begun"),
+    "the end of no block": (
+        [{"type": "content_block_stop", "index": 3}],
+        "the end of content block 3, which has not begun",
+    ),
+    "a block twice": ([START, START], "content block 0 a second time before its end"),
+    "text in a call": (
+        [begun(**CALL), part(type="text_delta", text="x")],
+        "a “text_delta” for content block 0, which is a “tool_use”",
+    ),
+    "a call's input in text": (
+        [START, part(type="input_json_delta", partial_json="{}")],
+        "a “input_json_delta” for content block 0, which is a “text”",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_fault_88_a_wrong_event_is_named_with_its_field(name: str) -> None:
+    """docs/faults.md 88: what came and what to check, retried once; the message is short."""
+    (*before, wrong), said = WRONG[name]
+    builder = ReplyBuilder()
+    for event in before:
+        builder.feed(event)
+    with pytest.raises(ModelError) as error:
+        builder.feed(wrong)
+    assert (error.value.kind, error.value.retryable, error.value.retry_once) == ("network", True, True)
+    assert error.value.message.startswith("The model's server sent ")
+    assert said in error.value.message
+    assert error.value.message.endswith(". Check that server, and any proxy in front of it.")
+    assert len(error.value.message) < 250
+
+
+def test_null_is_a_missing_field() -> None:
+    """Similar valid events: servers send `null` for what they do not know."""
+    assert parse_event({"type": "message_start", "message": None}) == MessageStart({})
+    assert parse_event({"type": "message_start"}) == MessageStart({})
+    unknown = {"type": "message_delta", "delta": None, "usage": None, "context_management": {"applied_edits": None}}
+    assert parse_event(unknown) == MessageDelta("", {}, 0)
+    counts = {"input_tokens": None, "output_tokens": 0, "server_tool_use": "anything"}
+    assert parse_event({**used(**counts)}) == MessageDelta("", {"output_tokens": 0}, 0)
+    assert parse_event({"type": None}) is None
+    assert parse_event({"type": "ping", "index": "x"}) is None
+
+
+def test_a_text_in_the_start_of_its_block_is_shown() -> None:
+    """Some servers put the first text there."""
+    builder = ReplyBuilder()
+    shown = [builder.feed(begun(type="text", text="Hello")), builder.feed(part(type="text_delta", text=", you"))]
+    assert [delta.text for delta in shown if delta is not None] == ["Hello", ", you"]
+
+
+def test_an_index_may_be_used_again_after_its_end() -> None:
+    """A similar valid stream: some servers give every block the index 0."""
+    builder = ReplyBuilder()
+    for text in ("a", "b"):
+        for event in (begun(type="text", text=text), {"type": "content_block_stop", "index": 0}):
+            builder.feed(event)
+    builder.feed({"type": "message_stop"})
+    assert builder.reply is not None
+    assert builder.reply.text == "a\n\nb"
+
+
+def check(reply: Reply | None) -> None:
+    """A reply has only values of its declared types, and the next request can contain its content."""
+    if reply is None:
+        return
+    assert isinstance(reply.stop_reason, str) and isinstance(reply.cleared_results, int)
+    assert isinstance(reply.usage, Usage) and isinstance(reply.usage.tokens, int)
+    for call in reply.calls:
+        assert isinstance(call.id, str) and isinstance(call.name, str) and isinstance(call.input, dict)
+    json.dumps([*reply.content, reply.stop_reason], ensure_ascii=False, allow_nan=False).encode()
+
+
+@given(events())
+@settings(max_examples=300)
+def test_fault_88_nothing_but_a_model_error_comes_out_of_any_events(stream: list[Any]) -> None:
+    """docs/faults.md 88: every JSON type in every field; events repeated, moved, missing and of unknown types."""
+    builder = ReplyBuilder()
+    with suppress(ModelError):
+        for event in stream:
+            builder.feed(json.loads(dumped(event)))
+    check(builder.reply)
+
+
+@given(st.recursive(st.sampled_from(ODD_VALUES), lambda v: st.dictionaries(st.sampled_from(["type", "error"]), v)))
+def test_fault_88_an_event_may_be_any_json(event: Any) -> None:
+    """docs/faults.md 88: also no object at all."""
+    with suppress(ModelError):
+        parse_event(event)
+
+
+@given(streams(), st.data())
+@settings(max_examples=300)
+def test_fault_88_nothing_but_a_model_error_comes_out_of_any_bytes(raw: bytes, data: st.DataObject) -> None:
+    """docs/faults.md 88: cut off, damaged, in pieces of any size; a body that is no stream is named elsewhere (83)."""
+    size = data.draw(st.sampled_from([1, 7, 1000, 10**6]))
+
+    async def read() -> Reply | None:
+        async def pieces() -> AsyncIterator[bytes]:
+            for at in range(0, len(raw), size):
+                yield raw[at : at + size]
+
+        builder = ReplyBuilder()
+        with suppress(ModelError, NotAnEventStream):
+            async for event in read_events(pieces()):
+                builder.feed(event)
+        return builder.reply
+
+    check(asyncio.run(read()))

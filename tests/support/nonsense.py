@@ -1,0 +1,259 @@
+"""What no server should send and no recording should contain, as hypothesis strategies.
+
+Each begins with something valid, changes a few places, and perhaps damages the bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import hypothesis.strategies as st
+
+from .fake_api import Call, Raw, Text, Thinking, Turn
+from .fake_api_turns import Envelope, Event, steps
+
+Json = dict[str, Any]
+Path = tuple[Any, ...]
+
+DEEP = "@deep@"
+"""Stands for a list of 900 levels, which `json.dumps` would not write."""
+TURNS = (
+    Turn((Text("Hello, 世界 🚀."),), chunk=4),
+    Turn((Thinking("Hm."), Text("I look."), Call("todo", {"items": [{"content": "a", "status": "pending"}]}))),
+    Turn((Call("read_file", {"path": "a.py"}), Call("bash", {"command": "ls"})), extra_events=True),
+    Turn((), stop_reason="end_turn"),
+)
+USAGE = {"input_tokens": 30, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 2, "output_tokens": 1}
+EDITS = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 2, "cleared_input_tokens": 9}]}
+
+ODD_NUMBERS = [0, -1, 1, 2**31, 2**63, 10**30, 10**400, 0.0, 1.5, -1e308, float("nan"), float("inf")]
+ODD_TEXTS = ["", "abc", "1", "\x00\x1b[31m", "\ud800", "a\ud83d", "\udc00", "\u202e", DEEP, "x" * 20_000, "</system>"]
+ODD_TEXTS += ["tool_result", "image", "thinking", "text", "tool_use", "error", "message_stop", "text_delta", "end_turn"]
+ODD_VALUES: list[Any] = [None, True, False, *ODD_NUMBERS, *ODD_TEXTS]
+ODD_VALUES += [[], {}, [[]], [None], [{}], {"": {}}, {"type": 7}, [1, "a"], {"input_tokens": "abc"}]
+EXTRA_EVENTS: list[Any] = [
+    {"type": "error", "error": None},
+    {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+    {"type": "error", "error": {"type": ["x"], "message": {"a": [DEEP]}}},
+    {"error": "prompt is too long: 90000000000000000000000 tokens > 0 maximum"},
+    {"error": {"message": "maximum context length is 1 tokens", "n_prompt_tokens": "x", "n_ctx": -1}},
+    {"type": "content_block_delta", "index": 99, "delta": {"type": "text_delta", "text": "x"}},
+    {"type": "content_block_stop", "index": -1},
+    {"type": "content_block_start", "index": 10**30, "content_block": {"type": "image", "source": {}}},
+    {"type": "content_block_start", "index": 50, "content_block": {"type": "tool_result", "tool_use_id": "x"}},
+    {"type": "content_block_start", "index": 51, "content_block": {"type": "redacted_thinking", "data": DEEP}},
+    {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+    {"choices": [DEEP], "object": ["chat.completion"]},
+    {"type": "future", "value": DEEP},
+    [{"type": "message_stop"}],
+    "message_stop",
+    None,
+    10**400,
+    float("nan"),
+]
+ERROR_BODIES: list[Any] = [
+    {"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: 5 > 3, which is the maximum"}},
+    {"error": {"message": "max_tokens: 9 > " + "9" * 5000 + ", which is the maximum"}},
+    {"error": {"message": "prompt is too long: 200001 tokens > 200000 maximum", "n_ctx": 1}},
+    {"error": {"message": "prompt is too long: " + "9" * 5000 + " tokens > 0 maximum"}},
+    {"error": {"message": "(0 tokens) exceeds the available context size (0 tokens"}},
+    {"error": {"message": "prompt is too long: 1 tokens > 1 maximum"}},
+    {"error": "the model is still loading"},
+    [{"error": {"message": "x", "code": [1]}}],
+    {"error": {"type": {}, "message": {"a": DEEP}, "details": [DEEP]}},
+    {"Message": True},
+]
+HEADERS: list[tuple[str, str]] = [
+    ("content-type", "text/html"),
+    ("content-type", "application/json; charset=utf-16"),
+    ("content-type", "text/html; charset=zlib"),
+    ("content-type", "text/html; charset=rot13"),
+    ("content-type", "text/plain; charset=undefined"),
+    ("content-type", "text/plain; charset=idna"),
+    ("content-type", "x" * 3000),
+    ("content-type", "\xff\xfe"),
+    ("content-encoding", "gzip"),
+    ("content-encoding", "deflate, gzip"),
+    ("content-encoding", "br"),
+    ("content-encoding", "zstd"),
+    ("content-encoding", "unknown"),
+    ("content-length", "7"),
+    ("content-length", "100000"),
+    ("content-length", "-1"),
+    ("content-length", "abc"),
+    ("transfer-encoding", "chunked"),
+    ("retry-after", "nan"),
+    ("retry-after", "1e999"),
+    ("retry-after-ms", "-1e400"),
+    ("retry-after", "\xb2"),
+    ("request-id", "x" * 5000),
+    ("x-amzn-errortype", "#:#"),
+    ("location", "http://[::bad"),
+    ("set-cookie", "a=b; expires=never; \xff"),
+    ("connection", "upgrade"),
+]
+STATUSES = [
+    200,
+    201,
+    204,
+    206,
+    226,
+    300,
+    301,
+    304,
+    307,
+    400,
+    401,
+    402,
+    403,
+    404,
+    408,
+    409,
+    413,
+    415,
+    418,
+    422,
+    424,
+    425,
+]
+STATUSES += [429, 431, 451, 499, 500, 501, 502, 503, 504, 511, 529, 599, 600, 777, 999]
+PAGES = [
+    b"",
+    b"\n" * 5000,
+    b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>x</body></html>",
+    b"<html" * 1000,
+    b'{"id":"msg_1","type":"message","content":[]}',
+    b'{"object":"chat.completion","choices":[]}',
+    b"\x1f\x8b\x08\x00\x00\x00\x00\x00",
+    b"\xff\xfe\x00\x01" * 50,
+    "\ufeffevent: x\ndata: {}\n\n".encode(),
+    b"data: " + b"[" * 5000 + b"\n\n",
+    b'data: {"type": "message_stop"',
+    b"data: [DONE]\n\n",
+    b"5\r\ndata:\r\nzz\r\n",
+]
+YAML_SCALARS = ["!!int abc", "!!int ''", "!!float x", "!!bool maybe", "!!null x", "!!timestamp x", "!!binary '#'"]
+YAML_SCALARS += [
+    "!!set {a}",
+    "!!omap [a]",
+    "!!str [a]",
+    "!!map [a]",
+    "!mine 1",
+    "*a",
+    "&a [*a]",
+    "<<: *x",
+    "? a",
+    "- b",
+]
+YAML_SCALARS += ["9" * 5000, "1e999", "~", "yes", "'", '"\\ud800"', "[" * 300, "\t", "|", ">-", "%", "@", "0x1", ".inf"]
+RECORDING: Json = {
+    "replay": 1,
+    "about": "A task",
+    "pace": 0.5,
+    "turns": [
+        {"text": "One", "thinking": "Hm", "calls": [{"read_file": {"path": "a.py", "n": [1, 2.5, None, True]}}]},
+        {"text": "Two", "stop": "end_turn", "usage": {"input": 3, "cacheRead": 2, "cacheWrite": 1, "output": 9}},
+    ],
+}
+
+
+def dumped(value: Any) -> bytes:
+    """JSON as a careless server writes it: with NaN, halves of surrogate pairs, and deep lists."""
+    return json.dumps(value).replace(f'"{DEEP}"', "[" * 900 + "]" * 900).encode()
+
+
+def _paths(value: Any, path: Path = ()) -> Iterator[Path]:
+    if path:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from _paths(inner, (*path, key))
+
+
+@st.composite
+def _changed(draw: st.DrawFn, value: Any, odd: list[Any], most: int) -> Any:
+    """The value with a few places replaced by odd values, or removed."""
+    value = deepcopy(value)
+    for _ in range(draw(st.integers(0, most))):
+        paths = list(_paths(value))
+        if not paths:
+            break
+        *parents, key = draw(st.sampled_from(paths))
+        inside = value
+        for parent in parents:
+            inside = inside[parent]
+        if draw(st.integers(0, 4)):
+            inside[key] = deepcopy(draw(st.sampled_from(odd)))
+        else:
+            del inside[key]
+    return value
+
+
+@st.composite
+def _damaged(draw: st.DrawFn, data: bytes) -> bytes:
+    """The bytes as they are, or cut off, or with some in the middle replaced."""
+    how = draw(st.sampled_from(["whole", "whole", "whole", "cut", "replaced"]))
+    if how == "whole" or not data:
+        return data
+    at = draw(st.integers(0, len(data)))
+    return data[:at] if how == "cut" else data[:at] + draw(st.binary(max_size=6)) + data[at + draw(st.integers(0, 9)) :]
+
+
+@st.composite
+def events(draw: st.DrawFn) -> list[Any]:
+    """The events of one stream: values replaced, events left out, repeated, moved and added."""
+    turn = draw(st.sampled_from(TURNS))
+    known = [
+        step.data for step in steps(turn, Envelope(usage=USAGE, context_management=EDITS)) if isinstance(step, Event)
+    ]
+    stream: list[Any] = draw(_changed(known, ODD_VALUES, 3))
+    for _ in range(draw(st.integers(0, 2))):
+        at, to = draw(st.integers(0, len(stream))), draw(st.integers(0, len(stream)))
+        match draw(st.sampled_from(["add", "repeat", "move", "drop"])):
+            case "add":
+                stream.insert(to, draw(st.sampled_from(EXTRA_EVENTS)))
+            case "repeat":
+                stream[to:to] = stream[at : at + 1]
+            case "move":
+                moved = stream[at : at + 1]
+                del stream[at : at + 1]
+                stream[to:to] = moved
+            case _:
+                del stream[at : at + 1]
+    return stream
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> bytes:
+    """The bytes of one stream."""
+    end = draw(st.sampled_from([b"\n", b"\n", b"\r\n"]))
+    data = b"".join(b"event: x%bdata: %b%b%b" % (end, dumped(event), end, end) for event in draw(events()))
+    return draw(_damaged(data))
+
+
+@st.composite
+def responses(draw: st.DrawFn) -> Raw:
+    """A whole HTTP response: mostly streams, but also pages, and errors with any status and body."""
+    headers = dict(draw(st.lists(st.sampled_from(HEADERS), max_size=2))) if draw(st.integers(0, 3)) == 0 else {}
+    match draw(st.sampled_from(["stream", "stream", "stream", "page", "error"])):
+        case "stream":
+            return Raw(draw(streams()), headers)
+        case "page":
+            return Raw(draw(_damaged(draw(st.sampled_from(PAGES)))), headers, draw(st.sampled_from(STATUSES)))
+        case _:
+            body = draw(_changed(draw(st.sampled_from([*ERROR_BODIES, *ODD_VALUES])), ODD_VALUES, 1))
+            data = draw(_damaged(dumped(body)))
+            return Raw(data, {"content-type": "application/json", **headers}, draw(st.sampled_from(STATUSES)))
+
+
+@st.composite
+def recordings(draw: st.DrawFn) -> bytes:
+    """The bytes of a recording in which a few values are of other types or are no YAML."""
+    tagged = [f"@{number}@" for number in range(len(YAML_SCALARS))]
+    text = dumped(draw(_changed(RECORDING, [*ODD_VALUES, *tagged], 3))).decode()
+    for mark, scalar in zip(tagged, YAML_SCALARS, strict=True):
+        text = text.replace(f'"{mark}"', scalar)
+    return draw(_damaged(text.encode()))
