@@ -101,7 +101,7 @@ def test_a_replay_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
     replay.write_text("replay: 1\nturns:\n  - text: fine\n  - txt: wrong\n")
     ended = run(workspace, replay)
     assert ended.code == 1
-    assert "line 4: unknown field" in ended.out
+    assert "line 4: turn 2: unknown field" in ended.out
     assert "This was a replay" not in ended.out  # nothing was played
 
 

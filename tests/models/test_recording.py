@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.models.recording import Recording, Turn, read_recording, write_recording
+from support.nonsense import recordings
 
 # text that YAML 1.1 would read as something else
 WORDS = """
@@ -211,6 +212,13 @@ MISTAKES = {
         3,
         "levels deep",
     ),
+    "a whole number by force": (f"{CALL}{{x: !!int abc}}\n", 4, "the input of “bash”: “x”: the value is not valid for"),
+    "an empty number by force": (f"{HEAD}- text: !!int ''\n", 3, "turn 1: “text” is not valid for the type int"),
+    "a fraction by force": ("replay: 1\npace: !!float x\nturns: []\n", 2, "“pace” is not valid for the type float"),
+    "a truth by force": (f"{HEAD}- stop: !!bool maybe\n", 3, "turn 1: “stop” is not valid for the type bool"),
+    "no date by force": (f"{HEAD}- text: !!timestamp x\n", 3, "turn 1: “text” is not valid for the type timestamp"),
+    "5,000 digits": (f"{HEAD}- text: a\n- usage: {{input: {'9' * 5000}}}\n", 4, "turn 2: “input” is not valid for"),
+    "a count that no cost can have": (f"{HEAD}- usage: {{input: {'9' * 400}}}\n", 3, "must be a number of tokens"),
     "an own tag": (f"{CALL}{{x: !mine 1}}\n", 4, "could not determine a constructor"),
     "pace that is too slow": (
         "replay: 1\npace: 6\nturns: []\n",
@@ -248,8 +256,22 @@ MISTAKES = {
 }
 
 
+@given(st.data())
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_fault_92_a_damaged_recording_is_an_error_with_its_file(tmp_path: Path, data: st.DataObject) -> None:
+    """docs/faults.md 92: whatever is in the file, it is read, or the error names the file; nothing else is raised."""
+    path = tmp_path / "odd.yaml"
+    path.write_bytes(data.draw(recordings()))
+    refused = None
+    try:
+        read_recording(path)
+    except ModelError as error:
+        refused = error
+    assert refused is None or (refused.kind, str(path) in refused.message) == ("replay", True)
+
+
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_named_with_its_line_and_the_reason(tmp_path: Path, name: str) -> None:
+def test_fault_92_a_mistake_is_named_with_its_line_and_the_reason(tmp_path: Path, name: str) -> None:
     """The error has the kind `replay`, and nothing of the file is played."""
     text, line, reason = MISTAKES[name]
     with pytest.raises(ModelError) as error:

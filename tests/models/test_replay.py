@@ -90,7 +90,7 @@ async def test_a_mistake_in_the_file_is_reported_with_the_first_request(path: Pa
     """Opening the model does not fail. When the file is corrected, the same model plays it."""
     path.write_text("replay: 1\nturns:\n- txt: x\n", encoding="utf-8")
     model = ReplayModel(path)
-    with pytest.raises(ModelError, match="line 3: unknown field"):
+    with pytest.raises(ModelError, match="line 3: turn 1: unknown field"):
         await events(model)
     path.write_text("replay: 1\nturns:\n- text: x\n", encoding="utf-8")
     assert (await reply(model)).text == "x"

@@ -11,6 +11,7 @@ turns:
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -22,6 +23,7 @@ from yaml.reader import ReaderError
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
+from fairlead.models.fields import MAX_COUNT
 
 MAX_DEPTH = 120
 MAX_SIZE = 1_000_000
@@ -109,13 +111,26 @@ def read_recording(path: Path) -> Recording:
         line = data.count(b"\n", 0, error.position) + 1
         raise ModelError("replay", f"{path}, line {line}: {error.reason}; write an escape in double quotes.") from error
     except _Mistake as error:
-        raise ModelError("replay", f"{path}, line {error.line}: {error}.") from error
+        reason = ": ".join([*reversed(error.places), str(error)])
+        raise ModelError("replay", f"{path}, line {error.line}: {reason}.") from error
 
 
 class _Mistake(Exception):
     def __init__(self, location: yaml.Node | yaml.Event | None, message: str) -> None:
         super().__init__(message)
         self.line = location.start_mark.line + 1 if location is not None and location.start_mark is not None else 1
+        self.places: list[str] = []
+        """Where it is, such as in which turn, from the inside out."""
+
+
+@contextmanager
+def _inside(place: str) -> Iterator[None]:
+    """Name the place of a mistake."""
+    try:
+        yield
+    except _Mistake as mistake:
+        mistake.places.append(place)
+        raise
 
 
 def _check_shape(text: str) -> None:
@@ -149,29 +164,33 @@ def _recording(root: yaml.Node | None) -> Recording:
         raise _Mistake(None, "the file is empty; it must begin with “replay: 1” and have a list “turns”")
     fields = dict(_fields(root, FILE_FIELDS, "a recording"))
     version = fields.get("replay")
-    if version is None or _value(version) != 1:
+    if version is None or _value(version, "“replay”") != 1:
         raise _Mistake(version or root, "“replay: 1” is missing; that is the format's version")
     if "turns" not in fields:
         raise _Mistake(root, "“turns” is missing, the list of the model's answers")
-    pace = _value(fields["pace"]) if "pace" in fields else 0.0
+    pace = _value(fields["pace"], "“pace”") if "pace" in fields else 0.0
     if not isinstance(pace, int | float) or isinstance(pace, bool) or not 0 <= pace <= 5:
         raise _Mistake(fields["pace"], "“pace” must be the pause after each word in seconds, 0 to 5")
-    turns = tuple(_turn(node) for node in _items(fields["turns"], "turns"))
-    return Recording(turns, _text(fields, "about"), float(pace))
+    turns = [_turn(node, number) for number, node in enumerate(_items(fields["turns"], "turns"), 1)]
+    return Recording(tuple(turns), _text(fields, "about"), float(pace))
 
 
-def _turn(node: yaml.Node) -> Turn:
-    fields = dict(_fields(node, TURN_FIELDS, "a turn"))
-    calls = tuple(map(_call, _items(fields["calls"], "calls"))) if "calls" in fields else ()
+def _turn(node: yaml.Node, number: int) -> Turn:
+    with _inside(f"turn {number}"):
+        fields = dict(_fields(node, TURN_FIELDS, "a turn"))
+        calls = tuple(map(_call, _items(fields["calls"], "calls"))) if "calls" in fields else ()
+        usage = _usage(fields["usage"]) if "usage" in fields else Usage(requests=1)
+        return Turn(_text(fields, "text"), _text(fields, "thinking"), calls, _text(fields, "stop") or None, usage)
+
+
+def _usage(node: yaml.Node) -> Usage:
     usage = {"requests": 1}
-    if "usage" in fields:
-        for name, value in _fields(fields["usage"], tuple(USAGE_FIELDS), "usage"):
-            count = _value(value)
-            if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-                raise _Mistake(value, f"“{name}” must be a number of tokens")
-            usage[USAGE_FIELDS[name]] = count
-    stop = _text(fields, "stop") or None
-    return Turn(_text(fields, "text"), _text(fields, "thinking"), calls, stop, Usage(**usage))
+    for name, value in _fields(node, tuple(USAGE_FIELDS), "usage"):
+        count = _value(value, f"“{name}”")
+        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MAX_COUNT:
+            raise _Mistake(value, f"“{name}” must be a number of tokens")
+        usage[USAGE_FIELDS[name]] = count
+    return Usage(**usage)
 
 
 def _call(node: yaml.Node) -> tuple[str, dict[str, Any]]:
@@ -181,7 +200,8 @@ def _call(node: yaml.Node) -> tuple[str, dict[str, Any]]:
     name, given = pairs[0]
     if not isinstance(given, yaml.MappingNode):
         raise _Mistake(given, f"the input of “{name.value}” must be an object (name: value)")
-    return name.value, _json(given)
+    with _inside(f"the input of “{name.value}”"):
+        return name.value, _json(given)
 
 
 def _json(node: yaml.Node, depth: int = 0) -> Any:
@@ -190,7 +210,7 @@ def _json(node: yaml.Node, depth: int = 0) -> Any:
         raise _Mistake(node, f"more than {MAX_DEPTH} levels deep")
     match node:
         case yaml.MappingNode(tag="tag:yaml.org,2002:map"):
-            return {key.value: _json(value, depth + 1) for key, value in _pairs(node, "an object")}
+            return {key.value: _named(key.value, value, depth) for key, value in _pairs(node, "an object")}
         case yaml.SequenceNode(tag="tag:yaml.org,2002:seq"):
             return [_json(value, depth + 1) for value in node.value]
         case yaml.ScalarNode():
@@ -200,6 +220,11 @@ def _json(node: yaml.Node, depth: int = 0) -> Any:
         case _:
             _value(node)  # raises for an unknown tag
     raise _Mistake(node, "JSON has no such value; remove the tag or quote the text")
+
+
+def _named(name: str, node: yaml.Node, depth: int) -> Any:
+    with _inside(f"“{name}”"):
+        return _json(node, depth + 1)
 
 
 def _fields(node: yaml.Node, allowed: Sequence[str], what: str) -> Iterator[tuple[str, yaml.Node]]:
@@ -233,17 +258,22 @@ def _text(fields: dict[str, yaml.Node], name: str) -> str:
     node = fields.get(name)
     if node is None:
         return ""
-    value = _value(node)
+    value = _value(node, f"“{name}”")
     if not isinstance(value, str):
         raise _Mistake(node, f"“{name}” must be text; put it in quotes")
     block = isinstance(node, yaml.ScalarNode) and node.style in ("|", ">")
     return value.strip("\n") if block else value
 
 
-def _value(node: yaml.Node) -> Any:
+def _value(node: yaml.Node, name: str = "the value") -> Any:
     loader = _Loader("")
     try:
         return loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        raise _Mistake(node, error.problem or str(error)) from error
+    except (ValueError, LookupError, AttributeError) as error:  # YAML's constructors check nothing, such as `!!int abc`
+        kind = node.tag.rpartition(":")[2]
+        raise _Mistake(node, f"{name} is not valid for the type {kind}; put it in quotes") from error
     finally:
         loader.dispose()
 
