@@ -1,11 +1,12 @@
 """What an answer's stop reason means for the run: cut off, paused, refused, interrupted (docs/plan.md L13)."""
 
 import asyncio
+import json
 import threading
 from pathlib import Path
 
 from agent.turns import DONE, Connect, notes, results, say
-from support.fake_api import Call, Cut, FakeApi, MaxTokensCut, Text, Wait
+from support.fake_api import Call, Cut, FakeApi, MaxTokensCut, Raw, Text, Thinking, Wait
 
 # some local servers end answers with `tool_use` although they contain no call
 NO_CALL = say(Text("All is done."), stop_reason="tool_use")
@@ -156,4 +157,40 @@ async def test_l13_an_empty_answer_is_requested_again(connect: Connect) -> None:
             assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")
             assert result["error"]["retryable"] and "contained no call and no text" in result["message"]
             assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l13_fault_91_an_answer_without_any_content_is_requested_again(connect: Connect) -> None:
+    """docs/plan.md L13, docs/faults.md 91: two in a row end the run with an error that says so."""
+    for nothing in (say(), say(Text(" \n")), say(stop_reason="stop_sequence"), say(Thinking("Hm."))):
+        with FakeApi(turns=[nothing, DONE, nothing, nothing, DONE]) as api:
+            async with connect(api) as client:
+                result = await client.run()
+                assert (result["stopReason"], result["message"]) == ("end_turn", "Done.")
+                assert "Your answer was empty" in notes(api, 1)[-1]
+                result = await client.run(sessionId=result["sessionId"])
+                assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")
+                assert result["error"]["retryable"] and "The model answered nothing" in result["message"]
+                assert (await client.run(sessionId=result["sessionId"]))["message"] == "Done."
+            assert api.refusals == []
+
+
+async def test_l13_fault_91_an_empty_end_after_a_cut_off_text_ends_the_turn(connect: Connect) -> None:
+    """docs/plan.md L13: the text before it is the run's message."""
+    with FakeApi(turns=[say(Text("All is done."), stop_reason="max_tokens"), say()]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+        assert (result["stopReason"], result["message"], api.refusals) == ("end_turn", "All is done.", [])
+
+
+async def test_l13_fault_91_an_answer_without_a_stop_reason_is_an_error(connect: Connect) -> None:
+    """docs/plan.md L13, docs/faults.md 91: it may be incomplete; the message says so."""
+    events = [{"type": "message_start", "message": {}}, {"type": "message_stop"}]
+    silent = Raw(b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events))
+    with FakeApi(turns=[silent, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")
+            assert "did not say why the answer ended" in result["message"]
+            assert (await client.run(sessionId=result["sessionId"]))["message"] == "Done."
         assert api.refusals == []

@@ -35,7 +35,14 @@ from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage
 from fairlead.agent.outcome import DONE, NEW_BUDGET, REDIRECT, Ending, Outcome, ending_of, failure
-from fairlead.agent.prompts import CONTINUE, CONTINUE_PAUSED_TURN, CUT_OFF_CALL, MISSING_CALL, UNREQUESTED_CALL
+from fairlead.agent.prompts import (
+    CONTINUE,
+    CONTINUE_PAUSED_TURN,
+    CUT_OFF_CALL,
+    EMPTY_ANSWER,
+    MISSING_CALL,
+    UNREQUESTED_CALL,
+)
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode, Tool
 from fairlead.agent.window import Window, prefix_size
@@ -210,18 +217,22 @@ class _Run:
     async def end_turn(self, reply: Reply) -> Ending | None:
         """Handle an answer without calls. Returns None if the run continues.
 
-        It continues if the user has written meanwhile (L6), or once if the answer is incomplete (L13).
+        It continues if the user has written meanwhile (L6), or once if the answer is incomplete or empty (L13).
         """
         if reply.stop_reason == "tool_use" and reply.text:  # only calls would need another round
             reply = replace(reply, stop_reason="end_turn")
-        if reply.stop_reason in DONE and self.agent.has_user_message():
+        is_done = reply.stop_reason in DONE
+        if is_done and self.agent.has_user_message():
             self.agent.history.add_user_message(map(text_block, await self.take_feedback()))
             return None
-        if reply.stop_reason not in CONTINUATIONS or self.cut_offs:
+        continuation = CONTINUATIONS.get(reply.stop_reason)
+        if is_done and not (self.cut_off_text + reply.text):
+            continuation = EMPTY_ANSWER
+        if continuation is None or self.cut_offs:
             return self.ending_of(reply)
         self.cut_offs += 1
         self.cut_off_text += reply.text
-        texts = [CONTINUATIONS[reply.stop_reason], *await self.take_feedback()]
+        texts = [continuation, *await self.take_feedback()]
         self.agent.history.add_user_message(map(text_block, texts))
         return None
 

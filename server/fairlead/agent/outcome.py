@@ -13,9 +13,21 @@ NEW_BUDGET = "You can continue with a new budget."
 REDIRECT = "Tell the agent what to do instead, or let it continue."
 PAUSED_BY_API = f"Paused: the API paused the model's turn several times in a row. {NEW_BUDGET}"
 REFUSED = "The model refused to continue. Rephrase the task, or start a new one."
-NO_ANSWER = (
+NO_CALL = (
     "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, twice in a "
     "row. Send a follow-up to try again. A local model may need another template for tools."
+)
+NO_ANSWER = (
+    "The model answered nothing: no text and no tool call. Fairlead asked it once more. What it did before is saved. "
+    "Send a follow-up to try again. A local model may need another chat template."
+)
+NO_STOP_REASON = (
+    "The model's server did not say why the answer ended (no stop_reason), so the answer may be incomplete. Send a "
+    "follow-up to continue. If it happens again, check the model's server."
+)
+UNKNOWN_STOP_REASON = (
+    "The model stopped for a reason unknown to Fairlead: {reason}. Send a follow-up to continue. If it happens again, "
+    "update Fairlead, or use another model."
 )
 
 
@@ -55,7 +67,7 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
     """
     match reply.stop_reason:
         case reason if reason in DONE and not reply.calls:
-            return Ending("end_turn", text)
+            return Ending("end_turn", text) if text.strip() else failure(_try_again(NO_ANSWER))
         case "max_tokens":
             limit = "the output limit (setting maxTokens)"
             if answer_limit is not None and answer_limit <= reply.usage.output_tokens:
@@ -67,9 +79,15 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
         case "refusal":
             return Ending("refusal", _with_hint(text, REFUSED))
         case "tool_use":
-            return failure(ModelError("network", NO_ANSWER, retryable=True))
+            return failure(_try_again(NO_CALL))
+        case "":
+            return failure(_try_again(NO_STOP_REASON))
         case reason:
-            return failure(ModelError("internal", f"The model stopped for a reason unknown to Fairlead: {reason}."))
+            return failure(_try_again(UNKNOWN_STOP_REASON.format(reason=reason)))
+
+
+def _try_again(message: str) -> ModelError:
+    return ModelError("network", message, retryable=True)
 
 
 def _with_hint(text: str, hint: str) -> str:

@@ -10,6 +10,7 @@ CONTINUE = (
 )
 CONTINUE_PAUSED_TURN = "<cut_off>Continue.</cut_off>"
 MISSING_CALL = "<cut_off>Your answer ended to run tools, but it contains no call. Send it again.</cut_off>"
+EMPTY_ANSWER = "<cut_off>Your answer was empty. Continue, or say in a sentence what you did.</cut_off>"
 
 CUT_OFF_CALL = (
     "Not run: the answer was cut off by the output limit (max_tokens) before it was complete. "
