@@ -1,0 +1,180 @@
+"""`python benchmarks/campaigns/replies.py --cases N`: the agent loop and a server that answers nonsense, N times.
+
+    --cases N    how many answers (default 20000)
+    --seed S     other answers
+
+Each answer is a stream in which fields have other types and events are missing, repeated or moved, or a page, or an
+error with any status, headers and body (tests/support/nonsense.py). It is sent over HTTP, once or to every attempt.
+The run must end with a message for the user and never with a fault of Fairlead's own, and the next run must work with
+a history that the API accepts. The recordings' reader gets as many damaged recordings. The exit code is 1 where
+anything is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
+
+import hypothesis.strategies as st
+from hypothesis import HealthCheck, given, seed, settings
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.events import Event, Text, Thinking
+from fairlead.agent.loop import Agent, run
+from fairlead.agent.messages import History, text_block
+from fairlead.agent.outcome import Outcome
+from fairlead.agent.stopped import StoppedCalls
+from fairlead.agent.window import Window
+from fairlead.models.endpoint import Endpoint
+from fairlead.models.messages_api import MessagesApiModel
+from fairlead.models.recording import read_recording
+from fairlead.plan import TodoManager
+from fairlead.tools.todo import Todo
+from support.fake_api import FakeApi, Raw, Turn
+from support.fake_api import Text as SaidText
+from support.nonsense import recordings, responses
+
+BATCH = 250
+"""Cases for one server, whose record of requests grows."""
+DONE = Turn((SaidText("Done."),))
+MAX_MESSAGE = 3000
+# what the stand-in cannot know of an answer that it sent as bytes, and blocks of a type that only a later API has
+UNKNOWABLE = ("signature", "thinking", "does not match any of the expected tags", "Input tag")
+
+
+class NonsenseServer:
+    """Answers with bytes, a number of times, and then with `DONE`."""
+
+    def __init__(self) -> None:
+        self.pending: list[Raw] = []
+        self.api = FakeApi(turns=[self._answer] * (BATCH * 20))
+
+    def _answer(self, _: object) -> Raw | Turn:
+        return self.pending.pop(0) if self.pending else DONE
+
+
+async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[Outcome, Outcome, list[Event]]:
+    """Two runs of one session, of which the first gets the nonsense."""
+    endpoint = Endpoint("claude-opus-5-5", 1000, None, server.api.url, "test-key", None, max_silence=5)
+    model, plan, seen = MessagesApiModel(endpoint, _at_once), TodoManager(), list[Event]()
+    agent = Agent(
+        model=model,
+        system="You help.",
+        tools={"todo": Todo(plan)},
+        plan=plan,
+        history=History(),
+        emit=seen.append,
+        change_token=lambda: 0,
+        take_feedback=_no_feedback,
+        has_user_message=lambda: False,
+        cost_of=lambda usage: usage.tokens * 1e-6,
+        proposals=lambda: "",
+        window=Window(),
+        stopped=StoppedCalls(),
+    )
+    try:
+        server.pending = [response] * times
+        agent.window.begin_run(200_000)
+        first = await run(agent, [text_block("hi")])
+        server.pending = []
+        agent.window.begin_run(200_000)
+        return first, await run(agent, [text_block("Still there?")]), seen
+    finally:
+        await model.aclose()
+
+
+async def _at_once(seconds: float) -> None:
+    assert 0 <= seconds <= 60
+
+
+async def _no_feedback() -> list[str]:
+    return []
+
+
+def check(server: NonsenseServer, response: Raw, times: int, endings: Counter[str]) -> None:
+    """One case. An AssertionError says what is wrong."""
+    before = len(server.api.refusals)
+    first, second, seen = asyncio.run(converse(server, response, times))
+    endings[first.error.kind if first.error else first.stop_reason] += 1
+    assert "Internal error in Fairlead" not in first.message, first.message
+    assert first.message.strip(), "no message"
+    assert first.error is None or len(first.message) <= MAX_MESSAGE, first.message
+    shown = [event.text for event in seen if isinstance(event, Text | Thinking)]
+    assert "".join([first.message, *shown]).encode()
+    refused = [text for text in server.api.refusals[before:] if not any(part in text for part in UNKNOWABLE)]
+    assert refused == []
+    if len(server.api.refusals) == before:
+        assert (second.stop_reason, second.message) == ("end_turn", "Done."), second
+
+
+def check_recording(path: Path, data: bytes, endings: Counter[str]) -> None:
+    """One recording. An AssertionError says what is wrong."""
+    path.write_bytes(data)
+    refused = None
+    try:
+        read_recording(path)
+    except ModelError as error:
+        refused = error
+    endings["recording: refused" if refused else "recording: read"] += 1
+    if refused is not None:
+        assert (refused.kind, refused.retryable) == ("replay", False)
+        assert str(path) in refused.message and refused.message.encode()
+
+
+def batch(folder: Path, cases: int, number: int, endings: Counter[str]) -> None:
+    """Send and read nonsense. Raises what hypothesis found, with its smallest example."""
+    server = NonsenseServer()
+    path = folder / "odd.replay.yaml"
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+    limits = settings(max_examples=cases, database=None, deadline=None, suppress_health_check=slow)
+
+    @seed(number)
+    @limits
+    @given(responses(), st.sampled_from([1, 1, 2, 9]))
+    def answers(response: Raw, times: int) -> None:
+        check(server, response, times, endings)
+
+    @seed(number)
+    @limits
+    @given(recordings())
+    def files(data: bytes) -> None:
+        check_recording(path, data, endings)
+
+    with server.api:
+        answers()
+    files()
+
+
+def campaign(folder: Path, cases: int, number: int) -> Counter[str]:
+    """Run the cases in batches. Returns how many ended in which way."""
+    logging.getLogger("fairlead").setLevel(logging.CRITICAL)
+    endings = Counter[str]()
+    for done in range(0, cases, BATCH):
+        batch(folder, min(BATCH, cases - done), number * 1_000_000 + done, endings)
+        print(f"{min(done + BATCH, cases)} cases: {dict(endings)}", flush=True)
+    return endings
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fairlead-replies-") as folder:
+        endings = campaign(Path(folder), given.cases, given.seed)
+    print(f"{given.cases} answers and recordings in {time.monotonic() - began:.0f} s: {dict(endings)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
