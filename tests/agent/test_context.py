@@ -1,6 +1,7 @@
 """Compaction (docs/plan.md L15): whatever is cleared or summarized, the API accepts the rest."""
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given
 
 from fairlead.agent.context import (
@@ -143,6 +144,17 @@ def test_fault_80_whatever_numbers_a_server_sends_the_estimates_are_sane(
         window.record_answer(history.messages, Usage(1, counted))
         assert window.tokens_at(0) <= window.tokens_at(0.5) <= window.tokens_at(0.8)
         assert (window.answer_limit(history.messages) or 256) >= 256 and (window.results_limit_chars() or 1000) >= 1000
+
+
+@pytest.mark.parametrize("counted", [10**12, 100_000, 0])
+def test_fault_90_an_impossible_count_does_not_change_the_estimate(counted: int) -> None:
+    """docs/faults.md 90: otherwise one wrong count would clear the whole conversation."""
+    messages = [{"role": "user", "content": [{"type": "text", "text": "x" * 4000}]}]
+    window = Window()
+    window.begin_run(200_000)
+    window.record_answer(messages, Usage(1, input_tokens=counted))
+    window.record_refusal(messages, Overflow(window=200_000, request=counted), None)
+    assert (window.estimate(messages), window.needs_compaction(messages)) == (1000, False)
 
 
 def test_fault_80_the_omitted_lines_are_named() -> None:
