@@ -53,6 +53,7 @@ export interface EvidenceCommand {
   readonly seconds: number;
   /** Whether it was stopped on purpose, which is not a failure. */
   readonly stopped: boolean;
+  readonly verifies: boolean;
 }
 
 export interface Evidence {
@@ -71,7 +72,11 @@ export interface PlanItem {
   readonly activeForm: string;
   readonly held: boolean;
   readonly byUser: boolean;
-  readonly verification: "none" | "shown" | "claimed" | "contradicted";
+  readonly verification: "none" | "looked" | "unverified" | "verified" | "stale" | "failed" | "noEvidence" | "marked";
+  /** The command that decides the verification; empty if none does. */
+  readonly decidedBy: string;
+  /** URIs of the files that changed after that command. */
+  readonly changedSince: readonly string[];
   readonly evidence: Evidence;
 }
 

@@ -23,11 +23,12 @@ test("a running command has a row below its step until it ends", () => {
   const store = begun();
   const session = store.active;
   assert.ok(session);
-  const below = (): string[] => topNodes(session).flatMap((node) => shown(childNodes(session, node, (uri) => uri)));
+  const below = (): string[] =>
+    topNodes(session, (uri) => uri).flatMap((node) => shown(childNodes(session, node, (uri) => uri)));
   const before = below();
   store.addEvent(started);
   assert.deepEqual(below(), [...before, "cmd-1: npm run dev | running"]);
-  const step = topNodes(session).find((node) => node.kind === "item" && node.item.id === "2");
+  const step = topNodes(session, (uri) => uri).find((node) => node.kind === "item" && node.item.id === "2");
   assert.ok(step?.kind === "item" && hasChildren(step));
   store.addEvent(ended);
   assert.deepEqual(below(), before);
@@ -37,7 +38,7 @@ test("a command without a step has its row above the steps", () => {
   const store = begun();
   store.addEvent({ ...started, itemId: null, handle: null });
   assert.ok(store.active);
-  assert.equal(shown(topNodes(store.active))[0], "npm run dev | running");
+  assert.equal(shown(topNodes(store.active, (uri) => uri))[0], "npm run dev | running");
 });
 
 test("each event is passed to the listeners until they are removed", () => {

@@ -62,7 +62,7 @@ test("a pause is shown with its reason until the session continues, also in the 
   assert.deepEqual(titles(session), [["Continue"]]);
   assert.equal(pauseReason(session), "Paused: the budget is 30.");
   assert.deepEqual(
-    topNodes(session).map(({ kind }) => kind),
+    topNodes(session, (uri) => uri).map(({ kind }) => kind),
     ["pause"],
   );
   store.startRun(session.id, "On");

@@ -47,7 +47,7 @@ const step = (change: Partial<PlanItem>): PlanItem => {
 
 test("each state of a step has its icon, colour and text for screen readers", () => {
   const look = (change: Partial<PlanItem>, activity: Activity = "works"): unknown[] => {
-    const { icon, color, screenReaderLabel: spoken } = stepRow(step(change), activity);
+    const { icon, color, screenReaderLabel: spoken } = stepRow(step(change), activity, relative);
     return [icon, color, spoken];
   };
   assert.deepEqual(look({ status: "pending", verification: "none" }), [
@@ -75,23 +75,45 @@ test("each state of a step has its icon, colour and text for screen readers", ()
     "charts.yellow",
     "Step, waiting for you",
   ]);
-  assert.deepEqual(look({ verification: "shown" }), ["pass-filled", "charts.green", "Step, done"]);
-  assert.deepEqual(look({ verification: "claimed" }), [
-    "pass",
-    "descriptionForeground",
-    "Step, done, unverified: no changes or commands",
-  ]);
-  assert.deepEqual(look({ verification: "contradicted" }), [
-    "warning",
-    "charts.orange",
-    "Step, done, but its last command failed",
-  ]);
+});
+
+test("a completed step says in words what supports it", () => {
+  const [green, grey, orange] = ["charts.green", "descriptionForeground", "charts.orange"];
+  const none = { decidedBy: "", changedSince: [] };
+  const cases: [Partial<PlanItem>, (string | undefined)[]][] = [
+    [{ verification: "verified", changedSince: [] }, ["pass-filled", green, "verified", "done, verified by pytest -q"]],
+    [
+      { verification: "stale" },
+      ["warning", orange, "1 file changed since", "done, 1 file changed since it was verified by pytest -q"],
+    ],
+    [
+      { verification: "failed", changedSince: [] },
+      ["warning", orange, "failed: pytest -q", "done, but pytest -q failed"],
+    ],
+    [
+      { verification: "unverified", ...none },
+      ["pass", grey, "unverified", "done, unverified: no test, build or linter ran on it"],
+    ],
+    [{ verification: "looked", ...none }, ["pass", grey, "only read", "done, it only read files"]],
+    [{ verification: "noEvidence", ...none }, ["pass", grey, "no evidence", "done, no evidence: nothing happened"]],
+    [{ verification: "marked", ...none }, ["pass-filled", green, "marked by you", "marked as done by you"]],
+  ];
+  for (const [change, [icon, color, description, spoken]] of cases) {
+    const row = stepRow(step(change), "works", relative);
+    assert.deepEqual(
+      [row.icon, row.color, row.description, row.screenReaderLabel],
+      [icon, color, description, `Step, ${spoken}`],
+    );
+  }
 });
 
 test("a step's tooltip shows its evidence and its cost", () => {
   const [first] = params<Plan>("plan").items;
   assert.ok(first);
-  assert.equal(stepRow(first, "works").tooltip, "Read 問候.py\nDone\n1 file\n310 tokens · $0.0125");
+  assert.equal(
+    stepRow(first, "works", relative).tooltip,
+    "Read 問候.py\nDone, 1 file changed since it was verified by pytest -q\nChanged since: src/問候.py\n1 file, 1 command\n310 tokens · $0.0125",
+  );
 });
 
 const session = (plan: Plan): Session => {
@@ -105,15 +127,20 @@ const rowsOf = (nodes: readonly PlanNode[]): string[] =>
 
 test("work outside of the plan has rows around the steps, and each row has its evidence below it", () => {
   const plan = session(params<Plan>("plan"));
-  const nodes = topNodes(plan);
+  const nodes = topNodes(plan, relative);
   assert.deepEqual(rowsOf(nodes), [
     "Before the plan | 1 read",
-    "Read 問候.py | ",
+    "Read 問候.py | 1 file changed since",
     "翻譯問候語 👋 | 正在翻譯問候語",
     "Run the tests | ",
   ]);
   const below = nodes.map((node) => rowsOf(childNodes(plan, node, relative)));
-  assert.deepEqual(below, [[], ["問候.py | src"], ["python3 greet.py | exit 1 · 0.2 s"], []]);
+  assert.deepEqual(below, [
+    [],
+    ["問候.py | src", "pytest -q | exit 0 · 2.5 s"],
+    ["python3 greet.py | exit 1 · 0.2 s"],
+    [],
+  ]);
 });
 
 test("a file of a step says that it is to be reviewed while its changes are undecided", () => {
@@ -124,9 +151,12 @@ test("a file of a step says that it is to be reviewed while its changes are unde
     ...params<Edits>("edits"),
     files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["1"], overtaken: [] }],
   };
-  const done = topNodes(plan)[1];
+  const done = topNodes(plan, relative)[1];
   assert.ok(done?.kind === "item" && done.reviewable);
-  assert.deepEqual(rowsOf(childNodes(plan, done, relative)), ["問候.py | src · to review"]);
+  assert.deepEqual(rowsOf(childNodes(plan, done, relative)), [
+    "問候.py | src · to review",
+    "pytest -q | exit 0 · 2.5 s",
+  ]);
 });
 
 test("a step whose edits a later one changed again says so, and by which", () => {
@@ -138,9 +168,9 @@ test("a step whose edits a later one changed again says so, and by which", () =>
     ...params<Edits>("edits"),
     files: [{ ...file, uri: "file:///project/src/%E5%95%8F%E5%80%99.py", itemIds: ["2"], overtaken }],
   };
-  const done = topNodes(plan)[1];
+  const done = topNodes(plan, relative)[1];
   assert.ok(done?.kind === "item" && !done.reviewable);
-  assert.deepEqual(rowsOf([done]), ["Read 問候.py | changed again"]);
+  assert.deepEqual(rowsOf([done]), ["Read 問候.py | 1 file changed since · changed again"]);
   assert.match(done.row.tooltip, /^Changed again by “翻譯問候語 👋”\.$/m);
   assert.equal(done.row.screenReaderLabel, "Read 問候.py, done, changed again by “翻譯問候語 👋”");
   assert.deepEqual(rowsOf(childNodes(plan, done, relative)), ["問候.py | src · changed again by “翻譯問候語 👋”"]);
@@ -149,7 +179,7 @@ test("a step whose edits a later one changed again says so, and by which", () =>
 test("without a plan the rows are inferred from what the agent did, and marked as such", () => {
   const plan = { ...params<Plan>("plan.empty") };
   assert.deepEqual(
-    rowsOf(topNodes(session(plan))),
+    rowsOf(topNodes(session(plan), relative)),
     plan.inferred.map((text) => `${text} | inferred`),
   );
 });

@@ -22,9 +22,9 @@ def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
     assert "(0/5 completed)" in out
     assert re.search(r"✗ Edit hello.py  Error: old_text not found", out)
     failed, reminded = out.index("old_text not found"), out.index("↻ Update your todos.")
-    assert failed < reminded < out.index("[x] #2: Add type hints")
+    assert failed < reminded < out.index("[x] #2: Add type hints  unverified")
     assert out.count("↻ Update your todos.") == 1
-    assert "\n[x] #5: Check the result\n\n(5/5 completed)\n" in out
+    assert "\n[x] #5: Check the result  verified\n\n(5/5 completed)\n" in out
     assert "\n-def part_of_day(hour):\n+def part_of_day(hour: int) -> str:\n" in out
     assert "Changed: hello.py" in out
     assert "✓ hello.py has type hints, docstrings and a main guard." in out

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.cli.view.plan_view import changed_steps, plan_lines, visible_steps
+from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, visible_steps
 from fairlead.plan import PlanItem, Status, render_items
 
 statuses = st.sampled_from(list[Status](["pending", "in_progress", "completed"]))
@@ -15,7 +15,7 @@ plans = st.lists(statuses, min_size=1, max_size=20).map(
 @given(plans)
 def test_the_lines_are_those_of_render(items: list[PlanItem]) -> None:
     """docs/plan.md P9 and P10: the plan has the text that the model reads, with a colour for each status."""
-    lines = plan_lines(items)
+    lines = plan_lines([Step(item) for item in items])
     assert "\n".join(line.plain for line in lines) == render_items(items)
     colours = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
     assert [str(line.style) for line in lines[: len(items)]] == [colours[item.status] for item in items]
@@ -24,7 +24,7 @@ def test_the_lines_are_those_of_render(items: list[PlanItem]) -> None:
 @given(plans, st.integers(min_value=1, max_value=25))
 def test_a_window_on_the_plan(items: list[PlanItem], height: int) -> None:
     """It fits the height, shows the item in progress, and shows or counts every other item."""
-    lines = [line.plain for line in visible_steps(items, height)]
+    lines = [line.plain for line in visible_steps([Step(item) for item in items], height)]
     assert len(lines) <= height
     current = next((item for item in items if item.status == "in_progress"), None)
     if current is not None:
@@ -37,7 +37,7 @@ def test_a_window_on_the_plan(items: list[PlanItem], height: int) -> None:
 
 def test_steps_taken() -> None:
     """Only newly started and completed items are shown."""
-    before = [PlanItem("1", "a", "in_progress"), PlanItem("2", "b"), PlanItem("3", "c")]
-    after = [PlanItem("1", "a", "completed"), PlanItem("2", "b", "in_progress"), PlanItem("3", "c")]
-    assert [line.plain for line in changed_steps(before, after)] == ["[x] #1: a", "[>] #2: b"]
+    before = [Step(PlanItem("1", "a", "in_progress")), Step(PlanItem("2", "b")), Step(PlanItem("3", "c"))]
+    after = [Step(PlanItem("1", "a", "completed"), "verified"), Step(PlanItem("2", "b", "in_progress")), before[2]]
+    assert [line.plain for line in changed_steps(before, after)] == ["[x] #1: a  verified", "[>] #2: b"]
     assert changed_steps(after, after) == []

@@ -70,7 +70,10 @@ editorTest(
     await runTask(page, "Add type hints to hello.py");
     const rows = await page.rows("Plan", (all) => all.length === 6 && all[0].label.startsWith("Allow"));
     const [done, doing, hello, note, open] = rows.slice(1);
-    assert.deepEqual([done.label, done.icon, done.name], ["Read hello.py", "pass-filled", "Read hello.py, done"]);
+    assert.deepEqual(
+      [done.label, done.icon, done.name],
+      ["Read hello.py", "pass", "Read hello.py, done, it only read files"],
+    );
     assert.deepEqual([doing.label, doing.icon], ["Add type hints", "question"]);
     assert.equal(doing.description, "waiting for you");
     assert.deepEqual(labels([hello, note]), ["hello.py", "note ü.md"]);
@@ -96,14 +99,14 @@ editorTest("a command asks first, is allowed, and the run continues to the end",
   await page.until("the final count", async () => (await page.viewDescription("Plan")) === "3/3");
   const rows = await page.rows("Plan", (all) => all.length === 3);
   assert.deepEqual(
-    rows.map(({ icon }) => icon),
-    ["pass-filled", "pass-filled", "pass"],
+    rows.map(({ description }) => description),
+    ["only read", "unverified", "no evidence"],
   );
   assert.deepEqual(
     rows.map(({ expanded }) => expanded),
     [undefined, false, undefined],
   );
-  assert.equal(rows[2].name, "Write a note, done, unverified: no changes or commands");
+  assert.equal(rows[2].name, "Write a note, done, no evidence: nothing happened");
 });
 
 editorTest("the proposed changes are listed by file and hunk, with a badge", async ({ page }) => {

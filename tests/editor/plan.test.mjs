@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { bash, edit, plan, runTask, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
+const FAILING = "python3 test_missing.py";
 const first = [
   ["Think about it", "completed"],
   ["Change a.txt", "in_progress", "Changing a.txt"],
@@ -15,7 +16,7 @@ const editorTest = useAgent(
     { calls: [{ read_file: { path: "a.txt" } }, edit("b.txt", "x", "w"), edit("c.txt", "x", "w")] },
     { calls: [bash("echo first")] },
     { calls: [plan(["Think about it", "in_progress", "Thinking"], ["Change a.txt"], ["Check it"], ["Write a note"])] },
-    { calls: [plan(...first), edit("a.txt", "one", "ONE"), bash("echo wait"), bash("false")] },
+    { calls: [plan(...first), edit("a.txt", "one", "ONE"), bash("echo wait"), bash(FAILING)] },
     {
       calls: [
         plan(
@@ -58,12 +59,12 @@ editorTest("a step shows its evidence, and a completed step without any says so"
   await allow(page, "echo wait");
   const rows = await page.rows(
     PLAN,
-    (all) => has("Allow: false")(all) && (find(all, "echo wait")?.description.startsWith("exit 0") ?? false),
+    (all) => has(`Allow: ${FAILING}`)(all) && (find(all, "echo wait")?.description.startsWith("exit 0") ?? false),
   );
   const claimed = find(rows, "Think about it");
   assert.deepEqual(
     [claimed.icon, claimed.description, claimed.name],
-    ["pass", "unverified: no changes or commands", "Think about it, done, unverified: no changes or commands"],
+    ["pass", "no evidence", "Think about it, done, no evidence: nothing happened"],
   );
   const current = find(rows, "Change a.txt");
   assert.equal(current.expanded, true);
@@ -127,31 +128,28 @@ editorTest("a step is dragged to another place", async ({ page }) => {
   });
 });
 
-editorTest(
-  "a tick that its last command speaks against says so, and what was done beside the plan has a row",
-  async ({ page }) => {
-    await page.rowMenu(PLAN, "Check it", "Hold");
-    await page.rows(PLAN, (rows) => find(rows, "Check it")?.description === "held");
-    await page.rowMenu(PLAN, "Change a.txt", "Reword");
-    await page.fillInput("Too late", { title: "Agent: Reword Step", accept: false });
-    await allow(page, "false");
-    await page.toast("Stopped here.");
-    await page.page.locator(".quick-input-filter input").press("Enter");
-    await page.toast("The plan has changed since");
-    const rows = await page.rows(PLAN, has("Unplanned"));
-    const contradicted = find(rows, "Change a.txt");
-    assert.deepEqual(
-      [contradicted.icon, contradicted.color, contradicted.expanded],
-      ["warning", await page.themeColor("charts.orange"), false],
-    );
-    assert.equal(contradicted.name, "Change a.txt, done, but its last command failed");
-    await page.toggleRow(PLAN, "Change a.txt");
-    const below = await page.rows(PLAN, has("false"));
-    await page.toggleRow(PLAN, "Unplanned");
-    await page.rows(PLAN, has("b.txt"));
-    assert.deepEqual(
-      [find(below, "false").icon, find(below, "false").name],
-      ["error", "false, failed with exit code 1"],
-    );
-  },
-);
+editorTest("a step whose verification failed says so, and work outside the plan has a row", async ({ page }) => {
+  await page.rowMenu(PLAN, "Check it", "Hold");
+  await page.rows(PLAN, (rows) => find(rows, "Check it")?.description === "held");
+  await page.rowMenu(PLAN, "Change a.txt", "Reword");
+  await page.fillInput("Too late", { title: "Agent: Reword Step", accept: false });
+  await allow(page, FAILING);
+  await page.toast("Stopped here.");
+  await page.page.locator(".quick-input-filter input").press("Enter");
+  await page.toast("The plan has changed since");
+  const rows = await page.rows(PLAN, has("Unplanned"));
+  const failed = find(rows, "Change a.txt");
+  assert.deepEqual(
+    [failed.icon, failed.color, failed.expanded],
+    ["warning", await page.themeColor("charts.orange"), false],
+  );
+  assert.equal(failed.name, `Change a.txt, done, but ${FAILING} failed`);
+  await page.toggleRow(PLAN, "Change a.txt");
+  const below = await page.rows(PLAN, has(FAILING));
+  await page.toggleRow(PLAN, "Unplanned");
+  await page.rows(PLAN, has("b.txt"));
+  assert.deepEqual(
+    [find(below, FAILING).icon, find(below, FAILING).name],
+    ["error", `${FAILING}, failed with exit code 2`],
+  );
+});

@@ -27,7 +27,7 @@ ALLOW = {"agent/approve": lambda _: {"option": "allow_once"}}
 
 
 async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, replay: Replay) -> None:
-    """A drifting model: work before the plan, a step that is shown, one that only is claimed, one whose last command
+    """A drifting model: work before the plan, a step with evidence, one without, one whose last command
     failed, work between steps, one that is left open. What the user sees in each case, and the record in words."""
     (workspace / "a.txt").write_text("one\n")
     settings = replay(
@@ -45,7 +45,7 @@ async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, r
         plan = client.last("agent/plan")
         steps = {item["content"]: item for item in plan["items"]}
         assert {name: item["verification"] for name, item in steps.items()} == {
-            "Edit": "shown", "Check": "contradicted", "Think": "claimed", "Later": "none",
+            "Edit": "unverified", "Check": "unverified", "Think": "noEvidence", "Later": "none",
         }  # fmt: skip
         assert steps["Edit"]["evidence"]["files"] == [(workspace / "a.txt").as_uri()]
         runs = [(run["command"], run["exitCode"]) for run in steps["Check"]["evidence"]["commands"]]
@@ -55,9 +55,9 @@ async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, r
         assert outside["unplanned"]["files"] == [(workspace / "a.txt").as_uri()]
         assert "3 of 4 steps, 1 file to review, 3 commands (1 failed)." in result["record"]
         assert "Not done: Later." in result["record"]
-        assert "Unverified: Check, Think." in result["record"]
+        assert "Unverified: Edit, Check. Without evidence: Think." in result["record"]
         page = (await client.request("agent/record", {"sessionId": result["sessionId"]}))["markdown"]
-        assert "- [x] Edit\n  - To review: `a.txt`\n  - Ran `true`: exit code 0" in page
+        assert "- [x] Edit (unverified)\n  - To review: `a.txt`\n  - Ran `true`: exit code 0" in page
         assert "- [ ] Later (not done)" in page
 
 

@@ -46,7 +46,7 @@ WORK = [
     {"calls": [todo(("First", "completed"), ("Second", "in_progress"), ("Third", "pending"))]},
     {"calls": [edit("b.txt", "b", "B"), bash("exit 3")]},
 ]
-FIRST = ["- [x] First", "  - To review: `a.txt`"]
+FIRST = ["- [x] First (unverified)", "  - To review: `a.txt`"]
 SECOND = ["  - To review: `b.txt`", "  - Ran `exit 3`: exit code 3"]
 
 
@@ -62,16 +62,16 @@ async def test_p15_a_step_that_left_the_plan_stays_on_record(workspace: Path, re
     async with Client(workspace, settings=settings, answers=ALLOW) as client:
         result = await client.run()
         if who == "model":
-            assert result["record"] == "1 of 1 step, 2 files to review, 1 command (1 failed)."
+            assert result["record"] == "1 of 1 step, 2 files to review, 1 command (1 failed). Unverified: First."
             line = "- [ ] Second (dropped from the plan)"
         else:
-            line = "2 of 3 steps, 2 files to review, 1 command (1 failed). Not done: Third. Unverified: Second."
+            line = "2 of 3 steps, 2 files to review, 1 command (1 failed). Not done: Third. Unverified: First, Second."
             assert result["record"] == line
             plan = client.last("agent/plan")
             ops = [{"op": "remove", "id": "2"}, {"op": "remove", "id": "3"}]
             params = {"sessionId": result["sessionId"], "revision": plan["revision"], "ops": ops}
             await client.request("agent/plan/edit", params)
-            line = "- [x] Second (unverified: its last command failed)"
+            line = "- [x] Second (unverified)"
         assert await page(client, result["sessionId"]) == [*FIRST, line, *SECOND]
 
 
@@ -86,9 +86,10 @@ async def test_p15_the_record_is_of_all_plans_of_the_session(workspace: Path, re
         session = (await client.run("The first"))["sessionId"]
         record = (await client.run("The second", sessionId=session))["record"]
         assert record == (
-            "2 of 5 steps, 2 files to review, 1 command (1 failed). Not done: Other, More, Most. Unverified: Second."
+            "2 of 5 steps, 2 files to review, 1 command (1 failed). Not done: Other, More, Most. "
+            "Unverified: First, Second."
         )
-        second = ["- [x] Second (unverified: its last command failed)", *SECOND]
+        second = ["- [x] Second (unverified)", *SECOND]
         left = [f"- [ ] {name} (not done)" for name in ("Other", "More", "Most")]
         assert await page(client, session) == [*FIRST, *second, *left]
 
@@ -120,12 +121,12 @@ async def test_p15_the_record_tells_what_became_of_each_change(workspace: Path, 
     async with Client(workspace, settings=settings, answers=ALLOW, storage=storage) as client:
         result = await client.run()
         session = result["sessionId"]
-        assert result["record"] == "2 of 2 steps, 5 files to review, 1 command."
+        assert result["record"] == "2 of 2 steps, 5 files to review, 1 command. Unverified: One, Two."
         before = ["- Before the plan", "  - To review: `made.txt`", "  - Ran `echo x > made.txt`: exit code 0"]
         assert await page(client, session) == [
             *before,
-            "- [x] One", "  - To review: `a.txt`, `b.txt` → `new.txt`, `c.txt`, `sub/e.txt` → `f.txt`",
-            "- [x] Two", "  - To review: `a.txt`, `c.txt`", "  - No longer proposed: `d.txt`",
+            "- [x] One (unverified)", "  - To review: `a.txt`, `b.txt` → `new.txt`, `c.txt`, `sub/e.txt` → `f.txt`",
+            "- [x] Two (unverified)", "  - To review: `a.txt`, `c.txt`", "  - No longer proposed: `d.txt`",
         ]  # fmt: skip
 
         async def decide(verb: str, name: str, hunk: int | None = None) -> None:
@@ -144,11 +145,11 @@ async def test_p15_the_record_tells_what_became_of_each_change(workspace: Path, 
         await client.request("agent/edits/undo", {"sessionId": session})
         decided = [
             *before,
-            "- [x] One",
+            "- [x] One (unverified)",
             "  - Changed: `b.txt` → `new.txt`",
             "  - Undone: `a.txt` (in part), `c.txt`",
             "  - Rejected: `a.txt` (in part), `sub/e.txt` → `f.txt`",
-            "- [x] Two",
+            "- [x] Two (unverified)",
             "  - Changed: `c.txt`",
             "  - To review: `a.txt`",
             "  - No longer proposed: `d.txt`",
@@ -158,4 +159,4 @@ async def test_p15_the_record_tells_what_became_of_each_change(workspace: Path, 
         await client.request("agent/sessions/open", {"sessionId": session})
         assert await page(client, session) == decided
         record = (await client.run("And?", sessionId=session))["record"]
-        assert record == "2 of 2 steps, 5 files (2 to review, 2 accepted, 1 rejected), 1 command."
+        assert record == "2 of 2 steps, 5 files (2 to review, 2 accepted, 1 rejected), 1 command. Unverified: One, Two."

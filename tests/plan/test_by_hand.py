@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.plan import PlanError, PlanItem, PlanOp, StalePlan, TodoManager
-from fairlead.plan.evidence import CommandRun, Evidence, Record, verification
+from fairlead.plan.evidence import Record
 
 
 def planned(*contents: str) -> TodoManager:
@@ -207,31 +207,3 @@ def test_no_sequence_of_rewrites_and_edits_breaks_the_rules(steps: list[list[Any
             record = record.with_file(state.current.id, f"/{number}")
             under.setdefault(state.current.id, []).append(f"/{number}")
         assert {place: list(record.of(place).files) for place in record.by_step} == under
-
-
-@pytest.mark.parametrize(
-    ("status", "evidence", "expected"),
-    [
-        ("in_progress", Evidence(), "none"),
-        ("completed", Evidence(), "claimed"),
-        ("completed", Evidence(seconds=9, tokens=5), "claimed"),
-        ("completed", Evidence(files=("/a",)), "shown"),
-        ("completed", Evidence(looks=1), "shown"),
-        ("completed", Evidence(commands=(CommandRun("1", "a", 1, 0), CommandRun("2", "a", 0, 0))), "shown"),
-        ("completed", Evidence(files=("/a",), commands=(CommandRun("1", "a", 1, 0),)), "contradicted"),
-        ("completed", Evidence(commands=(CommandRun("1", "a", None, 0),)), "contradicted"),
-    ],
-)
-def test_p15_what_stands_behind_a_tick(status: Any, evidence: Evidence, expected: str) -> None:
-    """Shown, claimed or contradicted, by what happened under the item."""
-    assert verification(PlanItem("1", "A", status), evidence) == expected
-
-
-def test_p15_what_the_user_marked_is_shown() -> None:
-    """Their word counts, until the model opens the item again."""
-    manager = planned("A")
-    edit(manager, PlanOp("update", "1", status="completed"))
-    assert verification(manager.snapshot().items[0], Evidence()) == "shown"
-    manager.update([{"id": "1", "content": "A"}])
-    manager.update([{"id": "1", "content": "A", "status": "completed"}])
-    assert verification(manager.snapshot().items[0], Evidence()) == "claimed"

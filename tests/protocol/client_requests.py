@@ -14,11 +14,12 @@ from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.content import proposal_uri
 from fairlead.plan.evidence import Record
+from fairlead.plan.verification import supports
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
-from protocol.examples import A_USAGE, a_plan, a_record, proposals
+from protocol.examples import A_USAGE, a_plan, a_plan_state, proposals
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
@@ -45,7 +46,7 @@ def requests() -> Iterator[Golden]:
     whole_session = {
         "sessionId": SESSION,
         "state": "idle",
-        "plan": convert.plan(SESSION, PlanChanged(7, a_plan().snapshot(), a_record())),
+        "plan": convert.plan(SESSION, a_plan_state(7)),
         "edits": convert.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
         "transcript": convert.transcript(A_TRANSCRIPT),
     }
@@ -81,7 +82,8 @@ def requests() -> Iterator[Golden]:
         {"op": "move", "id": "2", "after": None},
     ]
     yield _asks("plan.edit.params", wire.PLAN_EDIT, {"sessionId": SESSION, "revision": 1, "ops": ops})
-    state = PlanChanged(8, a_plan().snapshot(), Record())
+    plan = a_plan().snapshot()
+    state = PlanChanged(8, plan, Record(), supports=supports(plan.items, Record(), lambda _: ()))
     yield _answers("plan.edit.result", wire.PLAN_EDIT, {"plan": convert.plan(SESSION, state)}, wire.PlanEditResult)
     page = {"markdown": "## 翻譯問候語\n\n- [x] Read 問候.py\n"}
     for name, method in (("plan.history", wire.PLAN_HISTORY), ("record", wire.RECORD)):

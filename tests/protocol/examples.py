@@ -5,7 +5,9 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Raw
 from fairlead.edits.origins import Author
 from fairlead.plan import TodoManager
-from fairlead.plan.evidence import BEFORE, CommandRun, Record
+from fairlead.plan.evidence import BEFORE, CommandRun, Record, Verification
+from fairlead.plan.verification import supports
+from fairlead.session.events import PlanChanged
 from protocol.golden import FOLDER
 
 A_USAGE = Usage(requests=2, input_tokens=310, cache_read_tokens=9000, cache_write_tokens=412, output_tokens=88)
@@ -27,7 +29,16 @@ def a_plan() -> TodoManager:
 def a_record() -> Record:
     """Something under the first step, a command that failed under the second, a look before the plan."""
     record = Record().with_look(BEFORE).with_file("1", _path("src/問候.py")).with_cost("1", 310, 0.0125)
+    tests = CommandRun("toolu_04", "pytest -q", 0, 2.5, verified=(Verification("pytest"),), state=0)
+    record = record.with_command("1", tests)
     return record.with_command("2", CommandRun("toolu_05", "python3 greet.py", 1, 0.25)).with_seconds("2", 12.34)
+
+
+def a_plan_state(version: int) -> PlanChanged:
+    """Verified, but the user has changed the file since."""
+    plan, record = a_plan().snapshot(), a_record()
+    found = supports(plan.items, record, lambda _: [_path("src/問候.py")])
+    return PlanChanged(version, plan, record, supports=found)
 
 
 def proposals() -> Changeset:

@@ -12,7 +12,7 @@ from fairlead.plan import TodoManager
 from fairlead.plan.evidence import CommandRun, Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.recorder import Inferred
-from protocol.examples import A_USAGE, a_plan, a_record, proposals
+from protocol.examples import A_USAGE, a_plan_state, proposals
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, Line
 
 REMINDER = "<reminder>Update your todos. In progress: #2: 翻譯問候語 👋.</reminder>"
@@ -20,8 +20,8 @@ FEEDBACK = "<review>\nThe user reviewed your proposed edits:\n- accepted: src/�
 
 
 def states() -> Iterator[Golden]:
-    plan, changes = a_plan().snapshot(), proposals()
-    yield _published("plan", PlanChanged(7, plan, a_record()), wire.PlanWire)
+    changes = proposals()
+    yield _published("plan", a_plan_state(7), wire.PlanWire)
     inferred = (Inferred("look", "Look around"), Inferred("edit", "Edit src/問候.py"))
     empty = PlanChanged(1, TodoManager().snapshot(), Record(), inferred)
     yield _published("plan.empty", empty, wire.PlanWire)
@@ -76,7 +76,7 @@ def progress() -> Iterator[Golden]:
     run_progress.begin_run(SESSION, "run-1", can_create=False)
     for event in (
         events.RunStarted("replay (greet.replay.yaml)"),
-        PlanChanged(7, a_plan().snapshot(), a_record()),
+        a_plan_state(7),
         events.RunFinished("cancelled"),
     ):
         run_progress.on_event(SESSION, event)

@@ -136,7 +136,12 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
             continue
         lines = transcript(session.history.messages, session.recorder.record)
         json.dumps(convert.transcript(lines)).encode()
-        json.dumps([record_page(session.snapshot(), root), history_page(session.title, session.plan.history)]).encode()
+        json.dumps(
+            [
+                record_page(session.snapshot(), root, session.known_files.changed_since),
+                history_page(session.title, session.plan.history),
+            ]
+        ).encode()
         opened.add(row.id)
     await sessions.close()
     sessions.close_journals()

@@ -99,7 +99,9 @@ def direct_commands(
     def check(command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
         return permission
 
-    return Commands(layer, direct, view, captured, check, emit, timeout, BackgroundCommands(), "No sandbox here.")
+    return Commands(
+        layer, direct, view, captured, lambda _: 0, check, emit, timeout, BackgroundCommands(), "No sandbox here."
+    )
 
 
 @dataclass

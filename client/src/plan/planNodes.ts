@@ -72,8 +72,8 @@ export type PlanNode =
   | { readonly kind: "approval"; readonly approval: ApproveParams }
   | { readonly kind: "question"; readonly question: AskParams };
 
-/** The top rows. */
-export function topNodes(session: Session): PlanNode[] {
+/** The top rows. `relative` converts a URI to a path for display. */
+export function topNodes(session: Session, relative: (uri: string) => string): PlanNode[] {
   const pause = pauseReason(session);
   const waiting = [
     ...(pause === undefined ? [] : [{ kind: "pause", sessionId: session.id, row: pauseRow(pause) } as const]),
@@ -95,7 +95,7 @@ export function topNodes(session: Session): PlanNode[] {
     kind: "item",
     sessionId: session.id,
     item,
-    row: stepRow(item, activity, [...new Set(files.flatMap((file) => laterChanges(session, file, item.id)))]),
+    row: stepRow(item, activity, relative, [...new Set(files.flatMap((file) => laterChanges(session, file, item.id)))]),
     reviewable: pending.has(item.id),
     revision: plan.revision,
     running: session.commands.filter(({ itemId }) => itemId === item.id),

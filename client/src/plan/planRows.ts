@@ -15,22 +15,9 @@ interface StepAppearance extends Appearance {
   readonly note?: string;
 }
 
-const DONE: Record<PlanItem["verification"], StepAppearance> = {
-  none: { icon: "pass-filled", color: "charts.green", word: "done" },
-  shown: { icon: "pass-filled", color: "charts.green", word: "done" },
-  claimed: {
-    icon: "pass",
-    color: "descriptionForeground",
-    word: "done, unverified: no changes or commands",
-    note: "unverified: no changes or commands",
-  },
-  contradicted: {
-    icon: "warning",
-    color: "charts.orange",
-    word: "done, but its last command failed",
-    note: "last command failed",
-  },
-};
+const GREEN = { icon: "pass-filled", color: "charts.green" };
+const GREY = { icon: "pass", color: "descriptionForeground" };
+const ORANGE = { icon: "warning", color: "charts.orange" };
 
 const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> = {
   before: { label: "Before the plan", tooltip: "What the agent did before it had a plan." },
@@ -40,13 +27,22 @@ const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> =
 /** What the agent does. The icon of the step in progress spins only while the agent works. */
 export type Activity = "works" | "waits" | "rests";
 
-/** `laterChanges`: texts that say what changed the step's edits again. */
-export function stepRow(item: PlanItem, activity: Activity, laterChanges: readonly string[] = []): PlanRow {
+/**
+ * `relative` converts a URI to a path for display. `laterChanges`: texts that say what changed the step's edits again.
+ */
+export function stepRow(
+  item: PlanItem,
+  activity: Activity,
+  relative: (uri: string) => string,
+  laterChanges: readonly string[] = [],
+): PlanRow {
   const look = appearanceOf(item, activity);
+  const changed = item.changedSince.length > 0 ? `Changed since: ${item.changedSince.map(relative).join(", ")}` : "";
   const doing = item.status === "in_progress" && !look.note ? item.activeForm || "in progress" : "";
   const lines = [
     item.content,
     sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
+    changed,
     item.byUser ? "Your wording." : "",
     ...laterChanges.map((words) => `${sentence(words)}.`),
     ...evidenceLines(item.evidence),
@@ -54,7 +50,7 @@ export function stepRow(item: PlanItem, activity: Activity, laterChanges: readon
   return {
     id: `item-${item.id}`,
     label: item.content,
-    description: doing || (look.note ?? (laterChanges.length > 0 ? "changed again" : "")),
+    description: doing || [look.note, laterChanges.length > 0 ? "changed again" : ""].filter(Boolean).join(" · "),
     tooltip: lines.filter(Boolean).join("\n"),
     icon: look.icon,
     color: look.color,
@@ -110,12 +106,33 @@ export function planCount(plan: Plan | undefined): string {
 }
 
 function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
-  if (item.status === "completed") return DONE[item.verification];
+  if (item.status === "completed") return completedAppearance(item);
   if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", note: "held" };
   if (item.status === "pending") return { icon: "circle-large-outline", word: "to do" };
   if (activity === "waits")
     return { icon: "question", color: "charts.yellow", word: "waiting for you", note: "waiting for you" };
   return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
+}
+
+function completedAppearance({ verification, decidedBy, changedSince }: PlanItem): StepAppearance {
+  const command = escapeInvisible(decidedBy).replace(/\s+/g, " ");
+  const changed = `${plural(changedSince.length, "file")} changed since`;
+  switch (verification) {
+    case "verified":
+      return { ...GREEN, word: `done, verified by ${command}`, note: "verified" };
+    case "stale":
+      return { ...ORANGE, word: `done, ${changed} it was verified by ${command}`, note: changed };
+    case "failed":
+      return { ...ORANGE, word: `done, but ${command} failed`, note: `failed: ${command}` };
+    case "unverified":
+      return { ...GREY, word: "done, unverified: no test, build or linter ran on it", note: "unverified" };
+    case "looked":
+      return { ...GREY, word: "done, it only read files", note: "only read" };
+    case "marked":
+      return { ...GREEN, word: "marked as done by you", note: "marked by you" };
+    default:
+      return { ...GREY, word: "done, no evidence: nothing happened", note: "no evidence" };
+  }
 }
 
 /** Two lines: the amount of evidence, and its cost. */

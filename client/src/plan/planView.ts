@@ -75,7 +75,7 @@ export class PlanView extends StoreTree<PlanNode> {
   protected rows(node: PlanNode | undefined): PlanNode[] {
     const session = this.store.active;
     if (!session) return [];
-    return node ? childNodes(session, node, relative) : topNodes(session);
+    return node ? childNodes(session, node, relative) : topNodes(session, relative);
   }
 
   protected override onRowsRequested(nodes: readonly PlanNode[], below: PlanNode | undefined): void {

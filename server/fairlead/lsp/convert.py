@@ -14,7 +14,8 @@ from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
 from fairlead.plan import PlanItem
-from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, verification
+from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
+from fairlead.plan.verification import Support
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line, Row
 from fairlead.session.review.target import HunkOutcome
@@ -53,7 +54,7 @@ def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:
         "sessionId": session_id,
         "version": changed.version,
         "revision": state.revision,
-        "items": [plan_item(item, record.of(item.id)) for item in state.items],
+        "items": [plan_item(item, record.of(item.id), changed.supports[item.id]) for item in state.items],
         "outside": outside,
         "inferred": [step.title for step in changed.inferred] if len(changed.inferred) > 1 and not state.items else [],
         "completed": state.completed,
@@ -62,7 +63,7 @@ def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:
     }
 
 
-def plan_item(item: PlanItem, found: Evidence) -> wire.PlanItemWire:
+def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanItemWire:
     return {
         "id": item.id,
         "content": item.content,
@@ -70,7 +71,9 @@ def plan_item(item: PlanItem, found: Evidence) -> wire.PlanItemWire:
         "activeForm": item.active_form,
         "held": item.held,
         "byUser": item.by_user,
-        "verification": verification(item, found),
+        "verification": support.status,
+        "decidedBy": support.command,
+        "changedSince": [Path(path).as_uri() for path in support.changed],
         "evidence": evidence(found),
     }
 
@@ -85,6 +88,7 @@ def evidence(found: Evidence) -> wire.EvidenceWire:
                 "toolCallId": run.call_id,
                 "seconds": round(run.seconds, 1),
                 "stopped": run.stopped,
+                "verifies": bool(run.verified),
             }
             for run in found.commands
         ],

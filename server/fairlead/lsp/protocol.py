@@ -117,6 +117,7 @@ class EvidenceCommandWire(TypedDict):
     toolCallId: str
     seconds: float
     stopped: bool
+    verifies: bool
 
 
 class EvidenceWire(TypedDict):
@@ -135,7 +136,9 @@ class PlanItemWire(TypedDict):
     activeForm: str
     held: bool
     byUser: bool
-    verification: Literal["none", "shown", "claimed", "contradicted"]
+    verification: Literal["none", "looked", "unverified", "verified", "stale", "failed", "noEvidence", "marked"]
+    decidedBy: str
+    changedSince: list[str]
     evidence: EvidenceWire
 
 

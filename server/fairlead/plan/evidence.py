@@ -1,12 +1,8 @@
 """The record of the work on each step. Pure values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
-
-from fairlead.plan.items import PlanItem
-
-Verification = Literal["none", "shown", "claimed", "contradicted"]
 
 # work while no step was in progress: before there was a plan, and with a plan
 BEFORE: Literal["before"] = "before"
@@ -14,14 +10,53 @@ UNPLANNED: Literal["unplanned"] = "unplanned"
 
 
 @dataclass(frozen=True, slots=True)
+class Verification:
+    """What a command verifies, such as the tests below a folder. Two commands with equal values verify the same."""
+
+    program: str
+    """With the subcommand: `cargo test`."""
+    folder: str = ""
+    """Where it runs, relative to the workspace; empty for the workspace, and for a program whose targets are paths."""
+    targets: tuple[str, ...] = ()
+    """The arguments that say what is verified; for paths, relative to the workspace. Empty: everything."""
+    options: tuple[str, ...] = ()
+    """The options that change what is verified."""
+    narrowing: tuple[str, ...] = ()
+    """The options that restrict it, such as `-k name`."""
+    by_path: bool = False
+    """Whether the targets are paths, and a folder covers everything below it."""
+
+    def covers(self, other: "Verification") -> bool:
+        """Whether it verifies at least what the other one does."""
+        if (self.program, self.folder, set(self.options)) != (other.program, other.folder, set(other.options)):
+            return False
+        if not set(self.narrowing) <= set(other.narrowing):
+            return False
+        if not self.targets:
+            return True
+        return bool(other.targets) and all(
+            any(self._contains(mine, its) for mine in self.targets) for its in other.targets
+        )
+
+    def _contains(self, mine: str, its: str) -> bool:
+        return mine == its or (self.by_path and (mine == "." or its.startswith((f"{mine}/", f"{mine}::"))))
+
+
+@dataclass(frozen=True, slots=True)
 class CommandRun:
-    """A command that ran. `exit_code` is None if it was killed. `stopped` on purpose is not a failure."""
+    """A command that ran."""
 
     call_id: str
     command: str
     exit_code: int | None
+    """None: it was killed."""
     seconds: float
     stopped: bool = False
+    """On purpose, which is not a failure."""
+    verified: tuple[Verification, ...] = ()
+    """What it verifies: exit code 0 means that all of it passed."""
+    state: int | None = None
+    """The number of the file state that it ran on (`FileStates`); None if it verifies nothing."""
 
     @property
     def failed(self) -> bool:
@@ -30,14 +65,19 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The recorded work on one step. `files` are the changed paths; `cost` is in US dollars, None if unknown."""
+    """The recorded work on one step."""
 
     files: tuple[str, ...] = ()
+    """The changed paths."""
     commands: tuple[CommandRun, ...] = ()
     looks: int = 0
+    """The number of reads and searches."""
     seconds: float = 0.0
     tokens: int = 0
     cost: float | None = 0.0
+    """In US dollars, None if unknown."""
+    changed_at: int = 0
+    """How many file states there were when a file was last changed: later ones contain all changes of the step."""
 
     @property
     def empty(self) -> bool:
@@ -53,9 +93,14 @@ class Record:
     def of(self, step: str) -> Evidence:
         return self.by_step.get(step, Evidence())
 
-    def with_file(self, step: str, path: str) -> "Record":
+    def runs(self) -> Iterator[CommandRun]:
+        """All commands, by step."""
+        return (run for evidence in self.by_step.values() for run in evidence.commands)
+
+    def with_file(self, step: str, path: str, states: int = 0) -> "Record":
+        """`states`: the number of file states until now."""
         old = self.of(step)
-        return self._with(step, replace(old, files=tuple(dict.fromkeys((*old.files, path)))))
+        return self._with(step, replace(old, files=tuple(dict.fromkeys((*old.files, path))), changed_at=states))
 
     def with_command(self, step: str, run: CommandRun) -> "Record":
         old = self.of(step)
@@ -76,12 +121,3 @@ class Record:
 
     def _with(self, step: str, evidence: Evidence) -> "Record":
         return Record({**self.by_step, step: evidence})
-
-
-def verification(item: PlanItem, evidence: Evidence) -> Verification:
-    """What supports a completed step (P15): work, only the model's claim, or a failed command against it."""
-    if item.status != "completed":
-        return "none"
-    if evidence.commands and evidence.commands[-1].failed:
-        return "contradicted"
-    return "shown" if item.marked or not evidence.empty else "claimed"

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
+from fairlead.session.known_files import KnownFiles
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.direct import DirectLayer
@@ -22,9 +23,12 @@ from fairlead.workspace.secrets import SecretFinder
 class SessionCommands:
     """The commands of one session. Its layer is created for the first command and reused for the next ones."""
 
-    def __init__(self, files: Files, context: ServerContext, emit: Callable[[Event | None], None]) -> None:
+    def __init__(
+        self, files: Files, known_files: KnownFiles, context: ServerContext, emit: Callable[[Event | None], None]
+    ) -> None:
         self._files, self._context, self._emit = files, context, emit
         self.background = BackgroundCommands()
+        self._known_files = known_files
         self._direct = DirectLayer(files.root.path)
         self._secrets = SecretFinder(files.root.path)
         self._layer: asyncio.Task[Layer] | None = None
@@ -42,6 +46,7 @@ class SessionCommands:
             direct=self._direct,
             view=self._view,
             captured=self._captured,
+            record_state=self._known_files.record_state,
             check_permission=self._check_permission,
             emit=self._emit,
             timeout=bash.timeout_seconds,

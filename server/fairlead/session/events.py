@@ -1,11 +1,13 @@
 """The events of a session: those of its runs, and its two complete states whenever they change."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from fairlead.agent.events import Event
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
+from fairlead.plan.verification import Support
 from fairlead.session.recorder import Inferred
 
 
@@ -18,6 +20,8 @@ class PlanChanged:
     state: PlanningState
     record: Record
     inferred: tuple[Inferred, ...] = ()
+    supports: Mapping[str, Support] = field(default_factory=dict[str, Support])
+    """What supports each item, by id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,14 +36,20 @@ class Recorder:
         plan: returns the current plan.
         clock: seconds, from any start.
         path_of: returns the absolute path of a call's location.
+        file_states: returns the number of file states until now.
     """
 
     def __init__(
-        self, plan: Callable[[], PlanningState], clock: Callable[[], float], path_of: Callable[[str], str]
+        self,
+        plan: Callable[[], PlanningState],
+        clock: Callable[[], float],
+        path_of: Callable[[str], str],
+        file_states: Callable[[], int],
     ) -> None:
         self._plan = plan
         self._clock = clock
         self._path_of = path_of
+        self._file_states = file_states
         self._calls: dict[str, tuple[ToolStarted, str]] = {}
         self._command_places: dict[str, str] = {}  # by call; a background command outlives its call
         self._usage = Usage()
@@ -123,7 +129,7 @@ class Recorder:
             self._changes += 1
             record = self.record
             for location in started.locations:
-                record = record.with_file(place, self._path_of(location.path))
+                record = record.with_file(place, self._path_of(location.path), self._file_states())
             self._set_record(record)
         elif started.kind in READING_KINDS:
             self._set_record(self.record.with_look(place))

@@ -23,10 +23,12 @@ from fairlead.models.factory import ClosableModel, ModelChoice, open_model
 from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.plan.evidence import Record
+from fairlead.plan.verification import supports
 from fairlead.session.commands import SessionCommands
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.feedback import Feedback
+from fairlead.session.known_files import KnownFiles
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
 from fairlead.session.server_context import ServerContext
@@ -50,11 +52,12 @@ class _Published:
 
     plan: int
     record: Record
+    files: int
     edits: int
     decisions: DecisionLog
 
     def same_plan(self, other: "_Published") -> bool:
-        return self.plan == other.plan and self.record is other.record
+        return (self.plan, self.files) == (other.plan, other.files) and self.record is other.record
 
     def same_edits(self, other: "_Published") -> bool:
         return self.edits == other.edits and self.decisions is other.decisions
@@ -90,7 +93,8 @@ class Session:
         self.unreported = asyncio.Event()
         """Set while the server waits for the editor to report a document that it says it changed."""
         self.approvals = Approvals(self.editor, session_id)
-        self.commands = SessionCommands(self.files, context, self.publish)
+        self.known_files = KnownFiles(self.files)
+        self.commands = SessionCommands(self.files, self.known_files, context, self.publish)
         self._model: ClosableModel | None = None
         self._choice: ModelChoice | None = None
         self._task: asyncio.Task[Outcome] | None = None
@@ -100,10 +104,10 @@ class Session:
         self._prompts = 0
         self._stopping = False
         self._exiting = False
-        self.recorder = Recorder(self.plan.snapshot, context.clock, self._path_of)
+        self.recorder = Recorder(self.plan.snapshot, context.clock, self._path_of, self._file_states)
         self.plan.since = self.recorder.since
         self.plan_version = 0
-        self._published = _Published(0, self.recorder.record, 0, self.decisions)
+        self._published = _Published(0, self.recorder.record, 0, 0, self.decisions)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._system = system_prompt(root)
 
@@ -113,6 +117,9 @@ class Session:
             return str(self.root.resolve(given))
         except WorkspaceError:  # outside of the workspace: the call failed
             return str(self.root.path / given)
+
+    def _file_states(self) -> int:
+        return len(self.known_files.states.changes)
 
     @property
     def running(self) -> bool:
@@ -261,8 +268,9 @@ class Session:
         if isinstance(event, RunStarted | RunFinished):
             self.state = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
             self.updated = self._context.now()
+        self.known_files.update(self.files.take_touched())
         plan, edits = self.plan.snapshot(), self.files.version
-        now = _Published(plan.version, self.recorder.record, edits, self.decisions)
+        now = _Published(plan.version, self.recorder.record, self.known_files.version, edits, self.decisions)
         before, self._published = self._published, now
         if not now.same_plan(before):
             self.plan_version += 1
@@ -287,6 +295,7 @@ class Session:
             versions=self.plan.history,
             user_edits=self.plan.user_edits,
             record=self.recorder.record,
+            file_states=self.known_files.states,
             inferred=self.recorder.inferred,
             changes=self.files.changes,
             edits_version=self.files.version,
@@ -308,6 +317,7 @@ class Session:
         self._decisions = state.decisions
         self.files.rejections.restore(state.rejected)
         await self.files.restore(state.changes, state.edits_version)
+        self.known_files.restore(state.file_states)
         self.journal_writer.restore(state.events_sent)
         self.publish()
 
@@ -336,7 +346,9 @@ class Session:
 
     def plan_state(self) -> PlanChanged:
         """The current plan, with its record."""
-        return PlanChanged(self.plan_version, self.plan.snapshot(), self.recorder.record, self.recorder.inferred)
+        plan, record = self.plan.snapshot(), self.recorder.record
+        found = supports(plan.items, record, self.known_files.changed_since)
+        return PlanChanged(self.plan_version, plan, record, self.recorder.inferred, found)
 
     def edits(self) -> EditsChanged:
         """The current proposals."""

@@ -20,6 +20,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import DecisionLog
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
+from fairlead.plan.file_states import FileStates
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import UserEdits
 from fairlead.session.feedback import PendingFeedback
@@ -65,6 +66,7 @@ class SessionState:
     versions: tuple[PlanVersion, ...] = ()
     user_edits: UserEdits = field(default_factory=UserEdits)
     record: Record = field(default_factory=Record)
+    file_states: FileStates = field(default_factory=FileStates)
     inferred: tuple[Inferred, ...] = ()
     changes: Changeset = field(default_factory=Changeset)
     edits_version: int = 0

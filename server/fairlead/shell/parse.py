@@ -6,13 +6,14 @@ only white space may lie between nodes, and quotes and heredocs are checked agai
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fairlead.display import escape_invisible
+from fairlead.shell.exit_codes import deciding_commands
 from fairlead.shell.words import Piece, Word, join_pieces, literal, quoted, unquoted
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class SimpleCommand:
     writes: tuple[Write, ...] = ()
     text: str = ""
     """The whole command as written."""
+    decides: bool = False
+    """Whether exit code 0 of the line means that this command succeeded, if `pipefail` is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +109,10 @@ def parse(command: str) -> Parsed:
         return Parsed((), (*unclear, f"It has more than {limits} and was not checked."))
     if b"\0" in source or b"\r" in source:
         return Parsed((), tuple(unclear))
-    reader = _Reader(source)
     root = _tree(source.translate(_ASCII))
     if root is None:
         return Parsed((), (*unclear, "It is too complex and was not checked."))
+    reader = _Reader(source, () if root.has_error else deciding_commands(root, source))
     reader.read(root, 0)
     if root.has_error:
         reader.note(_UNREAD)
@@ -144,6 +147,7 @@ class _Reader:
     """Walks the tree once. It continues after anything that it does not understand, because deny rules must see all."""
 
     source: bytes
+    deciding: Collection[int] = ()
     commands: list[SimpleCommand] = field(default_factory=list)
     unclear: dict[str, None] = field(default_factory=dict)  # an ordered set
 
@@ -262,7 +266,8 @@ class _Reader:
         if words[:1] and words[0].text == "time" and len(words) > 1 and words[1].text in _KEYWORDS:
             self.note(_UNREAD)
         text = self.text(node.parent) if redirections and node.parent else self.text(node)
-        self.commands.insert(index, SimpleCommand(tuple(words), tuple(assignments), tuple(writes), text))
+        decides = node.id in self.deciding
+        self.commands.insert(index, SimpleCommand(tuple(words), tuple(assignments), tuple(writes), text, decides))
 
     def _name(self, word: Word) -> None:
         if word.value is None:

@@ -14,6 +14,7 @@ from fairlead.display import escape_invisible, escape_to_one_line
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.layer import Layer, NotRun, View
 from fairlead.shell.process import Command
+from fairlead.shell.verifications import find_verifications
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, Job, open_box
 from fairlead.workspace.files import Files
@@ -49,6 +50,7 @@ FOREIGN = (
     f'("{_TOO_LARGE}": a sandboxed command cannot change a file of another owner or group, or create one in such a '
     "folder. Edit it with edit_file or write_file, or use `unsandboxed`, if the user allows it.)"
 )
+PIPEFAIL = "set -o pipefail\n"  # so that `pytest | tail` fails if the tests do
 REFUSALS = ("Permission denied", "Device or resource busy")
 
 
@@ -88,13 +90,18 @@ class Bash:
         layer = commands.direct if unsandboxed else await commands.layer()
         await self._allow(call, command, layer, network=network, unsandboxed=unsandboxed)
         call.progress = "Cancelled before the command was run."
+        # before the view is made: a change in between must not count as verified
+        found = find_verifications(command)
+        state = commands.record_state(layer.where) if found.verified else None
         view = await commands.view() if layer.where == "sandboxed" else View()
         options = {"limits": commands.limits, "network": network, "background": background}
-        box = await open_box(layer, command, view, **options)
+        line = f"{PIPEFAIL}{command}" if found.verified and found.piped else command
+        box = await open_box(layer, line, view, **options)
         timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
         running = Command(box.launch, timeout and min(max(timeout, 0.1), MAX_SECONDS), call.output)
         handle = commands.background.next_handle() if background else None
-        return Job(commands, call, command, layer.where, network, box, running, view.hidden, handle)
+        where = layer.where
+        return Job(commands, call, command, where, network, box, running, view.hidden, handle, found, state)
 
     async def _allow(self, call: RunningCall, command: str, layer: Layer, *, network: bool, unsandboxed: bool) -> None:
         check = self._commands.check_permission
@@ -137,7 +144,7 @@ class Bash:
         hidden = _hidden_files(job.hidden, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
         code = f"(exit code {result.exit_code}, {result.seconds:.1f} s)"
-        return _lines(*notes, result.output, changed, hidden, foreign, code)
+        return _lines(*notes, result.output, changed, hidden, foreign, _unknown_result(job), code)
 
     def _in_background(self, job: Job) -> str:
         assert job.handle is not None
@@ -186,6 +193,12 @@ def _hidden_files(names: Collection[str], exit_code: int | None, output: str) ->
     shown = ", ".join([*named, *(["..."] if len(names) > MAX_NAMED else [])])
     what = "1 file that looks like a secret is" if len(names) == 1 else f"{len(names)} files that look like secrets are"
     return f"({what} hidden from commands: {shown}. `unsandboxed` shows them, if the user allows it.)"
+
+
+def _unknown_result(job: Job) -> str:
+    """A line about verifications whose result the exit code does not show."""
+    names = ", ".join(f"`{name}`" for name in job.verifications.hidden)
+    return names and f"(The exit code does not show the result of {names}, so it verifies nothing. Run it on its own.)"
 
 
 def _lines(*parts: str) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from fairlead.agent.errors import ToolError
@@ -13,8 +13,11 @@ from fairlead.shell.background import BackgroundCommands, Ended
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
 from fairlead.shell.policy import Permission
 from fairlead.shell.process import Command
+from fairlead.shell.verifications import NO_VERIFICATIONS, Found
 
 T = TypeVar("T")
+
+_PIPE_CLOSED = 141  # the exit code of a program whose reader has ended
 
 
 class CheckPermission(Protocol):
@@ -33,6 +36,8 @@ class Commands:
     """The files as a command sees them."""
     captured: Callable[[Changes, RunningCall], Awaitable[str]]
     """Proposes what a command changed; returns lines for the model."""
+    record_state: Callable[[Where], int]
+    """Records the files that a command is about to see; returns the number of that state."""
     check_permission: CheckPermission
     emit: Callable[[Event], None]
     timeout: float
@@ -56,6 +61,9 @@ class Job:
     running: Command
     hidden: Collection[str] = ()
     handle: str | None = None
+    verifications: Found = NO_VERIFICATIONS
+    state: int | None = None
+    """The number of the state that it runs on; None if it verifies nothing."""
 
     def begin(self) -> None:
         """Reports that the command started."""
@@ -76,8 +84,14 @@ class Job:
             ended, exit_code = "failed", None
             raise
         finally:
-            run = CommandRun(self.call.id, self.command, exit_code, self.running.seconds, ended == "stopped")
-            self.commands.emit(CommandEnded(self.handle, run, ended))
+            self.commands.emit(CommandEnded(self.handle, self._run(ended, exit_code), ended))
+
+    def _run(self, ended: Ended, exit_code: int | None) -> CommandRun:
+        verified = self.verifications.verified
+        if ended == "failed" or (exit_code == _PIPE_CLOSED and self.verifications.piped):
+            verified = ()  # it did not run, or `head` ended it early
+        run = CommandRun(self.call.id, self.command, exit_code, self.running.seconds, ended == "stopped")
+        return replace(run, verified=verified, state=self.state) if verified else run
 
     async def _closed(self, keep: bool) -> str:
         try:

@@ -43,6 +43,7 @@ class Files:
         self._on_interest = on_interest
         self._changes = Changeset()
         self._changed_at: dict[str, int] = {}
+        self._touched: dict[Path, None] = {}
         self.version = 0
 
     @property
@@ -58,6 +59,12 @@ class Files:
         self.version += 1
         for path in _changed_paths(old, changes):
             self._changed_at[path] = self.version
+            self._touched[Path(path)] = None
+
+    def take_touched(self) -> Collection[Path]:
+        """The files that the agent has read, or whose content may have changed, since the last call."""
+        touched, self._touched = self._touched, {}
+        return touched
 
     async def restore(self, changes: Changeset, version: int) -> None:
         """Restores the proposals of an earlier process, on the files as they are now."""
@@ -130,6 +137,7 @@ class Files:
         await self.user_files.preload(path)
         text = self.read(path)
         self.read_tracker.note(path, text)
+        self._touched[path] = None
         self._on_interest(path)
         return text
 
@@ -349,9 +357,10 @@ class Files:
         yielder = Yielder()
         for path in paths:
             await yielder.checkpoint()
+            if path.is_relative_to(self.root.path):
+                self._touched[path] = None
             for attempt in range(MAX_THREAD_ATTEMPTS + 1):
-                if self.proposal(path) is not None:
-                    await self.user_files.preload(path)
+                await self.user_files.preload(path)
                 before, proposal = self._changes, self.proposal(path)
                 if proposal is None:
                     break

@@ -7,8 +7,8 @@ from typing import Protocol
 from rich.console import Console
 from rich.text import Text
 
+from fairlead.cli.view.plan_view import Step
 from fairlead.cli.view.terminal import Marks
-from fairlead.plan import PlanItem
 
 
 class Display(Protocol):
@@ -33,7 +33,7 @@ class Display(Protocol):
         """Show the current activity and the row that is being written, instead of the previous ones."""
         ...
 
-    def set_plan(self, items: Sequence[PlanItem]) -> None:
+    def set_plan(self, items: Sequence[Step]) -> None:
         """Show this plan instead of the previous one."""
         ...
 

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, nullcontext
 from rich.console import Console
 from rich.text import Text
 
+from fairlead.cli.view.plan_view import Step
 from fairlead.cli.view.terminal import Marks, Terminal
-from fairlead.plan import PlanItem
 
 
 class PlainDisplay:
@@ -25,7 +25,7 @@ class PlainDisplay:
     def set_status(self, activity: str, draft: Text | None = None) -> None:
         pass
 
-    def set_plan(self, items: Sequence[PlanItem]) -> None:
+    def set_plan(self, items: Sequence[Step]) -> None:
         pass
 
     def without_status(self) -> AbstractContextManager[None]:

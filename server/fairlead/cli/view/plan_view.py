@@ -1,6 +1,7 @@
 """The plan in colour (docs/plan.md P9, P10), with the lines that the model reads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -11,55 +12,83 @@ from fairlead.plan.render import render_line
 
 STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 
+# what supports a completed step (P16), as text after it
+_NOTES: Mapping[str, Callable[[wire.PlanItemWire], str]] = {
+    "verified": lambda _: "verified",
+    "stale": lambda item: f"{_count(len(item['changedSince']), 'file')} changed since it was verified",
+    "failed": lambda item: f"failed: {clean(item['decidedBy'])}",
+    "unverified": lambda _: "unverified",
+    "looked": lambda _: "only read",
+    "noEvidence": lambda _: "no evidence",
+    "marked": lambda _: "marked by you",
+}
 
-def plan_items(plan: wire.PlanWire) -> tuple[PlanItem, ...]:
-    """The items of `agent/plan`."""
-    return tuple(
-        PlanItem(clean(item["id"]), clean(item["content"]), item["status"], clean(item["activeForm"]))
-        for item in plan["items"]
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A plan item, and what supports it in words."""
+
+    item: PlanItem
+    note: str = ""
+
+
+def plan_steps(plan: wire.PlanWire) -> tuple[Step, ...]:
+    """The steps of `agent/plan`."""
+    return tuple(map(_step, plan["items"]))
+
+
+def _step(item: wire.PlanItemWire) -> Step:
+    note = _NOTES.get(item["verification"], lambda _: "")
+    return Step(
+        PlanItem(clean(item["id"]), clean(item["content"]), item["status"], clean(item["activeForm"])), note(item)
     )
 
 
-def plan_line(item: PlanItem) -> Text:
-    return Text(render_line(item), style=STYLES[item.status])
+def _step_line(step: Step) -> Text:
+    line = Text(render_line(step.item), style=STYLES[step.item.status])
+    return line.append(f"  {step.note}", style="dim") if step.note else line
 
 
-def count_line(items: Sequence[PlanItem]) -> Text:
+def count_line(steps: Sequence[Step]) -> Text:
     """`(n/m completed)`, or the line for an empty plan."""
-    return Text(render_items(items).splitlines()[-1])
+    return Text(render_items([step.item for step in steps]).splitlines()[-1])
 
 
-def plan_lines(items: Sequence[PlanItem]) -> list[Text]:
+def plan_lines(steps: Sequence[Step]) -> list[Text]:
     """The whole plan as in `render`: the items, a blank line, the count."""
-    return [*map(plan_line, items), Text(), count_line(items)] if items else [count_line(items)]
+    return [*map(_step_line, steps), Text(), count_line(steps)] if steps else [count_line(steps)]
 
 
-def changed_steps(before: Sequence[PlanItem], after: Sequence[PlanItem]) -> list[Text]:
+def changed_steps(before: Sequence[Step], after: Sequence[Step]) -> list[Text]:
     """The lines of the items that were started or completed."""
-    known = {item.id: item.status for item in before}
-    return [plan_line(item) for item in after if item.status != "pending" and known.get(item.id) != item.status]
+    known = {step.item.id: step.item.status for step in before}
+    changed = [step for step in after if known.get(step.item.id) != step.item.status]
+    return [_step_line(step) for step in changed if step.item.status != "pending"]
 
 
-def visible_steps(items: Sequence[PlanItem], height: int) -> list[Text]:
+def visible_steps(steps: Sequence[Step], height: int) -> list[Text]:
     """At most `height` rows (at least 1) around the item in progress, with the number of the other items."""
-    count = len(items)
+    count = len(steps)
     if count <= height:
-        return [plan_line(item) for item in items]
-    current = next((i for i, item in enumerate(items) if item.status == "in_progress"), None)
-    if current is None:
-        current = next((i for i, item in enumerate(items) if item.status == "pending"), count - 1)
+        return [_step_line(step) for step in steps]
+    statuses = [step.item.status for step in steps]
+    current = next((statuses.index(wanted) for wanted in ("in_progress", "pending") if wanted in statuses), count - 1)
     if height < 3:
-        return [plan_line(items[current])]
+        return [_step_line(steps[current])]
     start = min(max(current - height // 3, 0), count - height)
-    shown = [plan_line(item) for item in items[start : start + height]]
+    shown = [_step_line(step) for step in steps[start : start + height]]
     if start > 0:
-        shown[0] = _hidden_count(items[: start + 1], "above")
+        shown[0] = _hidden_count(steps[: start + 1], "above")
     if start + height < count:
-        shown[-1] = _hidden_count(items[start + height - 1 :], "below")
+        shown[-1] = _hidden_count(steps[start + height - 1 :], "below")
     return shown
 
 
-def _hidden_count(items: Sequence[PlanItem], where: str) -> Text:
-    completed = sum(item.status == "completed" for item in items)
+def _hidden_count(steps: Sequence[Step], where: str) -> Text:
+    completed = sum(step.item.status == "completed" for step in steps)
     done = f", {completed} of them completed" if completed else ""
-    return Text(f"    ... {len(items)} more {where}{done}", style="dim")
+    return Text(f"    ... {len(steps)} more {where}{done}", style="dim")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")

@@ -9,10 +9,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from fairlead.cli.view.plan_view import count_line, visible_steps
+from fairlead.cli.view.plan_view import Step, count_line, visible_steps
 from fairlead.cli.view.terminal import Marks, Terminal
 from fairlead.cli.view.text import crop
-from fairlead.plan import PlanItem
 
 TICK = 0.1
 RULE_WIDTH = 40  # less than the whole width, so that it does not wrap if the window becomes narrower
@@ -31,7 +30,7 @@ class LiveDisplay:
         self.marks: Marks = terminal.marks
         self._loop = asyncio.get_running_loop()
         self._started = time.monotonic()
-        self._items: Sequence[PlanItem] = ()
+        self._items: Sequence[Step] = ()
         self._activity = "starting"
         self._draft: Text | None = None
         self._lines: list[Text] = []
@@ -53,7 +52,7 @@ class LiveDisplay:
         self._activity, self._draft = activity, draft
         self._schedule()
 
-    def set_plan(self, items: Sequence[PlanItem]) -> None:
+    def set_plan(self, items: Sequence[Step]) -> None:
         self._items = items
         self._schedule()
 

@@ -9,10 +9,9 @@ from typing import Any
 from rich.text import Text
 
 from fairlead.cli.view.display import Display
-from fairlead.cli.view.plan_view import changed_steps, plan_items, plan_lines
+from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
 from fairlead.cli.view.text import StreamWrapper, clean, crop, first_line, reveal, wrap
 from fairlead.lsp import protocol as wire
-from fairlead.plan import PlanItem
 
 Json = dict[str, Any]
 
@@ -51,8 +50,8 @@ class Transcript:
         self._retry_delay = 0.0
         self._waited = 0.0
         self._calls: dict[str, _Call] = {}
-        self._plan: tuple[PlanItem, ...] = ()
-        self._shown_plan: tuple[PlanItem, ...] = ()
+        self._plan: tuple[Step, ...] = ()
+        self._shown_plan: tuple[Step, ...] = ()
         self.last_text = ""
         self._handlers: dict[str, Callable[[Json], None]] = {
             "round_started": self._round_started,
@@ -69,12 +68,12 @@ class Transcript:
         }
 
     @property
-    def plan(self) -> Sequence[PlanItem]:
+    def plan(self) -> Sequence[Step]:
         return self._plan
 
     def on_plan(self, plan: wire.PlanWire) -> None:
         """Handle a changed plan. Its changes are shown after the call that made them."""
-        self._plan = plan_items(plan)
+        self._plan = plan_steps(plan)
         self._display.set_plan(self._plan)
 
     def begin_with_plan(self, plan: wire.PlanWire) -> None:
@@ -202,7 +201,7 @@ class Transcript:
         before, self._shown_plan = self._shown_plan, self._plan
         if before == self._plan:
             return
-        same_steps = [item.content for item in before] == [item.content for item in self._plan]
+        same_steps = [step.item.content for step in before] == [step.item.content for step in self._plan]
         is_whole = self._display.width is None and not same_steps
         lines = plan_lines(self._plan) if is_whole else changed_steps(before, self._plan)
         self._begin_block("tools")

@@ -22,7 +22,7 @@ async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
 
 async def record(server: AgentServer, params: Params) -> wire.PageResult:
     session = await server.sessions.get(params.text("sessionId"))
-    return {"markdown": record_page(session.snapshot(), session.root)}
+    return {"markdown": record_page(session.snapshot(), session.root, session.known_files.changed_since)}
 
 
 async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:

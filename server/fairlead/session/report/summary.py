@@ -9,17 +9,30 @@ from pathlib import Path
 
 from fairlead.edits.review_outcomes import ReviewOutcome, ReviewStatus, review_outcomes
 from fairlead.plan import PlanItem
-from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, Verification, verification
+from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.history import PlanVersion
+from fairlead.plan.verification import ChangedSince, Support, VerificationStatus, supports
 from fairlead.session.state import SessionState
 from fairlead.workspace.paths import Root
 
 OUTSIDE = {BEFORE: "Before the plan", UNPLANNED: "Unplanned"}
-WORDS: dict[Verification, str] = {
+WORDS: dict[VerificationStatus, str] = {
     "none": "not done",
-    "shown": "",
-    "claimed": "unverified: no changes or commands",
-    "contradicted": "unverified: its last command failed",
+    "looked": "only read",
+    "unverified": "unverified",
+    "verified": "verified",
+    "stale": "changed since it was verified",
+    "failed": "its verification failed",
+    "noEvidence": "no evidence: nothing happened",
+    "marked": "marked as done by the user",
+}
+# the statuses that the line at the end of a run names
+SENTENCES: dict[VerificationStatus, str] = {
+    "none": "Not done",
+    "failed": "Failed",
+    "stale": "Changed since verified",
+    "unverified": "Unverified",
+    "noEvidence": "Without evidence",
 }
 DROPPED = "dropped from the plan"
 # a file with several outcomes counts as the first of these
@@ -42,7 +55,7 @@ class _Part:
     """A step, or the work outside of all steps, with its evidence and the outcomes of its changes."""
 
     title: str
-    state: Verification | None
+    support: Support | None
     """None: outside of all steps."""
     dropped: bool
     """Whether the step was removed from the plan before it was done."""
@@ -56,61 +69,78 @@ class _Part:
         return not self.evidence.empty or bool(self.results)
 
 
-def short_record(session: SessionState) -> str:
-    """One paragraph: steps, files, commands, cost, and what was not done. Empty if nothing happened."""
-    commands = [run for evidence in session.record.by_step.values() for run in evidence.commands]
+def short_record(session: SessionState, changed_since: ChangedSince) -> str:
+    """One paragraph: steps, files, commands, cost, and what is not done or verified. Empty if nothing happened."""
+    commands = list(session.record.runs())
     failed = sum(run.failed for run in commands)
-    steps = [part for part in _parts(session) if part.state is not None and not part.dropped]
-    done = sum(part.state != "none" for part in steps)
+    steps: dict[VerificationStatus, list[str]] = {}
+    for part in _parts(session, changed_since):
+        if part.support is not None and not part.dropped:
+            steps.setdefault(part.support.status, []).append(part.title)
+    total = sum(map(len, steps.values()))
+    done = total - len(steps.get("none", []))
     facts = [
-        f"{done} of {_count(len(steps), 'step')}" if steps else "",
+        f"{done} of {_count(total, 'step')}" if total else "",
         _files(review_outcomes(session.changes, session.decisions)),
         _count(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
         _money(session.record.by_step.values()),
     ]
     line = ", ".join(fact for fact in facts if fact)
-    open_steps = [part.title for part in steps if part.state == "none"]
-    unverified = [part.title for part in steps if part.state in ("claimed", "contradicted")]
-    sentences = [line, _named("Not done", open_steps), _named("Unverified", unverified)]
+    sentences = [line, *(_named(lead, steps.get(status, [])) for status, lead in SENTENCES.items())]
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def record_page(session: SessionState, root: Root) -> str:
+def record_page(session: SessionState, root: Root, changed_since: ChangedSince) -> str:
     """The whole record as Markdown, for a pull request."""
     lines = [f"## {session.title or 'Task'}", ""]
-    for part in _parts(session):
-        mark = "x" if part.state in ("shown", "claimed", "contradicted") else " "
-        state = DROPPED if part.dropped else WORDS[part.state] if part.state is not None else ""
-        title = f"{part.title} ({state})" if state else part.title
-        lines.append(f"- [{mark}] {title}" if part.state is not None else f"- {title}")
+    for part in _parts(session, changed_since):
+        if part.support is None:
+            lines.append(f"- {part.title}")
+        else:
+            mark = " " if part.support.status == "none" else "x"
+            lines.append(f"- [{mark}] {part.title} ({DROPPED if part.dropped else _in_words(part.support, root)})")
         lines += (f"  - {lead}: {', '.join(names)}" for lead, names in _changes(part, root).items())
         for run in part.evidence.commands:
             ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
-            command = run.command.strip().splitlines()[0].replace("`", "'")
-            lines.append(f"  - Ran `{command}`: {ended}, {run.seconds:.1f} s")
+            lines.append(f"  - Ran {_quoted(run.command)}: {ended}, {run.seconds:.1f} s")
     cost = _money(session.record.by_step.values())
     return "\n".join([*lines, *(["", f"Cost: {cost}"] if cost else [])]) + "\n"
 
 
-def _parts(session: SessionState) -> list[_Part]:
+def _in_words(support: Support, root: Root) -> str:
+    command = f" by {_quoted(support.command)}" if support.status == "verified" else ""
+    failed = f": {_quoted(support.command)}" if support.status == "failed" else ""
+    changed = f": {', '.join(_code(path, root) for path in support.changed)}" if support.changed else ""
+    return WORDS[support.status] + command + failed + changed
+
+
+def _quoted(command: str) -> str:
+    """The first line of a command as Markdown code."""
+    first = command.strip().splitlines()[0].replace("`", "'")
+    return f"`{first}`"
+
+
+def _parts(session: SessionState, changed_since: ChangedSince) -> list[_Part]:
     known = review_outcomes(session.changes, session.decisions)
     before = {run.call_id for run in session.record.of(BEFORE).commands}
     planned = {item.id for item in session.plan.items}
 
-    def part(place: str, title: str, state: Verification | None, dropped: bool) -> _Part:
+    def part(place: str, title: str, support: Support | None, dropped: bool) -> _Part:
         evidence = session.record.of(place)
         own = [result for result in known if (result.item_id or _outside(result, session, before)) == place]
         covered = {path for result in own for path in (result.file, result.path, result.new_path)}
         others = [path for path in evidence.files if path not in covered]
         further = [result for path in others for result in _outcomes_of(path, known)]
         withdrawn = [path for path in others if not _outcomes_of(path, known)]
-        return _Part(title, state, dropped, evidence, list(dict.fromkeys([*own, *further])), withdrawn)
+        return _Part(title, support, dropped, evidence, list(dict.fromkeys([*own, *further])), withdrawn)
 
     steps: list[_Part] = []
-    for item in _all_steps(session.plan.items, session.versions):
-        state = verification(item, session.record.of(item.id))
-        step = part(item.id, item.content, state, item.id not in planned and state == "none")
-        if item.id in planned or state != "none" or step.has_content:
+    items = _all_steps(session.plan.items, session.versions)
+    found = supports(items, session.record, changed_since)
+    for item in items:
+        is_done = item.status == "completed"
+        step = part(item.id, item.content, found[item.id], item.id not in planned and not is_done)
+        if item.id in planned or is_done or step.has_content:
             steps.append(step)
     first, between = (part(place, OUTSIDE[place], None, False) for place in (BEFORE, UNPLANNED))
     return [*([first] if first.has_content else []), *steps, *([between] if between.has_content else [])]

@@ -13,7 +13,7 @@ from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.undo import Decision, FileDecision
 from fairlead.plan import PlanItem
-from fairlead.plan.evidence import CommandRun, Evidence
+from fairlead.plan.evidence import CommandRun, Evidence, Verification
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import UserEdits
 from fairlead.session.feedback import PendingFeedback
@@ -101,11 +101,20 @@ def evidence_json(old: Evidence | None, new: Evidence) -> Json:
     return {"kept": shared, **asdict(replace(new, files=new.files[files:], commands=new.commands[commands:]))}
 
 
+def _read_command(value: Json) -> CommandRun:
+    return CommandRun(**{**value, "verified": tuple(map(_read_verification, value.get("verified", ())))})
+
+
+def _read_verification(value: Json) -> Verification:
+    lists = {name: tuple(value[name]) for name in ("targets", "options", "narrowing")}
+    return Verification(value["program"], value["folder"], **lists, by_path=value["by_path"])
+
+
 def read_evidence(old: Evidence | None, value: Json) -> Evidence:
     old = old or Evidence()
     rest = dict(value)
     files, commands = rest.pop("kept", (0, 0))
-    further = (CommandRun(**run) for run in rest.pop("commands"))
+    further = map(_read_command, rest.pop("commands"))
     return Evidence((*old.files[:files], *rest.pop("files")), (*old.commands[:commands], *further), **rest)
 
 

@@ -20,6 +20,7 @@ from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
+from fairlead.plan.file_states import FileStates
 from fairlead.session.recorder import Inferred
 from fairlead.session.state import Calls, OpenCall, SessionState
 from fairlead.session.store import codec
@@ -61,6 +62,7 @@ class EntryEncoder:
             entry["told"] = new.events_sent
         _add_plan(entry, old, new)
         _add_mapping(entry, "record", old.record.by_step, new.record.by_step, codec.evidence_json)
+        _add_file_states(entry, old.file_states, new.file_states)
         if new.inferred is not old.inferred:
             shared = codec.common_prefix(old.inferred, new.inferred)
             if (shared, shared) != (len(old.inferred), len(new.inferred)):
@@ -142,6 +144,12 @@ def _add_plan(entry: Json, old: SessionState, new: SessionState) -> None:
         entry["wish"] = codec.user_edits_json(new.user_edits)
 
 
+def _add_file_states(entry: Json, old: FileStates, new: FileStates) -> None:
+    _add_mapping(entry, "files", old.first, new.first, lambda _, digest: digest)
+    if len(new.changes) != len(old.changes):
+        entry["states"] = [dict(changed) for changed in new.changes[len(old.changes) :]]
+
+
 def _add_mapping(
     entry: Json, name: str, old: Mapping[str, V], new: Mapping[str, V], to_json: Callable[[V | None, V], Any]
 ) -> None:
@@ -204,6 +212,9 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
         changed["phase"], changed["updated"] = codec.read_phase(entry["phase"])
     if "record" in entry:
         changed["record"] = Record(_merged(old.record.by_step, entry["record"], codec.read_evidence))
+    if "files" in entry or "states" in entry:
+        first = _merged(old.file_states.first, entry.get("files", {}), lambda _, digest: digest)
+        changed["file_states"] = FileStates(first, (*old.file_states.changes, *entry.get("states", [])))
     if "inferred" in entry:
         shared, further = entry["inferred"]
         changed["inferred"] = (*old.inferred[:shared], *(Inferred(**step) for step in further))

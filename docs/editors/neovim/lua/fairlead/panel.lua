@@ -8,6 +8,15 @@ local api = vim.api
 local panel = { buf = nil, rows = {} }
 local namespace = api.nvim_create_namespace('fairlead')
 local MARKS = { pending = '○', in_progress = '▶', completed = '✓' }
+local NOTES = {
+  verified = 'verified',
+  stale = 'changed since it was verified',
+  failed = 'its verification failed',
+  unverified = 'unverified',
+  looked = 'only read',
+  noEvidence = 'no evidence',
+  marked = 'marked by you',
+}
 local KINDS = { create = 'new', modify = '', delete = 'deleted', rename = 'renamed' }
 
 local function file_line(session, file)
@@ -39,9 +48,9 @@ local function panel_rows(session)
   add(('Plan  %d/%d%s'):format(plan and plan.completed or 0, #items, session.running and '  working' or ''), 'Title')
   for _, item in ipairs(items) do
     local active = item.status == 'in_progress' and item.activeForm ~= ''
-    local unsure = item.verification == 'contradicted' and '  (its last command failed)' or ''
+    local note = NOTES[item.verification]
     local group = item.status == 'completed' and 'Comment' or item.status == 'in_progress' and 'DiagnosticInfo' or nil
-    add(('  %s %s%s'):format(MARKS[item.status], active and item.activeForm or item.content, unsure), group)
+    add(('  %s %s%s'):format(MARKS[item.status], active and item.activeForm or item.content, note and '  (' .. note .. ')' or ''), group)
   end
   add('')
   local files = edits and edits.files or {}

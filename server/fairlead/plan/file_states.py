@@ -1,0 +1,34 @@
+"""The contents of the files that verifications ran on, as digests. Pure values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class FileStates:
+    """The states of the files that a session knows, numbered from 0. Each holds what changed since the one before."""
+
+    first: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The digest of each file when the session first knew it, by path. It had the same content in earlier states."""
+    changes: tuple[Mapping[str, str], ...] = ()
+    """By state: the digests that differ from the state before."""
+
+    def with_first(self, path: str, digest: str) -> "FileStates":
+        return self if path in self.first else replace(self, first={**self.first, path: digest})
+
+    def with_state(self, now: Mapping[str, str]) -> "FileStates":
+        """Adds a state, in which the known files have these digests."""
+        before = dict(self.at(len(self.changes) - 1))
+        changed = {path: digest for path, digest in now.items() if before.get(path) != digest}
+        return replace(self, changes=(*self.changes, changed))
+
+    def at(self, state: int) -> Iterator[tuple[str, str]]:
+        """The digests of the known files in a state, by path; a path may come several times, its last digest counts."""
+        yield from self.first.items()
+        for changed in self.changes[: state + 1]:
+            yield from changed.items()
+
+    def changed_since(self, state: int, now: Mapping[str, str]) -> tuple[str, ...]:
+        """The paths whose digests differ from a state."""
+        before = dict(self.at(state))
+        return tuple(path for path, digest in now.items() if before.get(path) != digest)

@@ -1,0 +1,74 @@
+"""What supports a completed step: the commands that verified its text, if they still hold (docs/plan.md P16)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from fairlead.plan.evidence import CommandRun, Evidence, Record, Verification
+from fairlead.plan.items import PlanItem
+
+VerificationStatus = Literal["none", "looked", "unverified", "verified", "stale", "failed", "noEvidence", "marked"]
+"""`none`: the step is not completed. docs/plan.md P16 describes the others."""
+
+ChangedSince = Callable[[int], Sequence[str]]
+"""The paths whose content differs from a file state, given by its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What supports a step."""
+
+    status: VerificationStatus
+    command: str = ""
+    """The command that decides the status, if one does."""
+    changed: tuple[str, ...] = ()
+    """The paths that changed after it, if the status is `stale`."""
+
+
+def supports(items: Iterable[PlanItem], record: Record, changed_since: ChangedSince) -> Mapping[str, Support]:
+    """What supports each item, by id."""
+    runs = sorted((run for run in record.runs() if _has_result(run)), key=_state, reverse=True)
+    return {item.id: _support(item, record.of(item.id), runs, changed_since) for item in items}
+
+
+def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
+    """`runs` are all verifying commands of the session that have a result, the latest first."""
+    if item.status != "completed":
+        return Support("none")
+    if item.marked:
+        return Support("marked")
+    own = dict.fromkeys(wanted for run in evidence.commands for wanted in run.verified)
+    if own:
+        found = [_latest(wanted, runs) for wanted in own]
+        failed = next((run for run in found if run is not None and run.failed), None)
+        if failed is not None:
+            return Support("failed", failed.command)
+        if None not in found:
+            return _passed([run for run in found if run is not None], changed_since)
+    elif evidence.files:
+        # verified by a later command of another step, such as the tests at the end
+        later = next((run for run in runs if _state(run) >= evidence.changed_at), None)
+        if later is not None and not later.failed:
+            return _passed([later], changed_since)
+    if evidence.files or evidence.commands:
+        return Support("unverified")
+    return Support("looked" if evidence.looks else "noEvidence")
+
+
+def _latest(wanted: Verification, runs: Sequence[CommandRun]) -> CommandRun | None:
+    return next((run for run in runs if any(each.covers(wanted) for each in run.verified)), None)
+
+
+def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
+    """`stale` if the files of one of the runs have changed. Names the run with the most changes."""
+    found = [Support("verified", run.command, tuple(changed_since(_state(run)))) for run in runs]
+    worst = max(found, key=lambda support: len(support.changed))
+    return replace(worst, status="stale") if worst.changed else worst
+
+
+def _has_result(run: CommandRun) -> bool:
+    return bool(run.verified) and run.state is not None and not run.stopped
+
+
+def _state(run: CommandRun) -> int:
+    return -1 if run.state is None else run.state

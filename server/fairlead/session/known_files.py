@@ -1,0 +1,111 @@
+"""The contents of the files that a session knows, as digests, and the states of them that verifications ran on."""
+
+import os
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+
+from fairlead.plan.file_states import FileStates
+from fairlead.shell.layer import Where
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.files import Files
+
+ABSENT = "absent"
+
+
+class KnownFiles:
+    """Follows the files that the agent has read, written or proposed, and those that the user edits in an editor.
+
+    A file that nobody opened is not known: its changes by other programs make nothing stale (docs/plan.md P16).
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._now: dict[str, str] = {}
+        self._digests: dict[str, tuple[str, str]] = {}  # by path: the text that was hashed last, and its digest
+        self.states = FileStates()
+        self.version = 0
+        """Increases when a file changes after a state was recorded."""
+
+    def restore(self, states: FileStates) -> None:
+        """Continues with the states of an earlier process. Files may have changed since."""
+        self.states = states
+        self.update(map(Path, states.first))
+
+    def update(self, paths: Iterable[Path]) -> None:
+        """Reads files that may have changed. Those that were not known yet are known from now on."""
+        for path in paths:
+            proposal = self._files.proposal(path)
+            moved = [Path(proposal.target)] if proposal is not None and proposal.new_path is not None else []
+            for each in (path, *moved):
+                self._update(each)
+
+    def _update(self, path: Path) -> None:
+        name, digest = str(path), self._digest(path)
+        if name not in self.states.first:
+            self.states = self.states.with_first(name, self._on_disk(path))
+        if self._now.get(name) != digest:
+            self._now[name] = digest
+            self.version += bool(self.states.changes)
+
+    def record_state(self, where: Where) -> int:
+        """Records the state that a command runs on; returns its number.
+
+        A sandboxed command sees the proposals and unsaved documents, any other one only the files on disk.
+        """
+        self.update(map(Path, list(self._now)))
+        seen = self._now
+        if where == "workspace":
+            seen = {name: self._on_disk(Path(name)) for name in self._now}
+        self.states = self.states.with_state(seen)
+        return len(self.states.changes) - 1
+
+    def changed_since(self, state: int) -> tuple[str, ...]:
+        """The paths of the files whose content differs from a state."""
+        return self.states.changed_since(state, self._now)
+
+    def _digest(self, path: Path) -> str:
+        """The digest of a file as a sandboxed command sees it."""
+        files, proposal = self._files, self._files.changes.for_target(str(path))
+        if proposal is not None:
+            mode = _mode(Path(proposal.path)) if proposal.raw.mode is None else proposal.raw.mode
+            return self._hash(path, proposal.proposed, mode)
+        if files.proposal(path) is not None:  # it is moved or deleted
+            return ABSENT
+        try:
+            return self._hash(path, files.user_files.text(path, binary=True), _mode(path))
+        except WorkspaceError:
+            return _signature(path)
+
+    def _on_disk(self, path: Path) -> str:
+        try:
+            disk = self._files.user_files.on_disk(path)
+        except WorkspaceError:
+            return _signature(path)
+        return self._hash(path, disk.text if disk is not None else None, _mode(path))
+
+    def _hash(self, path: Path, text: str | None, mode: int) -> str:
+        """The digest of a text, and whether the file is executable."""
+        if text is None:
+            return ABSENT
+        known = self._digests.get(str(path))
+        if known is None or known[0] is not text:
+            digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+            known = self._digests[str(path)] = text, digest
+        return f"{known[1]}+x" if mode & 0o100 else known[1]
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return 0
+
+
+def _signature(path: Path) -> str:
+    """Stands for the content of a file that cannot be read."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ABSENT
+    return f"{status.st_size}@{status.st_mtime_ns}"

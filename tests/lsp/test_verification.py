@@ -1,0 +1,148 @@
+"""A completed step proves something (docs/plan.md P16): through the real server, in a real sandbox.
+
+The tests of the workspace are a program of five lines, so that no test runner is needed.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.calls import edit
+from support.client import Client, Json
+from support.sandbox import needs_sandbox
+
+Replay = Callable[..., Json]
+TEST = 'from pathlib import Path\n\nassert Path("a.txt").read_text() == "two\\n", "wrong text"\nprint("1 passed")\n'
+RUN = "python3 test_a.py"
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+def todo(**steps: str) -> Json:
+    return {"todo": {"items": [{"content": name, "status": status} for name, status in steps.items()]}}
+
+
+def bash(command: str) -> Json:
+    return {"bash": {"command": command}}
+
+
+def write_workspace(workspace: Path) -> None:
+    (workspace / "a.txt").write_text("one\n")
+    (workspace / "b.txt").write_text("one\n")
+    (workspace / "test_a.py").write_text(TEST)
+
+
+@asynccontextmanager
+async def working(workspace: Path, replay: Replay, *calls: Json, **client: Any) -> AsyncIterator[Client]:
+    """A client after a run with one step, in which the model made these calls and ticked it."""
+    write_workspace(workspace)
+    turns = [{"calls": [todo(Edit="in_progress"), *calls]}, {"calls": [todo(Edit="completed")]}, {"text": "Done."}]
+    async with Client(workspace, settings=replay(*turns), **client) as running:
+        await running.run()
+        yield running
+
+
+def status(client: Client) -> tuple[str, list[str]]:
+    """The step's verification, and the names of the files that have changed since."""
+    item = client.last("agent/plan")["items"][0]
+    return item["verification"], [uri.rpartition("/")[2] for uri in item["changedSince"]]
+
+
+async def until(client: Client, expected: tuple[str, list[str]]) -> None:
+    await client.until(lambda: status(client) == expected)
+
+
+async def review(client: Client, decision: str, **target: Any) -> None:
+    session = client.last("agent/plan")["sessionId"]
+    await client.request(f"agent/edits/{decision}", {"sessionId": session, **target})
+
+
+@pytest.mark.parametrize(
+    ("expected", "calls"),
+    [
+        pytest.param("verified", [edit("a.txt", "one", "two"), bash(RUN)], id="pass"),
+        pytest.param("failed", [bash(RUN)], id="fail"),
+        pytest.param("failed", [bash(RUN), bash("true")], id="a look after a failure"),
+        pytest.param("failed", [bash(f"{RUN} | tail -5")], id="a pipe hides nothing"),
+        pytest.param("verified", [edit("a.txt", "one", "two"), bash(f"{RUN} | tail -5")], id="pass in a pipe"),
+        pytest.param("unverified", [edit("a.txt", "one", "two"), bash(f"{RUN} || true")], id="exit code hidden"),
+        pytest.param(
+            "verified", [edit("a.txt", "one", "two"), bash(f"cd . && env A=1 timeout 60 {RUN}")], id="wrapper"
+        ),
+        pytest.param("verified", [bash(RUN), edit("a.txt", "one", "two"), bash(f"A=1 {RUN}")], id="red, then green"),
+        pytest.param("unverified", [edit("a.txt", "one", "two"), bash("python3 -c 'pass'")], id="no verification"),
+        pytest.param("stale", [edit("a.txt", "one", "two"), bash(RUN), edit("b.txt", "one", "two")], id="edited since"),
+        pytest.param("stale", [edit("a.txt", "one", "two"), bash(f"{RUN} && echo x > b.txt")], id="changed by itself"),
+        pytest.param("looked", [{"read_file": {"path": "a.txt"}}], id="read"),
+        pytest.param("noEvidence", [], id="nothing"),
+    ],
+)
+async def test_p16_what_a_tick_means(workspace: Path, replay: Replay, expected: str, calls: list[Json]) -> None:
+    async with working(workspace, replay, *calls) as client:
+        assert status(client)[0] == expected
+
+
+async def test_p16_the_model_reads_that_an_exit_code_shows_nothing(workspace: Path, replay: Replay) -> None:
+    async with working(workspace, replay, bash(f"{RUN}; echo $?")) as client:
+        results = [event["text"] for event in client.events("tool_finished")]
+        assert any("The exit code does not show the result of `python-tests`" in text for text in results)
+
+
+PASS = (edit("a.txt", "one", "two"), bash(RUN))
+
+
+async def test_p16_stale_by_another_program(workspace: Path, replay: Replay) -> None:
+    """It changes a file that the agent has only read. With the old text back, the verification holds again."""
+    async with working(workspace, replay, {"read_file": {"path": "b.txt"}}, *PASS) as client:
+        await until(client, ("verified", []))
+        (workspace / "b.txt").write_text("by git pull\n")
+        await until(client, ("stale", ["b.txt"]))
+        (workspace / "b.txt").write_text("one\n")
+        await until(client, ("verified", []))
+
+
+async def test_p16_stale_by_typing(workspace: Path, replay: Replay) -> None:
+    """In a document that is not saved, and that the agent has not read."""
+    async with working(workspace, replay, *PASS) as client:
+        client.open(workspace / "b.txt")
+        await until(client, ("verified", []))
+        client.type(workspace / "b.txt", "typed\n")
+        await until(client, ("stale", ["b.txt"]))
+
+
+async def test_p16_an_accept_changes_nothing_that_was_verified(workspace: Path, replay: Replay) -> None:
+    """The file has the text that the command saw. A rejection of it takes that text away."""
+    async with working(workspace, replay, *PASS) as client:
+        await review(client, "accept", target={"all": True})
+        assert (workspace / "a.txt").read_text() == "two\n"
+        assert status(client) == ("verified", [])
+        await review(client, "undo")
+        assert status(client) == ("verified", [])
+        await review(client, "reject", target={"all": True})
+        assert status(client) == ("stale", ["a.txt"])
+
+
+async def test_p16_a_restart_reads_the_files_again(workspace: Path, replay: Replay, storage: Path) -> None:
+    """Killed and started again: what holds still holds, and a change in between makes it stale."""
+    async with working(workspace, replay, {"read_file": {"path": "b.txt"}}, *PASS, storage=storage) as client:
+        await until(client, ("verified", []))
+        client.process.kill()
+        await client.process.wait()
+    for text, expected in (("one\n", ("verified", [])), ("two\n", ("stale", ["b.txt"]))):
+        (workspace / "b.txt").write_text(text)
+        async with Client(workspace, storage=storage) as client:
+            await client.until(lambda: client.last("agent/plan") is not None)
+            assert status(client) == expected
+
+
+async def test_p16_stale_by_a_merge(workspace: Path, replay: Replay) -> None:
+    """Lines of the user that are merged into the proposal were not there when the command ran."""
+    async with working(workspace, replay, *PASS) as client:
+        (workspace / "a.txt").write_text("mine\n\n\n\none\n")
+        await until(client, ("stale", ["a.txt"]))

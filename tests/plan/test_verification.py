@@ -1,0 +1,135 @@
+"""What supports a completed step (docs/plan.md P16), without any I/O."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.plan import PlanItem, PlanOp, TodoManager
+from fairlead.plan.evidence import CommandRun, Evidence, Record, Verification
+from fairlead.plan.file_states import FileStates
+from fairlead.plan.verification import Support, supports
+
+TESTS = Verification("pytest", targets=(".",), by_path=True)
+ONE_FOLDER = Verification("pytest", targets=("tests/unit",), by_path=True)
+LINT = Verification("ruff check", targets=(".",), by_path=True)
+
+
+def run(*verified: Verification, code: int | None = 0, state: int | None = 0, stopped: bool = False) -> CommandRun:
+    return CommandRun("call", "command", code, 1.0, stopped, verified, state if verified else None)
+
+
+def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | None = None, **evidence: Any) -> Support:
+    """What supports a completed step with this evidence, if these files have changed since every state."""
+    record = Record({"1": Evidence(commands=runs, **evidence)})
+    return supports([item or PlanItem("1", "A", "completed")], record, lambda _: changed)["1"]
+
+
+@pytest.mark.parametrize(
+    ("status", "found"),
+    [
+        pytest.param("noEvidence", support(), id="nothing"),
+        pytest.param("noEvidence", support(seconds=9, tokens=5), id="time and tokens are no evidence"),
+        pytest.param("looked", support(looks=1), id="reads"),
+        pytest.param("unverified", support(files=("/a",), looks=1), id="a change"),
+        pytest.param("unverified", support(run()), id="a command that verifies nothing"),
+        pytest.param("unverified", support(run(code=1)), id="one that fails"),
+        pytest.param("verified", support(run(TESTS), files=("/a",)), id="a pass"),
+        pytest.param("failed", support(run(TESTS, code=1)), id="a failure"),
+        pytest.param("failed", support(run(TESTS, code=None)), id="a kill"),
+        pytest.param("failed", support(run(TESTS, code=1), run()), id="an ls after a failure"),
+        pytest.param("failed", support(run(TESTS, code=1), run(LINT, state=1)), id="another verification"),
+        pytest.param("failed", support(run(TESTS, code=1), run(ONE_FOLDER, state=1)), id="a part of it"),
+        pytest.param("verified", support(run(TESTS, code=1), run(TESTS, state=1)), id="the same one"),
+        pytest.param("verified", support(run(ONE_FOLDER, code=1), run(TESTS, state=1)), id="a superset"),
+        pytest.param("failed", support(run(TESTS), run(TESTS, code=1, state=1)), id="a failure after a pass"),
+        pytest.param("failed", support(run(TESTS, LINT, code=1), run(LINT, state=1)), id="one of two that failed"),
+        pytest.param("unverified", support(run(TESTS, code=None, stopped=True)), id="stopped: no result"),
+        pytest.param("stale", support(run(TESTS), changed=["/a"]), id="a change afterwards"),
+        pytest.param(
+            "marked", support(run(TESTS, code=1), item=PlanItem("1", "A", "completed", marked=True)), id="you"
+        ),
+        pytest.param("none", support(run(TESTS), item=PlanItem("1", "A", "in_progress")), id="not completed"),
+    ],
+)
+def test_p16_what_supports_a_step(status: str, found: Support) -> None:
+    assert found.status == status
+
+
+def test_p16_a_later_step_verifies_an_earlier_one_that_has_no_command_of_its_own() -> None:
+    """If it ran after the last change of the step. Its failure belongs to its own step only."""
+    items = [PlanItem(name, name, "completed") for name in ("before", "after", "tests")]
+    changes = {"before": Evidence(files=("/a",), changed_at=0), "after": Evidence(files=("/b",), changed_at=1)}
+
+    def statuses(**change: Any) -> list[str]:
+        record = Record({**changes, "tests": Evidence(commands=(run(TESTS, **change),))})
+        return [found.status for found in supports(items, record, lambda _: ()).values()]
+
+    assert statuses() == ["verified", "unverified", "verified"]
+    assert statuses(state=1) == ["verified", "verified", "verified"]
+    assert statuses(code=1) == ["unverified", "unverified", "failed"]
+
+
+def test_p16_a_failure_is_cleared_by_a_later_step() -> None:
+    items = [PlanItem(name, name, "completed") for name in ("1", "2")]
+    of = [Evidence(commands=(run(TESTS, code=1),)), Evidence(commands=(run(TESTS, state=1),))]
+    found = supports(items, Record(dict(zip("12", of, strict=True))), lambda _: ())
+    assert [each.status for each in found.values()] == ["verified", "verified"]
+
+
+def test_p16_what_the_user_marked_stays_until_the_model_opens_it_again() -> None:
+    manager = TodoManager()
+    manager.update([{"content": "A"}])
+
+    def status() -> str:
+        return supports(manager.snapshot().items, Record(), lambda _: ())["1"].status
+
+    manager.edit([PlanOp("update", "1", status="completed")], manager.snapshot().revision)
+    assert status() == "marked"
+    manager.update([{"id": "1", "content": "A"}])
+    manager.update([{"id": "1", "content": "A", "status": "completed"}])
+    assert status() == "noEvidence"
+
+
+@pytest.mark.parametrize(
+    ("covers", "one", "other"),
+    [
+        (True, TESTS, TESTS),
+        (True, TESTS, ONE_FOLDER),
+        (False, ONE_FOLDER, TESTS),
+        (True, ONE_FOLDER, Verification("pytest", targets=("tests/unit/a.py::test_a",), by_path=True)),
+        (False, ONE_FOLDER, Verification("pytest", targets=("tests/units",), by_path=True)),
+        (False, TESTS, LINT),
+        (True, TESTS, Verification("pytest", targets=(".",), narrowing=("-k=a",), by_path=True)),
+        (False, Verification("pytest", targets=(".",), narrowing=("-k=a",), by_path=True), TESTS),
+        (False, Verification("mypy", targets=(".",)), Verification("mypy", targets=(".",), options=("--strict",))),
+        (False, Verification("npm test"), Verification("npm test", "client")),
+        (True, Verification("cargo test"), Verification("cargo test", targets=("name",))),
+        (False, Verification("cargo test", targets=("name",)), Verification("cargo test")),
+    ],
+)
+def test_p16_one_verification_covers_another(covers: bool, one: Verification, other: Verification) -> None:
+    """Same program and target, or a superset."""
+    assert one.covers(other) is covers
+
+
+FILES = st.sampled_from(["/a", "/b", "/c"])
+CONTENTS = st.dictionaries(FILES, st.sampled_from("xyz"))
+
+
+@given(st.lists(CONTENTS, min_size=1, max_size=8), CONTENTS)
+def test_p16_the_files_that_changed_since_a_state(history: list[dict[str, str]], now: dict[str, str]) -> None:
+    """For any history of contents: exactly the files whose content differs now from what it was in that state."""
+    states, contents, recorded = FileStates(), dict[str, str](), list[dict[str, str]]()
+    for changed in [*history, now]:
+        contents = {**contents, **changed}
+        for path, content in contents.items():
+            states = states.with_first(path, content)
+        states = states.with_state(contents)
+        recorded.append(contents)
+    for number, then in enumerate(recorded):
+        # a file that became known later had its first content before
+        expected = {path for path, content in contents.items() if then.get(path, states.first[path]) != content}
+        assert set(states.changed_since(number, contents)) == expected
