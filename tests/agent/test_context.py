@@ -60,13 +60,13 @@ def is_accepted(messages: list[Message]) -> bool:
 
 
 @given(conversations(), st.integers(0, 60_000), st.sampled_from((0, 2)))
-def test_fault_24_whatever_is_cleared_the_history_stays_valid(history: History, free: int, last_round: int) -> None:
+def test_fault_24_whatever_is_cleared_the_history_stays_valid(history: History, free: int, kept: int) -> None:
     """docs/faults.md 24: pairs stay whole, kept results and the last round stay, and enough is freed if possible."""
     before = history.messages
-    after = clear_results(before, free, keeps_results, last_round)
+    after = clear_results(before, free, keeps_results, kept)
     assert is_accepted(after)
     assert size(after) <= size(before)
-    old_part = len(before) - last_round
+    old_part = len(before) - kept
     assert after[old_part:] == list(before[old_part:])
     names = {b["id"]: b["name"] for m in before for b in m["content"] if b["type"] == "tool_use"}
     clearable = 0
@@ -174,5 +174,5 @@ def test_a_result_counts_as_shown_while_the_model_can_read_it() -> None:
         history.add_results([ToolResult(call.id, text)])
         assert history.already_shown("read_file", given_input, text)
         assert not history.already_shown("read_file", {"path": "b"}, text)
-    history.replace(clear_results(history.messages, 10_000, keeps_results, last_round=0))
+    history.replace(clear_results(history.messages, 10_000, keeps_results, kept=0))
     assert not history.already_shown("read_file", given_input, text)

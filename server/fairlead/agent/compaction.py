@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from fairlead.agent.context import (
-    LAST_ROUND,
+    ROUND_LENGTH,
     clear_oldest,
     clear_results,
     results_to_keep,
@@ -94,7 +94,7 @@ class Compactor:
         if self._excess_chars(COMPACT_AT) > 0:  # the last round alone is too long
             self._shorten_last_results()
         if self._excess_chars(COMPACT_AT) > 0:
-            self._clear_results(last_round=0)
+            self._clear_results(kept=0)
         return size(self.history.messages) < before
 
     def overflow_error(self, reason: str) -> ModelError:
@@ -119,9 +119,9 @@ class Compactor:
         excess = window.estimate(self.history.messages) - window.tokens_at(share)
         return round(excess / window.tokens_per_char)
 
-    def _clear_results(self, last_round: int = LAST_ROUND) -> None:
+    def _clear_results(self, kept: int = ROUND_LENGTH) -> None:
         excess = self._excess_chars(TARGET)
-        self._replace(clear_results(self.history.messages, excess, self.keeps_results, last_round))
+        self._replace(clear_results(self.history.messages, excess, self.keeps_results, kept))
 
     def _shorten_last_results(self) -> None:
         """Shorten the results of the last round to what one round may take in this window."""

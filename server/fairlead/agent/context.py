@@ -12,8 +12,8 @@ from fairlead.agent.messages import Block, Message, text_block
 from fairlead.agent.prompts import CLEARED_RESULT, NO_SUMMARY, SHORTENED_RESULT, SUMMARIZE, SUMMARY, is_generated
 from fairlead.agent.window import size
 
-LAST_ROUND = 2
-"""Messages of a round: an answer and its results."""
+ROUND_LENGTH = 2
+"""The messages of a round: an answer and its results."""
 MIN_CLEARED_CHARS = 400
 """A shorter result is not worth a note in its place."""
 
@@ -44,13 +44,13 @@ def _without_middle(text: str, length: int) -> str:
 
 
 def clear_results(
-    messages: Sequence[Message], chars: int, keeps_results: KeepsResults, last_round: int = LAST_ROUND
+    messages: Sequence[Message], chars: int, keeps_results: KeepsResults, kept: int = ROUND_LENGTH
 ) -> list[Message]:
     """Replace results by notes, the oldest first, until about `chars` characters are free.
 
-    The last `last_round` messages stay as they are. Unchanged messages are the same objects.
+    The last `kept` messages stay as they are. Unchanged messages are the same objects.
     """
-    return _with_notes(messages, _clearable(messages, chars, keeps_results, last_round))
+    return _with_notes(messages, _clearable(messages, chars, keeps_results, kept))
 
 
 def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsResults) -> list[Message]:
@@ -62,15 +62,15 @@ def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsRe
 
 def results_to_keep(messages: Sequence[Message], chars: int, keeps_results: KeepsResults) -> int:
     """The number of newest results that `clear_results` leaves as they are."""
-    cleared = _clearable(messages, chars, keeps_results, LAST_ROUND)
+    cleared = _clearable(messages, chars, keeps_results, ROUND_LENGTH)
     is_cleared = [block["tool_use_id"] in cleared for _, block in _results(messages, keeps_results)]
     return next((index for index, found in enumerate(reversed(is_cleared)) if found), len(is_cleared))
 
 
-def _clearable(messages: Sequence[Message], chars: int, keeps_results: KeepsResults, last_round: int) -> set[str]:
+def _clearable(messages: Sequence[Message], chars: int, keeps_results: KeepsResults, kept: int) -> set[str]:
     """The ids of the calls whose results must be cleared to free `chars` characters."""
     ids = set[str]()
-    for call, block in _results(messages[: len(messages) - last_round], keeps_results):
+    for call, block in _results(messages[: len(messages) - kept], keeps_results):
         if chars <= 0:
             break
         if len(block["content"]) > MIN_CLEARED_CHARS:
@@ -123,7 +123,7 @@ def summary_request(messages: Sequence[Message]) -> list[Message]:
 
 def summary_gain(messages: Sequence[Message], keeps_results: KeepsResults) -> int:
     """How many characters a summary would replace."""
-    old = messages[:-LAST_ROUND]
+    old = messages[:-ROUND_LENGTH]
     return size(old) - sum(map(len, _verbatim_texts(old, keeps_results)))
 
 
@@ -131,7 +131,7 @@ def with_summary(
     messages: Sequence[Message], summary: str, plan: str, proposals: str, keeps_results: KeepsResults
 ) -> list[Message]:
     """Replace everything before the last round by a summary, except for the user's words and decisions."""
-    old, rest = messages[:-LAST_ROUND], messages[-LAST_ROUND:]
+    old, rest = messages[:-ROUND_LENGTH], messages[-ROUND_LENGTH:]
     text = SUMMARY.format(summary=summary or NO_SUMMARY, plan=plan, proposals=proposals or "None.")
     blocks = [text_block(verbatim) for verbatim in _verbatim_texts(old, keeps_results)]
     return [{"role": "user", "content": [*blocks, text_block(text)]}, *rest]

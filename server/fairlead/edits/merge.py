@@ -46,23 +46,23 @@ def regions_of_blocks(
     mine_blocks: Sequence[Block], theirs_blocks: Sequence[Block], mine: Sequence[str], theirs: Sequence[str]
 ) -> list[Region]:
     """As `compare`, for changes that are already known."""
-    waiting = sorted([(*block, 0) for block in mine_blocks] + [(*block, 1) for block in theirs_blocks])
+    blocks = sorted([(*block, 0) for block in mine_blocks] + [(*block, 1) for block in theirs_blocks])
     regions: list[Region] = []
     offsets = [0, 0]  # by how many lines each side is shifted against the base after the regions so far
     index = 0
-    while index < len(waiting):
-        start, end = waiting[index][:2]
+    while index < len(blocks):
+        start, end = blocks[index][:2]
         sides: list[list[tuple[int, int, int, int, int]]] = [[], []]
-        runs_on = False  # a side's text ends here without a line ending
-        while index < len(waiting):
-            block = waiting[index]
+        lacks_line_end = False  # a side's text ends here without a line ending
+        while index < len(blocks):
+            block = blocks[index]
             lines = (mine, theirs)[block[4]]
-            touches = _share(start, end, *block[:2]) or (runs_on and block[0] == end)
+            touches = _overlap(start, end, *block[:2]) or (lacks_line_end and block[0] == end)
             if (sides[0] or sides[1]) and not touches:
                 break
             end = max(end, block[1])
             sides[block[4]].append(block)
-            runs_on = runs_on or (block[2] < block[3] and lines[block[3] - 1][-1] not in "\r\n")
+            lacks_line_end = lacks_line_end or (block[2] < block[3] and lines[block[3] - 1][-1] not in "\r\n")
             index += 1
         spans = [_span_of(start, end, sides[which], offsets[which]) for which in (0, 1)]
         offsets = [span[1] - end for span in spans]
@@ -70,7 +70,7 @@ def regions_of_blocks(
     return regions
 
 
-def _share(x0: int, x1: int, y0: int, y1: int) -> bool:
+def _overlap(x0: int, x1: int, y0: int, y1: int) -> bool:
     """Whether two spans of the base share a line or the position of an insertion."""
     if x0 == x1 and y0 == y1:
         return x0 == y0

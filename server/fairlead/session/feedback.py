@@ -13,9 +13,9 @@ from fairlead.workspace.read_tracker import Changed
 MAX_LINES = 30
 MAX_WIDTH = 300
 
-SAID = "<user_message>\nThe user said while you worked:\n{text}\n</user_message>"
+USER_MESSAGE = "<user_message>\nThe user said while you worked:\n{text}\n</user_message>"
 REVIEW = "<review>\nThe user reviewed your proposed edits:\n{items}\n</review>"
-AGAIN = "Do not propose rejected edits again unless the user asks for them."
+DO_NOT_REPEAT = "Do not propose rejected edits again unless the user asks for them."
 PLAN = "<plan_changed>\nThe user changed the plan:\n{edits}\nIt now reads:\n{plan}\nFollow it.\n</plan_changed>"
 CHANGED = (
     "<files_changed>\nFiles were changed by others since you saw them (lines as they are now). "
@@ -105,7 +105,7 @@ class Feedback:
     @property
     def _decisions(self) -> tuple[str, ...]:
         accepted = (f"- accepted: {name}{part}" for name, part in self._accepted.items())
-        return (*accepted, *self._items, *([AGAIN] if self._rejected else []))
+        return (*accepted, *self._items, *([DO_NOT_REPEAT] if self._rejected else []))
 
     def restore(self, pending: PendingFeedback) -> None:
         """Restores what an earlier process had collected."""
@@ -118,7 +118,7 @@ class Feedback:
         changed = await self._files.read_tracker.take_changes()
         items = [*self._decisions, *self._new_conflicts()]
         self._accepted, self._items, self._rejected = {}, [], False
-        notes = [SAID.format(text=text) for text in self._said]
+        notes = [USER_MESSAGE.format(text=text) for text in self._said]
         self._said = []
         if items:
             notes.append(REVIEW.format(items="\n".join(items)))
@@ -138,7 +138,7 @@ class Feedback:
                 if key not in self._conflicts:
                     self._conflicts[key] = None
                     name = self._files.root.relative(Path(proposal.path))
-                    theirs = _cut([f"  {line}" for line in conflict.current.splitlines()]) or "  (nothing)"
+                    theirs = _truncated([f"  {line}" for line in conflict.current.splitlines()]) or "  (nothing)"
                     found.append(f"- in {name} the user changed lines that you propose to change:\n{theirs}")
         return found
 
@@ -167,10 +167,10 @@ def _diff(found: Sequence[Hunk]) -> str:
     for hunk in found:
         lines.append(f"  line {hunk.new_start + 1}:")
         lines += [f"  -{line.rstrip()}" for line in hunk.old] + [f"  +{line.rstrip()}" for line in hunk.new]
-    return _cut(lines)
+    return _truncated(lines)
 
 
-def _cut(lines: Sequence[str]) -> str:
+def _truncated(lines: Sequence[str]) -> str:
     shown = [line if len(line) <= MAX_WIDTH else f"{line[:MAX_WIDTH]}..." for line in lines[:MAX_LINES]]
     more = [f"  ({len(lines) - MAX_LINES} more lines)"] if len(lines) > MAX_LINES else []
     return "\n".join([*shown, *more])

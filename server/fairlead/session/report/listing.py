@@ -8,12 +8,12 @@ from typing import Literal
 from fairlead.agent.messages import Block, Message
 from fairlead.agent.prompts import is_generated
 from fairlead.plan.evidence import Record
-from fairlead.session.feedback import SAID
+from fairlead.session.feedback import USER_MESSAGE
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
 from fairlead.session.store.reader import JournalInfo
 
-_USER_MESSAGE = re.compile(re.escape(SAID).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
+_USER_MESSAGE = re.compile(re.escape(USER_MESSAGE).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
