@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from fairlead.cli.view.text import StreamWrapper, clean, first_line, reveal, wrap
+from fairlead.cli.view.text import StreamWrapper, clean, escape_hidden, first_line, wrap
 
 CONSOLE = Console()
 SIGNS = ["a", "b", "é", " ", "  ", "(", ")", ",", "界", "あ", "，", "。", "「", "」", "👍", "👍🏽", "👩\u200d💻", "\n"]
@@ -62,15 +62,15 @@ def test_scripts_without_blanks_fill_the_line() -> None:
 @pytest.mark.parametrize(
     ("change", "text", "shown"),
     [
-        (reveal, "rm\u202e -rf \u200b~", "rm\\u202e -rf \\u200b~"),
-        (reveal, "a\x1b[31mb\x00", "a\\x1b[31mb\\x00"),
-        (reveal, "pass\u200dword", "pass\\u200dword"),
-        (reveal, "你好　世界 👩\u200d💻 tab\t.", "你好　世界 👩\u200d💻 tab\t."),
+        (escape_hidden, "rm\u202e -rf \u200b~", "rm\\u202e -rf \\u200b~"),
+        (escape_hidden, "a\x1b[31mb\x00", "a\\x1b[31mb\\x00"),
+        (escape_hidden, "pass\u200dword", "pass\\u200dword"),
+        (escape_hidden, "你好　世界 👩\u200d💻 tab\t.", "你好　世界 👩\u200d💻 tab\t."),
         (clean, "\x1b[31mred\x1b[0m \ud800 \u2066x", "red \ufffd x"),
         (clean, "10%\r100%\r\n", "100%\n"),
         (first_line, "\n \x1b[1m\n  Error: no.\nmore", "Error: no."),
     ],
 )
 def test_special_characters(change: Callable[[str], str], text: str, shown: str) -> None:
-    """`reveal` hides nothing, `clean` removes special characters, and ordinary text does not change."""
+    """`escape_hidden` hides nothing, `clean` removes special characters, and ordinary text does not change."""
     assert change(text) == shown

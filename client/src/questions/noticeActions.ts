@@ -15,18 +15,18 @@ export class NoticeActions {
     private readonly runs: Runs,
   ) {}
 
-  perform(act: NoticeAction): unknown {
-    switch (act.kind) {
+  perform(action: NoticeAction): unknown {
+    switch (action.kind) {
       case "decide":
-        this.approvals.decide(act.approval, act.option);
+        this.approvals.decide(action.approval, action.option);
         return undefined;
       case "show":
-        return this.approvals.showDialog(act.approval);
+        return this.approvals.showDialog(action.approval);
       case "answer":
-        this.questions.open(act.question);
+        this.questions.open(action.question);
         return undefined;
       case "continueRun":
-        return this.runs.continueRun(act.sessionId);
+        return this.runs.continueRun(action.sessionId);
     }
   }
 

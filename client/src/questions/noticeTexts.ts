@@ -21,12 +21,12 @@ export interface Notice {
   /** Whether the agent waits for it. */
   readonly blocks: boolean;
   readonly text: string;
-  readonly links: readonly { readonly title: string; readonly act: NoticeAction }[];
+  readonly links: readonly { readonly title: string; readonly action: NoticeAction }[];
 }
 
 /** A notice for each thing in a session that waits for the user. If the session is not the active one, the notice names it. */
 export function noticesOf(session: Session, isShown: boolean, relative: (uri: string) => string): Notice[] {
-  const of = isShown ? "" : `“${session.title}”: `;
+  const prefix = isShown ? "" : `“${session.title}”: `;
   const notices = [
     ...session.approvals.map((approval): Notice => ({
       about: approval,
@@ -37,33 +37,32 @@ export function noticesOf(session: Session, isShown: boolean, relative: (uri: st
       about: question,
       blocks: true,
       text: `The agent asks: ${escapeInvisible(question.question)}`,
-      links: [{ title: "Answer", act: { kind: "answer", question } }],
+      links: [{ title: "Answer", action: { kind: "answer", question } }],
     })),
   ];
   if (session.pause) {
-    const continueLink = { title: "Continue", act: { kind: "continueRun", sessionId: session.id } } as const;
     notices.push({
       about: session.pause,
       blocks: false,
       text: `Agent: ${escapeInvisible(session.pause.reason)}`,
-      links: [continueLink],
+      links: [{ title: "Continue", action: { kind: "continueRun", sessionId: session.id } }],
     });
   }
   return notices.map(({ text, ...notice }) => ({
     ...notice,
-    text: short(withoutLinks(of + text).replace(/\s+/g, " ")),
+    text: truncate(withoutLinks(prefix + text).replace(/\s+/g, " ")),
   }));
 }
 
-const short = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
+const truncate = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
 
 function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "links"> {
-  const { message: short, dialogTitle: question, choices } = describeApproval(approval, relative);
-  const decisions = choices.map(({ title, option }) => ({ title, act: { kind: "decide", approval, option } as const }));
-  const whole = { title: "Show Full Command", act: { kind: "show", approval } as const };
+  const { message, dialogTitle, choices } = describeApproval(approval, relative);
+  const decisions = choices.map(({ title, option }) => ({ title, action: { kind: "decide", approval, option } as const }));
+  const showAll = { title: "Show Full Command", action: { kind: "show", approval } as const };
   // the user must not allow a command that the notice does not show completely
   return {
-    text: short ?? question,
-    links: short === undefined ? [whole, ...decisions.filter(({ act }) => act.option === "reject")] : decisions,
+    text: message ?? dialogTitle,
+    links: message === undefined ? [showAll, ...decisions.filter(({ action }) => action.option === "reject")] : decisions,
   };
 }

@@ -28,11 +28,11 @@ export class Notices implements vscode.Disposable {
 
   constructor(
     private readonly store: Store,
-    act: (act: NoticeAction) => unknown,
+    perform: (action: NoticeAction) => unknown,
   ) {
     const follow = (number: number, link: number): unknown => {
       const chosen = [...this.open.values()].find((other) => other.number === number)?.notice.links[link];
-      return chosen && act(chosen.act);
+      return chosen && perform(chosen.action);
     };
     const unsubscribe = store.onChange((change) => {
       if (change !== "conversation") this.redraw.schedule();

@@ -23,7 +23,7 @@ interface OpenMultiDiff extends MultiDiffContent {
 }
 
 /** Where the open multi-file diffs are saved, by tab label. The API gives only the label of such a tab, also after a restart. */
-const MULTI_DIFFS_KEY = "fairlead.together";
+const MULTI_DIFFS_KEY = "fairlead.multiDiffs";
 
 /** How long to wait for the editors of a multi-file diff, in milliseconds. */
 const WAIT_FOR_EDITOR = 5000;
@@ -124,9 +124,12 @@ export class Diffs implements vscode.Disposable {
     const options: vscode.TextDocumentShowOptions = { preview: true };
     if (hunk) options.selection = startOf(hunk);
     const current = vscode.Uri.parse(file.uri);
-    const mine = (hunk ?? file).state === "conflict" && (await exists(current));
-    const left = mine ? current : baseUri(sessionId, file);
-    await vscode.commands.executeCommand("vscode.diff", left, proposedUri(sessionId, file), title(file, mine), options);
+    const proposed = proposedUri(sessionId, file);
+    const [left, label] =
+      (hunk ?? file).state === "conflict" && (await exists(current))
+        ? [current, `${nameOf(file)} (yours ↔ proposed)`]
+        : [baseUri(sessionId, file), title(file)];
+    await vscode.commands.executeCommand("vscode.diff", left, proposed, label, options);
   }
 
   /** Opens a multi-file diff for each session with proposals. */
@@ -179,7 +182,7 @@ export class Diffs implements vscode.Disposable {
       "vscode.diff",
       baseUri(sessionId, file),
       proposedUri(sessionId, file, item),
-      `${title(file, false)}, this step`,
+      `${title(file)}, this step`,
       options,
     );
   }
@@ -292,10 +295,13 @@ function startOf(hunk: Hunk): vscode.Range {
   return new vscode.Range(line, 0, line, 0);
 }
 
-function title(file: FileEdits, mine: boolean): string {
+function nameOf(file: FileEdits): string {
   const path = relative(file.uri);
-  const name = path.split("/").at(-1) ?? path;
-  if (mine) return `${name} (yours ↔ proposed)`;
+  return path.split("/").at(-1) ?? path;
+}
+
+function title(file: FileEdits): string {
+  const name = nameOf(file);
   switch (file.kind) {
     case "create":
       return `${name} (new file, proposed)`;

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from types import TracebackType
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -32,7 +33,7 @@ class Keyboard:
 
     def __init__(self, can_ask: bool) -> None:
         self.can_ask = can_ask
-        self._saved: list[object] | None = None
+        self._saved: list[Any] | None = None
         self._typed = ""
         self._interrupted = False
         self._waiting: asyncio.Future[None] | None = None
@@ -60,7 +61,7 @@ class Keyboard:
         if sys.platform != "win32" and self._saved is not None:
             saved, self._saved = self._saved, None
             with contextlib.suppress(termios.error):
-                termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, saved)  # type: ignore[arg-type]
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, saved)
 
     def discard_input(self) -> None:
         """Discard everything typed so far, including Ctrl-C, because it does not answer the next question."""

@@ -16,7 +16,7 @@ from fairlead.cli.keys import Keyboard
 from fairlead.cli.options import Accept
 from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
-from fairlead.cli.view.text import clean, reveal
+from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.lsp import protocol as wire
 
 FILE_OPTIONS = (
@@ -236,7 +236,7 @@ class Review:
     def _name(self, uri: str) -> str:
         path = _path(uri)
         is_inside = path.is_relative_to(self._workspace)
-        return reveal((path.relative_to(self._workspace) if is_inside else path).as_posix())
+        return escape_hidden((path.relative_to(self._workspace) if is_inside else path).as_posix())
 
     def _print_line(self, text: str, style: str) -> None:
         self._print([Text(text, style=style)])
@@ -278,4 +278,7 @@ def _yours(current: str | None) -> list[Text]:
     if current is None:
         return [Text("You deleted this file.", style="yellow")]
     lines = current.splitlines() or ["(nothing)"]
-    return [Text("Your version of these lines:", style="yellow"), *(Text(f"  {reveal(line)}") for line in lines)]
+    return [
+        Text("Your version of these lines:", style="yellow"),
+        *(Text(f"  {escape_hidden(line)}") for line in lines),
+    ]

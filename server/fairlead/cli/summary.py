@@ -11,7 +11,7 @@ from fairlead.cli.options import Accept, RunOptions
 from fairlead.cli.review import FileReport
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.terminal import Marks
-from fairlead.cli.view.text import clean, reveal, wrap
+from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.lsp import protocol as wire
 from fairlead.models.clouds import LABELS
 
@@ -38,7 +38,7 @@ def heading_lines(options: RunOptions, display: Display) -> list[Text]:
         lines += _field("Task", _task(options.prompt), display)
     lines += _field("Workspace", _short(options.workspace), display)
     if options.replay:
-        name = reveal(options.replay.name)
+        name = escape_hidden(options.replay.name)
         lines += _field("Model", f"none: replay of the recorded conversation {name}", display, "magenta")
     if options.allow_commands:
         lines += _field("Commands", "run without asking (--allow-commands)", display, "bold yellow")
@@ -58,14 +58,14 @@ def continued_lines(title: str, plan: wire.PlanWire, files: int, display: Displa
     steps = [f"{plan['completed']} of {plan['total']} step{'s' if plan['total'] != 1 else ''}"] if plan["total"] else []
     undecided = [f"{files} file{'s' if files != 1 else ''} to review"] if files else []
     facts = f" ({', '.join([*steps, *undecided])})" if steps or undecided else ""
-    return _field("Continues", f"“{reveal(title)}”{facts}", display)
+    return _field("Continues", f"“{escape_hidden(title)}”{facts}", display)
 
 
 def continue_line(options: RunOptions, *, finished: bool) -> Text:
     """How to continue a session that is unfinished or has undecided changes."""
     where = "" if _is_here(options.workspace) else f" --workspace {shlex.quote(str(options.workspace))}"
     why = "Undecided changes are saved. To review them" if finished else "To continue where it stopped"
-    return Text(f"{why}: fairlead run --continue{reveal(where)}", style="dim")
+    return Text(f"{why}: fairlead run --continue{escape_hidden(where)}", style="dim")
 
 
 def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
@@ -102,7 +102,7 @@ def usage_words(usage: wire.UsageWire, window: Window, seconds: float, marks: Ma
 
 def replay_line(options: RunOptions) -> Text:
     assert options.replay is not None
-    return Text(f"  This was a replay of {reveal(options.replay.name)}. No model was used.", style="magenta")
+    return Text(f"  This was a replay of {escape_hidden(options.replay.name)}. No model was used.", style="magenta")
 
 
 def summary_lines(reports: Sequence[FileReport], accept: Accept, *, chosen: bool) -> list[Text]:
@@ -146,4 +146,4 @@ def _field(name: str, value: str, display: Display, style: str = "") -> list[Tex
 def _short(path: Path) -> str:
     """The path, with `~` for the home folder."""
     home = Path.home()
-    return reveal(f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path))
+    return escape_hidden(f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path))

@@ -1,15 +1,14 @@
 """Accept and reject at the cursor as code actions, for editors that show no code lenses by default."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lsprotocol import types
 
 from fairlead.edits.diff import Hunk
 from fairlead.edits.proposal import Proposal
-from fairlead.lsp import protocol as wire
-from fairlead.lsp.lenses import proposal_of, uri_of, whole_title
 from fairlead.lsp.params import Params, file_path
+from fairlead.lsp.review_commands import proposal_of, review_commands, uri_of, whole_title
 from fairlead.session.session import Session
 
 KIND = types.CodeActionKind.QuickFix.value
@@ -73,16 +72,8 @@ def _touches(proposal: Proposal, hunk: Hunk, first: int, last: int) -> bool:
 
 def _pair(
     session: Session, target: dict[str, str], accept: str, reject: str, *, conflict: bool = False
-) -> Sequence[Action]:
-    params: Action = {"sessionId": session.id, "target": target, "version": session.files.version}
-    accept_params = {**params, "resolution": "proposed"} if conflict else params
-    return _action(accept, wire.COMMAND_ACCEPT, accept_params), _action(reject, wire.COMMAND_REJECT, params)
-
-
-def _action(title: str, command: str, params: Action) -> Action:
-    title = f"Fairlead: {title}"
-    return {
-        "title": title,
-        "kind": KIND,
-        "command": {"title": title, "command": command, "arguments": [params]},
-    }
+) -> Iterator[Action]:
+    """An accept and a reject."""
+    titles = (f"Fairlead: {accept}", f"Fairlead: {reject}")
+    for command in review_commands(session, target, *titles, conflict=conflict):
+        yield {"title": command["title"], "kind": KIND, "command": command}

@@ -8,15 +8,14 @@ from typing import Any
 
 from lsprotocol import types
 
-from fairlead.edits.proposal import Proposal
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import content_uri, file_path
+from fairlead.lsp.review_commands import Command, proposal_of, review_commands, uri_of, whole_title
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
-from fairlead.workspace.errors import WorkspaceError
 
 log = logging.getLogger(__name__)
 
@@ -72,21 +71,6 @@ class Lenses:
                 return
 
 
-def proposal_of(session: Session, path: Path) -> Proposal | None:
-    """A session's proposal for a path, current or new."""
-    if not session.files.changes.files:
-        return None
-    try:
-        path = session.root.resolve(str(path))
-    except WorkspaceError:
-        return None
-    return session.files.proposal(path) or session.files.changes.for_target(str(path))
-
-
-def uri_of(proposal: Proposal) -> str:
-    return Path(proposal.path).as_uri()
-
-
 def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
     """The lenses of a file, `in_file` for the user's text, else for the proposed one."""
     proposal = proposal_of(session, path)
@@ -110,37 +94,21 @@ def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
             yield _show(session, min(start, last), target)
 
 
-def whole_title(session: Session, proposal: Proposal) -> str:
-    """The title of the accept of a file that is decided as a whole."""
-    match proposal.kind:
-        case "create":
-            return "Accept New File"
-        case "delete":
-            return "Accept Deletion"
-        case "rename":
-            return f"Accept Rename to {session.root.relative(Path(proposal.target))}"
-        case "modify":  # a binary file, or new permissions
-            return "Accept File"
-
-
 def _pair(
     session: Session, line: int, target: dict[str, str], conflict: bool, prefix: str, accept: str
 ) -> Iterator[Lens]:
     """An accept and a reject on one line."""
-    params: dict[str, Any] = {"sessionId": session.id, "target": target, "version": session.files.version}
-    title = f"{prefix}Accept Proposed (Replace Mine)" if conflict else prefix + accept
-    yield _lens(line, title, wire.COMMAND_ACCEPT, {**params, "resolution": "proposed"} if conflict else params)
-    yield _lens(line, "Keep Mine" if conflict else "Reject", wire.COMMAND_REJECT, params)
+    titles = ("Accept Proposed (Replace Mine)", "Keep Mine") if conflict else (accept, "Reject")
+    for command in review_commands(session, target, prefix + titles[0], titles[1], conflict=conflict):
+        yield _lens(line, command)
 
 
 def _show(session: Session, line: int, target: dict[str, str]) -> Lens:
     """Opens the diff, because the user's text does not show what is proposed."""
-    return _lens(line, "Show", wire.CLIENT_SHOW, {"sessionId": session.id, "target": target})
+    params = {"sessionId": session.id, "target": target}
+    return _lens(line, {"title": "Show", "command": wire.CLIENT_SHOW, "arguments": [params]})
 
 
-def _lens(line: int, title: str, command: str, params: dict[str, Any]) -> Lens:
+def _lens(line: int, command: Command) -> Lens:
     position = {"line": line, "character": 0}
-    return {
-        "range": {"start": position, "end": position},
-        "command": {"title": title, "command": command, "arguments": [params]},
-    }
+    return {"range": {"start": position, "end": position}, "command": command}

@@ -45,7 +45,7 @@ class AgentProtocol(LanguageServerProtocol):
     """Receives and sends messages. `exit_code` is set when the client has asked the process to end."""
 
     def __init__(self, server: JsonRPCServer, converter: Converter) -> None:
-        super().__init__(server, converter)  # type: ignore[arg-type]
+        super().__init__(server, converter)  # type: ignore[arg-type]  pygls declares the subclass, which it does not need
         for method in UNCONVERTED:
             self.fm.builtin_features.pop(method, None)
         self.exit_code: int | None = None

@@ -90,7 +90,7 @@ class Session:
         self.window = Window()
         self.editor = TimedEditor(context.editor, context.clock)
         self.reviewing = asyncio.Lock()
-        self.unreported = asyncio.Event()
+        self.awaiting_report = asyncio.Event()
         """Set while the server waits for the editor to report a document that it says it changed."""
         self.approvals = Approvals(self.editor, session_id)
         self.known_files = KnownFiles(self.files)
@@ -221,7 +221,7 @@ class Session:
         self.publish(Steered(text.strip()))
         return queued
 
-    def clear(self) -> None:
+    def discard_changes(self) -> None:
         """Discards all proposals and decisions; the user's files do not change."""
         self.files.changes = Changeset()
         self._decisions = DecisionLog()
@@ -330,12 +330,12 @@ class Session:
         """
         self._apply_plan_settings()
         try:
-            told = self.plan.edit(ops, revision)
+            descriptions = self.plan.edit(ops, revision)
         except StalePlan as error:
             raise Stale(str(error)) from error
         except PlanError as error:
             raise WrongRequest(str(error)) from error
-        self.feedback.plan_edited(told)
+        self.feedback.plan_edited(descriptions)
         self.publish()
 
     def _apply_plan_settings(self) -> None:

@@ -228,7 +228,7 @@ class Sessions:
         self._schedule_list()
         await session.close()
         async with session.reviewing:
-            session.clear()
+            session.discard_changes()
         try:
             session.journal_writer.journal.delete()
         except OSError as error:

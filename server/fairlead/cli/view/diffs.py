@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from fairlead.cli.view.text import reveal
+from fairlead.cli.view.text import escape_hidden
 from fairlead.edits.text import line_end, split_lines
 from fairlead.lsp import protocol as wire
 
@@ -82,7 +82,7 @@ def _lines(sides: Sides, lines: Sequence[str], sign: str, style: str, return_sig
     drawn: list[Text] = []
     for line in lines:
         body = line.rstrip("\r\n")
-        shown = reveal(body[:MAX_LINE])
+        shown = escape_hidden(body[:MAX_LINE])
         text = Text(f"{sign}{shown}".expandtabs(4), style=style)
         if len(body) > MAX_LINE:
             text.append(f" ... {len(body) - MAX_LINE:,} more characters", style="dim")

@@ -10,16 +10,17 @@ from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.text import Text
 
-from fairlead.display import strip_sequences
+from fairlead.display import escape_invisible, strip_sequences
 
 # the start of a terminal sequence or of a CRLF, which the next piece may complete
 _UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,200}\x1b?|[ -/]*)|\r)\Z")
 # characters that change the direction of text, unusual line separators, and surrogates
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# shown as escapes in texts that the user decides on; U+200D is ordinary within an emoji
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad]")
-_INVISIBLE = re.compile("[\u200b-\u200c\u2060-\u2065]|(?<![\u2190-\U0001faff])\u200d")
+# ordinary in files: blanks of other widths, emoji that Python does not know yet, and U+200D within an emoji
+_TYPOGRAPHY = re.compile(
+    "([\u00a0\u2000-\u200a\u202f\u205f\u3000\U0001f000-\U0001faff]|(?<=[\u2190-\U0001faff])\u200d)"
+)
 
 _WIDE = "\u2e80-\u3007\u3012-\u303f\u3040-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff"
 _OPENING = "(\\[{“‘《「『【〈（［｛"
@@ -33,11 +34,9 @@ def clean(text: str) -> str:
     return _SURROGATES.sub("\ufffd", _DIRECTION.sub("", strip_sequences(text)))
 
 
-def reveal(text: str) -> str:
-    """Write invisible and control characters as escapes, for text that the user decides on."""
-    for pattern in (_CONTROLS, _DIRECTION, _INVISIBLE):
-        text = pattern.sub(lambda found: _escape(found[0]), text)
-    return _SURROGATES.sub("\ufffd", text)
+def escape_hidden(text: str) -> str:
+    """Like `escape_invisible`, but blanks of other widths and all emoji stay, because they are ordinary in files."""
+    return "".join(part if index % 2 else escape_invisible(part) for index, part in enumerate(_TYPOGRAPHY.split(text)))
 
 
 def first_line(text: str) -> str:
@@ -135,8 +134,3 @@ def _wrapped(line: Text, width: int) -> list[Text]:
         if cell_len(row.plain) > width:
             row.rstrip()
     return found
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

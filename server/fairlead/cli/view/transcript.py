@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
-from fairlead.cli.view.text import StreamWrapper, clean, crop, first_line, reveal, wrap
+from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
 from fairlead.lsp import protocol as wire
 
 Json = dict[str, Any]
@@ -131,7 +131,7 @@ class Transcript:
     def _tool_started(self, event: Json) -> None:
         self.end_text()
         self.last_text = ""
-        title = reveal(event["title"]).strip() or event["name"]
+        title = escape_hidden(event["title"]).strip() or event["name"]
         if event["toolKind"] == "execute":
             title = f"{self._display.marks.command} {title}"
         self._calls[event["toolCallId"]] = _Call(

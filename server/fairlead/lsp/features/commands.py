@@ -62,7 +62,7 @@ def _review_command(handler: Handler) -> Handler:
         async with session.reviewing:
             pass  # the previous review may be waiting for a report, too
         review = asyncio.ensure_future(_with_messages(server, handler(server, params)))
-        unreported = asyncio.ensure_future(session.unreported.wait())
+        unreported = asyncio.ensure_future(session.awaiting_report.wait())
         try:
             await asyncio.wait((review, unreported), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:

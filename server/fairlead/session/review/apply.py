@@ -158,9 +158,9 @@ async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[Ed
         waiting = left
         if not waiting or time.monotonic() > deadline:
             break
-        session.unreported.set()
+        session.awaiting_report.set()
         await asyncio.sleep(CHECK_INTERVAL)
-    session.unreported.clear()
+    session.awaiting_report.clear()
     return [
         EditResult(False, check.difference, retryable=False)
         if check in waiting

@@ -1,0 +1,52 @@
+"""The accept and reject commands that code lenses and code actions offer for a proposal."""
+
+from pathlib import Path
+from typing import Any
+
+from fairlead.edits.proposal import Proposal
+from fairlead.lsp import protocol as wire
+from fairlead.session.session import Session
+from fairlead.workspace.errors import WorkspaceError
+
+Command = dict[str, Any]
+"""A `Command` of LSP."""
+
+
+def proposal_of(session: Session, path: Path) -> Proposal | None:
+    """A session's proposal for a path, current or new."""
+    if not session.files.changes.files:
+        return None
+    try:
+        path = session.root.resolve(str(path))
+    except WorkspaceError:
+        return None
+    return session.files.proposal(path) or session.files.changes.for_target(str(path))
+
+
+def uri_of(proposal: Proposal) -> str:
+    return Path(proposal.path).as_uri()
+
+
+def whole_title(session: Session, proposal: Proposal) -> str:
+    """The title of the accept of a file that is decided as a whole."""
+    match proposal.kind:
+        case "create":
+            return "Accept New File"
+        case "delete":
+            return "Accept Deletion"
+        case "rename":
+            return f"Accept Rename to {session.root.relative(Path(proposal.target))}"
+        case "modify":  # a binary file, or new permissions
+            return "Accept File"
+
+
+def review_commands(
+    session: Session, target: dict[str, str], accept: str, reject: str, *, conflict: bool = False
+) -> tuple[Command, Command]:
+    """An accept and a reject with these titles. With `conflict`, the accept replaces the user's lines."""
+    params: dict[str, Any] = {"sessionId": session.id, "target": target, "version": session.files.version}
+    accept_params = {**params, "resolution": "proposed"} if conflict else params
+    return (
+        {"title": accept, "command": wire.COMMAND_ACCEPT, "arguments": [accept_params]},
+        {"title": reject, "command": wire.COMMAND_REJECT, "arguments": [params]},
+    )
