@@ -138,12 +138,16 @@ class FakeBedrock(FakeCloud):
         return [whole[:20], whole[20:]]
 
 
-def frame(headers: Mapping[str, str], payload: Json, *, damaged: bool = False) -> bytes:
-    """One message of AWS's event stream (application/vnd.amazon.eventstream); `damaged`: its checksum is wrong."""
+def frame(headers: Mapping[str, str], payload: Json, *, damaged: bool = False, junk: bytes = b"") -> bytes:
+    """One message of AWS's event stream (application/vnd.amazon.eventstream).
+
+    `damaged`: its checksum is wrong. `junk`: bytes after its headers that are no header.
+    """
     body = json.dumps(payload).encode()
     named = b""
     for name, value in {**headers, ":content-type": "application/json"}.items():
         named += struct.pack("!B", len(name)) + name.encode() + struct.pack("!BH", 7, len(value)) + value.encode()
+    named += junk
     head = struct.pack("!II", 16 + len(named) + len(body), len(named))
     message = head + struct.pack("!I", crc32(head)) + named + body
     checksum = crc32(message) ^ damaged

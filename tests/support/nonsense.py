@@ -193,7 +193,7 @@ def _changed(draw: st.DrawFn, value: Any, odd: list[Any], most: int) -> Any:
 
 
 @st.composite
-def _damaged(draw: st.DrawFn, data: bytes) -> bytes:
+def damaged(draw: st.DrawFn, data: bytes) -> bytes:
     """The bytes as they are, or cut off, or with some in the middle replaced."""
     how = draw(st.sampled_from(["whole", "whole", "whole", "cut", "replaced"]))
     if how == "whole" or not data:
@@ -231,7 +231,7 @@ def streams(draw: st.DrawFn) -> bytes:
     """The bytes of one stream."""
     end = draw(st.sampled_from([b"\n", b"\n", b"\r\n"]))
     data = b"".join(b"event: x%bdata: %b%b%b" % (end, dumped(event), end, end) for event in draw(events()))
-    return draw(_damaged(data))
+    return draw(damaged(data))
 
 
 @st.composite
@@ -242,10 +242,10 @@ def responses(draw: st.DrawFn) -> Raw:
         case "stream":
             return Raw(draw(streams()), headers)
         case "page":
-            return Raw(draw(_damaged(draw(st.sampled_from(PAGES)))), headers, draw(st.sampled_from(STATUSES)))
+            return Raw(draw(damaged(draw(st.sampled_from(PAGES)))), headers, draw(st.sampled_from(STATUSES)))
         case _:
             body = draw(_changed(draw(st.sampled_from([*ERROR_BODIES, *ODD_VALUES])), ODD_VALUES, 1))
-            data = draw(_damaged(dumped(body)))
+            data = draw(damaged(dumped(body)))
             return Raw(data, {"content-type": "application/json", **headers}, draw(st.sampled_from(STATUSES)))
 
 
@@ -256,4 +256,4 @@ def recordings(draw: st.DrawFn) -> bytes:
     text = dumped(draw(_changed(RECORDING, [*ODD_VALUES, *tagged], 3))).decode()
     for mark, scalar in zip(tagged, YAML_SCALARS, strict=True):
         text = text.replace(f'"{mark}"', scalar)
-    return draw(_damaged(text.encode()))
+    return draw(damaged(text.encode()))

@@ -7,7 +7,7 @@ from fairlead.agent.errors import ErrorKind, ModelError
 from fairlead.models import clouds
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.fields import as_json, as_text, nonsense
-from fairlead.models.foreign import BASE_URL, OPENAI, describe, error_in, is_openai, readable
+from fairlead.models.foreign import BASE_URL, MAX_SEARCHED, OPENAI, describe, error_in, is_openai, readable
 from fairlead.models.refusals import is_loading, is_too_long, parse_overflow
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
@@ -77,7 +77,7 @@ def _refusal(status: int, body: Any, message: str, headers: Any, endpoint: Endpo
         retryable=retryable,
         retry_after=_retry_after(headers),
         loading=loading,
-        overflow=parse_overflow(f"{said} {as_json(body)}"),
+        overflow=parse_overflow(f"{said} {as_json(body)[:MAX_SEARCHED]}"),
     )
 
 
@@ -86,7 +86,8 @@ def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelE
     body = error_in(beginning)
     if body is not None:
         status = body["error"].get("code") if isinstance(body["error"], dict) else None
-        return _refusal(status if isinstance(status, int) else 400, body, "", response.headers, endpoint)
+        known = isinstance(status, int) and 400 <= status <= 599
+        return _refusal(status if known else 400, body, "", response.headers, endpoint)
     content_type = response.headers.get("content-type", "")
     return ModelError("invalid_request", describe(_name_of(endpoint), content_type, beginning))
 
@@ -114,7 +115,7 @@ def stream_error(error: dict[str, Any], endpoint: Endpoint) -> ModelError:
     name = as_text(error.get("type") or "")
     said = readable(clouds.error_message(error) or name or "no reason given")[:MAX_QUOTED]
     if is_too_long(said):
-        sizes = parse_overflow(f"{said} {as_json(error)}")
+        sizes = parse_overflow(f"{said} {as_json(error)[:MAX_SEARCHED]}")
         return ModelError("context_overflow", f"The request is too long for the model. ({said})", overflow=sizes)
     kind, retryable = _KINDS.get(name, ("internal", True))
     return ModelError(kind, f"{_advice(name, endpoint) or 'The answer was interrupted.'} ({said})", retryable=retryable)

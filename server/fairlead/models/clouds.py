@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.fields import as_text, nonsense
+from fairlead.models.fields import as_text
+from fairlead.models.transport import decoding_errors
 
 CONNECT_TIMEOUT = 15.0
 CACHE_MARK = {"type": "ephemeral"}
@@ -238,25 +239,16 @@ async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
     Raises:
         ModelError: a frame is broken or contains no event.
     """
-    broken = (
-        importlib.import_module("botocore.eventstream").ParserError,
-        importlib.import_module("botocore.parsers").ResponseParserError,
-        ValueError,
-        LookupError,
-        TypeError,  # a frame's JSON with values of other types
-        AttributeError,
-    )
     try:
-        async for event in stream:
-            if isinstance(event, dict):
-                yield event
+        with decoding_errors(sdk):
+            async for event in stream:
+                if isinstance(event, dict):
+                    yield event
     except sdk.APIStatusError as error:
         given = error.body.get("error", {}) if isinstance(error.body, dict) else {}
         given = given if isinstance(given, dict) else {"message": given}
         code, said = as_text(given.get("type") or ""), as_text(given.get("message") or "")
         yield {"type": "error", "error": {"type": _exception_name(code) or code, "message": said or code}}
-    except broken as error:
-        raise nonsense(f"a garbled stream ({error})") from error
 
 
 def _exception_name(code: str) -> str | None:

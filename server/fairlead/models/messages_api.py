@@ -8,8 +8,7 @@ import asyncio
 import contextlib
 import importlib
 import json
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence, Set
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence, Set
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -20,13 +19,11 @@ from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import Endpoint
-from fairlead.models.fields import nonsense
 from fairlead.models.refusals import is_too_long, parse_max_tokens
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import NotAnEventStream, read_events
-
-log = logging.getLogger(__name__)
+from fairlead.models.transport import decoding_errors, transport_errors
 
 CONNECT_TIMEOUT = 15.0
 DRAIN_TIMEOUT = 0.5
@@ -98,7 +95,7 @@ class MessagesApiModel:
             raise
         except sdk.APIStatusError as error:
             raise status_error(error, self._endpoint) from error
-        except (sdk.AnthropicError, *_transport_errors()) as error:
+        except (sdk.AnthropicError, *transport_errors()) as error:
             raise connection_error(error, self._endpoint) from error
         finally:
             if stream is not None:
@@ -176,12 +173,12 @@ class MessagesApiModel:
         answer = {"cast_to": object, "stream": True, "stream_cls": sdk.AsyncStream[object]}
         if self._endpoint.cloud is not None:
             body = clouds.with_cache_marks({**self._head(request, fields), "messages": request.messages})
-            with _decoding_errors(sdk), clouds.sign_in_errors(self._endpoint.cloud):
+            with decoding_errors(sdk), clouds.sign_in_errors(self._endpoint.cloud):
                 return await client.post("/v1/messages", body=body, **answer)
         beta = {"anthropic-beta": CLEARING_BETA} if "context_management" in fields else {}
         path, body = "/v1/messages?beta=true" if beta else "/v1/messages", self._body(request, fields)
         options = {"headers": {"Content-Type": "application/json", **beta}}
-        with _decoding_errors(sdk):
+        with decoding_errors(sdk):
             return await client.post(path, content=body, options=options, **answer)
 
     async def _open_client(self, sdk: Any) -> Any:
@@ -233,7 +230,7 @@ def _create_client(sdk: Any, endpoint: Endpoint) -> Any:
 
 async def _drain(events: AsyncIterator[Any]) -> None:
     """Read the rest of a complete body, because only then its connection can be reused."""
-    with contextlib.suppress(TimeoutError, ModelError, *_transport_errors()):
+    with contextlib.suppress(TimeoutError, ModelError, *transport_errors()):
         async with asyncio.timeout(DRAIN_TIMEOUT):
             async for _ in events:
                 pass
@@ -256,25 +253,3 @@ def _edit(clearing: ServerClearing) -> dict[str, Any]:
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
     return {"name": spec.name, "description": spec.description, "input_schema": spec.input_schema}
-
-
-def _transport_errors() -> tuple[type[Exception], ...]:
-    """What a broken or undecodable body raises in the middle of a stream: the transport's errors, not the SDK's."""
-    transport = importlib.import_module("httpx2")
-    return (transport.HTTPError, transport.StreamError)
-
-
-@contextlib.contextmanager
-def _decoding_errors(sdk: Any) -> Iterator[None]:
-    """Convert what the SDK lets through when it decodes a response, such as an error page in an impossible charset.
-
-    Raises:
-        ModelError: an error that is neither the SDK's nor the transport's. Each decoder has its own.
-    """
-    try:
-        yield
-    except (ModelError, sdk.AnthropicError, *_transport_errors()):
-        raise
-    except Exception as error:
-        log.warning("a response that cannot be decoded", exc_info=True)
-        raise nonsense(f"a response that cannot be decoded ({error!r})") from error
