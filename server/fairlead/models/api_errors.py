@@ -86,8 +86,8 @@ def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelE
     body = error_in(beginning)
     if body is not None:
         status = body["error"].get("code") if isinstance(body["error"], dict) else None
-        known = isinstance(status, int) and 400 <= status <= 599
-        return _refusal(status if known else 400, body, "", response.headers, endpoint)
+        status = status if isinstance(status, int) and 400 <= status <= 599 else 400
+        return _refusal(status, body, "", response.headers, endpoint)
     content_type = response.headers.get("content-type", "")
     return ModelError("invalid_request", describe(_name_of(endpoint), content_type, beginning))
 
