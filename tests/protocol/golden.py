@@ -49,7 +49,7 @@ _SPELLINGS = {} if os.name == "posix" else {
 }  # fmt: skip
 
 
-class Line:
+class RecordingClient:
     """A client that records what is sent and gives every request the same answer."""
 
     def __init__(self, answer: Any = None) -> None:

@@ -13,7 +13,7 @@ from fairlead.plan.evidence import CommandRun, Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.recorder import Inferred
 from protocol.examples import A_USAGE, a_plan_state, proposals
-from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, Line
+from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, RecordingClient
 
 REMINDER = "<reminder>Update your todos. In progress: #2: 翻譯問候語 👋.</reminder>"
 FEEDBACK = "<review>\nThe user reviewed your proposed edits:\n- accepted: src/問候.py\n</review>"
@@ -62,17 +62,17 @@ def run_events() -> Iterator[Golden]:
 
 
 def _published(name: str, event: SessionEvent, shape: type | None = None) -> Golden:
-    line = Line()
-    publisher = Publisher(SESSION, ROOT, line.send_notification, lambda: "task-1")
+    client = RecordingClient()
+    publisher = Publisher(SESSION, ROOT, client.send_notification, lambda: "task-1")
     publisher(event)
     publisher.flush()
-    [(method, params)] = line.sent
+    [(method, params)] = client.sent
     return Golden(name, method, "server-to-client", "params", params, shape)
 
 
 def progress() -> Iterator[Golden]:
-    line = Line()
-    run_progress = Progress(line.protocol)
+    client = RecordingClient()
+    run_progress = Progress(client.protocol)
     run_progress.begin_run(SESSION, "run-1", can_create=False)
     for event in (
         events.RunStarted("replay (greet.replay.yaml)"),
@@ -80,5 +80,5 @@ def progress() -> Iterator[Golden]:
         events.RunFinished("cancelled"),
     ):
         run_progress.on_event(SESSION, event)
-    for method, params in line.sent:
+    for method, params in client.sent:
         yield Golden(f"progress.{params['value']['kind']}", method, "server-to-client", "params", params)

@@ -9,7 +9,7 @@ from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
-from protocol.golden import CALL, FOLDER, SESSION, Golden, Json, Line
+from protocol.golden import CALL, FOLDER, SESSION, Golden, Json, RecordingClient
 
 AN_APPROVAL = ApprovalRequest(
     SESSION,
@@ -51,23 +51,23 @@ A_QUESTION = ("Which greeting? 你好 or 您好?", ("你好", "您好"))
 
 
 async def questions() -> list[Golden]:
-    line = Line({"answer": "您好"})
-    editor = LspEditor(line.protocol, Documents())
+    client = RecordingClient({"answer": "您好"})
+    editor = LspEditor(client.protocol, Documents())
     editor.capabilities.questions = True
     await editor.ask(SESSION, CALL, *A_QUESTION)
-    [(method, params)] = line.sent
+    [(method, params)] = client.sent
     return [
         Golden("ask.params", method, "server-to-client", "params", params, wire.AskParams),
         Golden("ask.result", method, "client-to-server", "result", {"answer": "您好"}, wire.AskResult),
     ]
 
 
-async def knowledge() -> list[Golden]:
+async def diagnostics() -> list[Golden]:
     path = FOLDER / "src/問候.py"
     result: wire.DiagnosticsResult = {"files": [{"uri": path.as_uri(), "diagnostics": [A_PROBLEM]}]}
-    line = Line(result)
-    await EditorDiagnostics(line.protocol, Documents()).diagnostics(path)
-    [(method, params)] = line.sent
+    client = RecordingClient(result)
+    await EditorDiagnostics(client.protocol, Documents()).diagnostics(path)
+    [(method, params)] = client.sent
     return [
         Golden("diagnostics.params", method, "server-to-client", "params", params, wire.DiagnosticsParams),
         Golden("diagnostics.result", method, "client-to-server", "result", result, wire.DiagnosticsResult),
@@ -75,14 +75,14 @@ async def knowledge() -> list[Golden]:
 
 
 async def approvals() -> list[Golden]:
-    line = Line()
-    editor = LspEditor(line.protocol, Documents())
+    client = RecordingClient()
+    editor = LspEditor(client.protocol, Documents())
     editor.capabilities.approvals = True
     for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION):
         await editor.approve(request)
     editor.capabilities.approvals = False
     await editor.approve(AN_APPROVAL)
-    [(asked, params), (_, secret), (_, confirmation), (message, question)] = line.sent
+    [(asked, params), (_, secret), (_, confirmation), (message, question)] = client.sent
     return [
         Golden("approve.params", asked, "server-to-client", "params", params, wire.ApproveParams),
         Golden("approve.params.secret", asked, "server-to-client", "params", secret, wire.ApproveParams),
@@ -98,9 +98,9 @@ async def approvals() -> list[Golden]:
 
 async def apply_edit() -> Golden:
     """An open file (a version, columns in UTF-16), a closed one (a digest), a new, a deleted and a renamed one."""
-    line = Line({"applied": True})
+    client = RecordingClient({"applied": True})
     documents = Documents()
-    editor = LspEditor(line.protocol, documents)
+    editor = LspEditor(client.protocol, documents)
     able = editor.capabilities
     able.apply_edit = able.document_changes = able.checks_edits = True
     able.file_operations = list(types.ResourceOperationKind)
@@ -115,5 +115,5 @@ async def apply_edit() -> Golden:
         FileEdit(FOLDER / "a.py", "a = 1\n", "b = 1\n", new_path=FOLDER / "lib/b.py"),
     ]
     await editor.apply("Accept 5 files", edits)
-    [(method, params)] = line.sent
+    [(method, params)] = client.sent
     return Golden("applyEdit.params", method, "server-to-client", "params", params)

@@ -20,7 +20,7 @@ from fairlead.session.prompt import ContextItem
 from fairlead.session.review.target import Target
 from fairlead.workspace.editor import ApprovalAnswer
 from protocol.client_requests import TARGETS
-from protocol.golden import FOLDER, SESSION, Golden, Line
+from protocol.golden import FOLDER, SESSION, Golden, RecordingClient
 from protocol.messages import goldens
 from protocol.page import Page, params, tables
 from protocol.server_requests import AN_APPROVAL, DECISIONS
@@ -151,7 +151,7 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
 )
 async def test_the_server_reads_a_decision(result: Any, decision: ApprovalAnswer) -> None:
     """docs/protocol.md: `null` and an unknown option mean reject."""
-    editor = LspEditor(Line(result).protocol, Documents())
+    editor = LspEditor(RecordingClient(result).protocol, Documents())
     editor.capabilities.approvals = True
     assert await editor.approve(AN_APPROVAL) == decision
 
@@ -160,7 +160,7 @@ async def test_the_server_reads_a_decision(result: Any, decision: ApprovalAnswer
 async def test_the_server_reads_a_plain_clients_decision(title: str | None) -> None:
     """docs/protocol.md: the three actions of the message; anything else means reject."""
     options = {wire.ALLOW_ONCE: "allow_once", wire.ALLOW_SESSION: "allow_session"}
-    editor = LspEditor(Line({"title": title} if title else None).protocol, Documents())
+    editor = LspEditor(RecordingClient({"title": title} if title else None).protocol, Documents())
     assert (await editor.approve(AN_APPROVAL)).option == options.get(title or "", "reject")
 
 

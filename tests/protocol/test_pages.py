@@ -17,7 +17,7 @@ from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
-from protocol.golden import SESSION, Line
+from protocol.golden import SESSION, RecordingClient
 from protocol.page import ROOT, Page, names, params, tables
 from support.scenario import scenarios
 from tools.stand_ins import direct_commands
@@ -37,9 +37,9 @@ def test_every_rule_stands_in_the_page_once() -> None:
 def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     """docs/plan.md L2: each tool in its order, with its inputs; `?` marks what may be left out."""
     documents = Documents()
-    approvals = Approvals(LspEditor(Line().protocol, documents), SESSION)
+    approvals = Approvals(LspEditor(RecordingClient().protocol, documents), SESSION)
     commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
-    code = EditorDiagnostics(Line().protocol, documents)
+    code = EditorDiagnostics(RecordingClient().protocol, documents)
     tools = tool_table(Files(Root(tmp_path), documents), TodoManager(), approvals, commands, code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
     # `todo` takes another name for its list too, so its schema does not demand it (P1)
