@@ -168,12 +168,13 @@ def _contains_in_order(rule: Sequence[Word], words: Sequence[Word]) -> bool:
     """Whether the words match the rule's, if options and their values between them are ignored."""
     open_ended = bool(rule) and rule[-1].text == "*"
     wanted = rule[:-1] if open_ended else rule
-    reached = {0}  # the possible numbers of wanted words found so far
+    reached: set[int] = {0}  # the possible numbers of wanted words found so far
     values: set[int] = set()  # the same, if this word is the value of the option before it
     for word in words:
         if open_ended and len(wanted) in reached:
             break
         found = {at + 1 for at in reached if at < len(wanted) and (word.value is None or _matches(wanted[at], word))}
-        option = word.value is None or word.value.startswith("-")
-        reached, values = found | values | (reached if option else set()), reached if option else set()
+        is_option = word.value is None or word.value.startswith("-")
+        before = reached if is_option else set[int]()
+        reached, values = found | values | before, before
     return len(wanted) in reached

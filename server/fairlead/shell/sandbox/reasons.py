@@ -62,9 +62,16 @@ def _closed_to_owner(root: Path) -> Path | None:
         return None
     for folder in (*reversed(root.parents), root):
         enter = ["/bin/sh", "-c", 'cd -- "$1"', "sh", str(folder)]
-        account = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": list[int]()}
         try:
-            entered = subprocess.run(enter, check=False, capture_output=True, cwd="/", **account)
+            entered = subprocess.run(
+                enter,
+                check=False,
+                capture_output=True,
+                cwd="/",
+                user=owner.st_uid,
+                group=owner.st_gid,
+                extra_groups=[],
+            )
         except (OSError, subprocess.SubprocessError):
             return None
         if entered.returncode:

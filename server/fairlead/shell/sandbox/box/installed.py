@@ -33,8 +33,7 @@ def _parts(*paths: str) -> Parts:
 
 
 # the folder of an installed program: an environment, a Python, a Node, a Go, a Java, .NET, or one of conda or mise
-_OF_INSTALLED = Parts()
-_OF_INSTALLED |= _parts(
+_OF_INSTALLED = _parts(
     *("bin", "sbin", "lib", "lib64", "lib32", "libexec", "include", "share", "man", "ssl", "pyvenv.cfg", _PROGRAMS),
     *("*-linux-gnu", "conda-meta", "condabin", "compiler_compat", "shell", "fonts", "etc/profile.d", "etc/fonts"),
     *("etc/bash_completion.d", "etc/*-schema.json", "pkg", "src", "api", "misc", "test", "doc", "go.env", "VERSION"),

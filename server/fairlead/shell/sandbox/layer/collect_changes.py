@@ -65,15 +65,15 @@ class _Collector:
     upper: UpperLayer
     view: View
     since: int
-    changes: list[Change] = field(default_factory=list)
-    retained: dict[str, Fingerprint] = field(default_factory=dict)
-    _seen: set[str] = field(default_factory=set)
+    changes: list[Change] = field(default_factory=list[Change])
+    retained: dict[str, Fingerprint] = field(default_factory=dict[str, Fingerprint])
+    _seen: set[str] = field(default_factory=set[str])
     _omitted: int = 0
     _bytes_read: int = 0
     _repository_changed: bool = False
     _head_moved: bool = False
-    _changed_ignored: list[str] = field(default_factory=list)
-    _new_ignored: list[str] = field(default_factory=list)
+    _changed_ignored: list[str] = field(default_factory=list[str])
+    _new_ignored: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
         self._lower: LowerLayer = self.upper.lower

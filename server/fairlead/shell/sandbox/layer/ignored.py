@@ -167,15 +167,15 @@ def _pattern(line: str) -> GitIgnoreSpecPattern | None:
     if len(line) > _MAX_RULE or _CLASS_WITH_SLASH.search(line):
         return None
     try:
-        (pattern,) = pathspec.GitIgnoreSpec.from_lines([line]).patterns
+        regex, include = GitIgnoreSpecPattern.pattern_to_regex(line)
     except ValueError:
         return None
-    if pattern.regex is None:
+    if regex is None:
         return None
-    expression = _linear(pattern.regex.pattern)
+    expression = _linear(regex)
     if expression.count(_FOLDERS) > _MAX_FOLDERS:
         return None
-    return GitIgnoreSpecPattern(re.compile(expression), pattern.include)
+    return GitIgnoreSpecPattern(re.compile(expression), include)
 
 
 def _linear(expression: str) -> str:

@@ -7,7 +7,7 @@ wherever the link leads (docs/faults.md 34).
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -71,7 +71,7 @@ class LowerLayer:
                 yield f"{path}/{name}"
 
     @contextlib.contextmanager
-    def _opened(self, path: str, flags: int) -> Iterator[int]:
+    def _opened(self, path: str, flags: int) -> Generator[int]:
         descriptor = open_beneath(self._root / path, self._root, flags)
         try:
             yield descriptor

@@ -7,7 +7,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import BinaryIO
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -20,7 +20,7 @@ class NotRegularFile(OSError):
 
 
 @contextlib.contextmanager
-def opened(folder: str | os.PathLike[str], at: int | None = None) -> Iterator[int]:
+def opened(folder: str | os.PathLike[str], at: int | None = None) -> Generator[int]:
     """A descriptor of a folder, even if its permissions exclude its owner."""
     descriptor = open_folder(folder, at)
     try:
@@ -30,7 +30,7 @@ def opened(folder: str | os.PathLike[str], at: int | None = None) -> Iterator[in
 
 
 @contextlib.contextmanager
-def opened_below(top: int, path: str) -> Iterator[int]:
+def opened_below(top: int, path: str) -> Generator[int]:
     """A descriptor of a folder below another. Raises OSError if it or a parent does not exist or is not a folder."""
     at = os.dup(top)
     try:
