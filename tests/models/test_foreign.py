@@ -10,7 +10,7 @@ from fairlead.agent.model import Retrying
 from fairlead.models.endpoint import CLOUD_SILENCE, LOCAL_SILENCE, SILENCE
 from fairlead.models.retry import LOADING_DELAY, LOADING_LIMIT, MAX_ATTEMPTS
 from models.asking import ANSWER, HELLO, endpoint, events, failure, opened, shown
-from support.fake_api import FakeApi, HttpError, Page, Wait
+from support.fake_api import FakeApi, HttpError, Page, Raw, Wait
 
 SIGN_IN = """<!DOCTYPE html>
 <html><head><title>Sign in to the &quot;Guest&quot; network</title><script>if (a < b) { go("x"); }</script></head>
@@ -73,6 +73,17 @@ async def test_fault_83_the_title_of_an_error_page_is_shown() -> None:
         async with opened(api) as model:
             failed = await failure(model)
     assert "(502: 502 Bad Gateway)" in failed.message
+
+
+@pytest.mark.parametrize("body", [b"", b"\n" * 200_000, b": ping\n\n"], ids=["nothing", "blank lines", "a comment"])
+async def test_fault_89_an_empty_answer_is_requested_again(body: bytes) -> None:
+    """docs/faults.md 89: a connection may have broken before the first event."""
+    with FakeApi([Raw(body), HELLO] + [Raw(body)] * MAX_ATTEMPTS) as api:
+        async with opened(api) as model:
+            assert shown(await events(model)) == ANSWER
+            failed = await failure(model)
+    assert (failed.kind, failed.retryable) == ("network", True)
+    assert failed.message.startswith("The model's answer was empty. Fairlead tried 5 times.")
 
 
 @pytest.mark.parametrize("begun", [False, True])

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import hypothesis.strategies as st
 import pytest
@@ -15,7 +15,8 @@ from fairlead.agent.model import Reply, Usage
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.sse import NotAnEventStream, read_events
 from fairlead.models.stream_events import MessageDelta, MessageStart, parse_event
-from support.nonsense import ODD_VALUES, dumped, events, streams
+from support.fake_api import Turn
+from support.nonsense import ODD_VALUES, TURNS, dumped, events, known_events, streams, with_each_value
 
 Json = dict[str, Any]
 START = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
@@ -179,6 +180,18 @@ def check(reply: Reply | None) -> None:
     for call in reply.calls:
         assert isinstance(call.id, str) and isinstance(call.name, str) and isinstance(call.input, dict)
     json.dumps([*reply.content, reply.stop_reason], ensure_ascii=False, allow_nan=False).encode()
+
+
+@pytest.mark.parametrize("turn", TURNS, ids=lambda turn: type(turn.blocks[0]).__name__ if turn.blocks else "nothing")
+def test_fault_88_each_odd_value_in_each_field_of_each_event(turn: Turn) -> None:
+    """docs/faults.md 88: one at a time, so that no other error hides what it causes."""
+    for stream in with_each_value(known_events(turn), ODD_VALUES):
+        builder = ReplyBuilder()
+        with suppress(ModelError):
+            for event in stream:
+                if isinstance(event, dict):  # the reader of the stream drops everything else
+                    builder.feed(cast("Json", event))
+        check(builder.reply)
 
 
 @given(events())

@@ -192,6 +192,24 @@ def _changed(draw: st.DrawFn, value: Any, odd: list[Any], most: int) -> Any:
     return value
 
 
+def known_events(turn: Turn) -> list[Any]:
+    """The events of a valid stream, with a count for everything that is counted."""
+    envelope = Envelope(usage=USAGE, context_management=EDITS)
+    return [step.data for step in steps(turn, envelope) if isinstance(step, Event)]
+
+
+def with_each_value(valid: Any, odd: list[Any]) -> Iterator[Any]:
+    """The valid value with each odd value in each place, one at a time."""
+    for *parents, key in _paths(valid):
+        for replacement in odd:
+            value = deepcopy(valid)
+            inside = value
+            for parent in parents:
+                inside = inside[parent]
+            inside[key] = replacement
+            yield value
+
+
 @st.composite
 def damaged(draw: st.DrawFn, data: bytes) -> bytes:
     """The bytes as they are, or cut off, or with some in the middle replaced."""
@@ -205,11 +223,7 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
 @st.composite
 def events(draw: st.DrawFn) -> list[Any]:
     """The events of one stream: values replaced, events left out, repeated, moved and added."""
-    turn = draw(st.sampled_from(TURNS))
-    known = [
-        step.data for step in steps(turn, Envelope(usage=USAGE, context_management=EDITS)) if isinstance(step, Event)
-    ]
-    stream: list[Any] = draw(_changed(known, ODD_VALUES, 3))
+    stream: list[Any] = draw(_changed(known_events(draw(st.sampled_from(TURNS))), ODD_VALUES, 3))
     for _ in range(draw(st.integers(0, 2))):
         at, to = draw(st.integers(0, len(stream))), draw(st.integers(0, len(stream)))
         match draw(st.sampled_from(["add", "repeat", "move", "drop"])):
@@ -249,11 +263,19 @@ def responses(draw: st.DrawFn) -> Raw:
             return Raw(data, {"content-type": "application/json", **headers}, draw(st.sampled_from(STATUSES)))
 
 
+TAGGED = [f"@{number}@" for number in range(len(YAML_SCALARS))]
+"""Stand for YAML_SCALARS in a recording that is not written yet."""
+
+
+def written_recording(value: Any) -> bytes:
+    """The recording as YAML, with the scalars in place of their marks."""
+    text = dumped(value).decode()
+    for mark, scalar in zip(TAGGED, YAML_SCALARS, strict=True):
+        text = text.replace(f'"{mark}"', scalar)
+    return text.encode()
+
+
 @st.composite
 def recordings(draw: st.DrawFn) -> bytes:
     """The bytes of a recording in which a few values are of other types or are no YAML."""
-    tagged = [f"@{number}@" for number in range(len(YAML_SCALARS))]
-    text = dumped(draw(_changed(RECORDING, [*ODD_VALUES, *tagged], 3))).decode()
-    for mark, scalar in zip(tagged, YAML_SCALARS, strict=True):
-        text = text.replace(f'"{mark}"', scalar)
-    return draw(damaged(text.encode()))
+    return draw(damaged(written_recording(draw(_changed(RECORDING, [*ODD_VALUES, *TAGGED], 3)))))
