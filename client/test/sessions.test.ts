@@ -27,7 +27,7 @@ test("a session's row shows its state, what is left to review, its time, and whe
   assert.equal(one?.screenReaderLabel, "翻譯問候語, shown, running, 1 of 3 steps, 2 files to review, 5 min ago");
   assert.deepEqual(
     [two?.label, two?.description, two?.icon, two?.isShown],
-    ["New task", "paused · 6 min ago", "debug-pause", false],
+    ["New session", "paused · 6 min ago", "debug-pause", false],
   );
 });
 

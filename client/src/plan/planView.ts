@@ -153,7 +153,11 @@ function message(session: Store["active"]): string {
   if (!session) return "";
   const replay = session.model.startsWith("replay") ? "Replay: a recorded conversation replaces the model." : "";
   const idle =
-    session.plan && session.plan.total > 0 ? "" : session.running ? "Working. No plan yet." : "This task has no plan.";
+    session.plan && session.plan.total > 0
+      ? ""
+      : session.running
+        ? "Working. No plan yet."
+        : "This session has no plan.";
   return [replay, idle].filter(Boolean).join(" ");
 }
 

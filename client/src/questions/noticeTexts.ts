@@ -58,11 +58,15 @@ const truncate = (text: string): string => (text.length > MAX_LENGTH ? `${text.s
 
 function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "links"> {
   const { message, dialogTitle, choices } = describeApproval(approval, relative);
-  const decisions = choices.map(({ title, option }) => ({ title, action: { kind: "decide", approval, option } as const }));
+  const decisions = choices.map(({ title, option }) => ({
+    title,
+    action: { kind: "decide", approval, option } as const,
+  }));
   const showAll = { title: "Show Full Command", action: { kind: "show", approval } as const };
   // the user must not allow a command that the notice does not show completely
   return {
     text: message ?? dialogTitle,
-    links: message === undefined ? [showAll, ...decisions.filter(({ action }) => action.option === "reject")] : decisions,
+    links:
+      message === undefined ? [showAll, ...decisions.filter(({ action }) => action.option === "reject")] : decisions,
   };
 }

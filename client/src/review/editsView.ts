@@ -36,7 +36,7 @@ export class EditsView extends StoreTree<EditRow> {
       case "session":
         item.label = row.label;
         item.tooltip = `${row.label}\n${row.description}`;
-        item.accessibilityInformation = { label: `Proposed by the task ${row.label}, ${row.description}` };
+        item.accessibilityInformation = { label: `Proposed in the session ${row.label}, ${row.description}` };
         item.collapsibleState = vscode.TreeItemCollapsibleState.Expanded;
         break;
       case "file": {

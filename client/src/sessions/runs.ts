@@ -267,7 +267,7 @@ export class Runs {
 function warnIfRunning(session: Session): boolean {
   if (session.running)
     void vscode.window.showInformationMessage(
-      "The agent is still working on this task. Stop it first, or wait until it ends.",
+      "This session is still running. Stop it first, or wait until it has ended.",
     );
   return session.running;
 }

@@ -33,7 +33,7 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
       : row.state === "idle" && row.total > 0 && row.completed === row.total
         ? DONE
         : APPEARANCES[row.state];
-  const label = session.title || "New task";
+  const label = session.title || "New session";
   const count = row.total > 0 ? `${row.completed}/${row.total}` : "";
   const files = row.pendingFiles > 0 ? plural(row.pendingFiles, "file") : "";
   const review = files && `${files} to review`;

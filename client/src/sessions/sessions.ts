@@ -48,7 +48,7 @@ export class Sessions implements vscode.Disposable {
   async steer(): Promise<void> {
     const session = this.steerable();
     if (!session) {
-      void vscode.window.showInformationMessage("This task isn't running. Use “Agent: Follow Up” to continue.");
+      void vscode.window.showInformationMessage("This session isn't running. Use “Agent: Follow Up” to continue.");
       return;
     }
     const text = await vscode.window.showInputBox({
@@ -96,7 +96,7 @@ export class Sessions implements vscode.Disposable {
   private async pickIdleSession(): Promise<Session | undefined> {
     const idle = this.store.listed.filter(({ running }) => !running);
     if (idle.length === 0) {
-      void vscode.window.showInformationMessage("There is no task to continue.");
+      void vscode.window.showInformationMessage("There is no session to continue.");
       return undefined;
     }
     const choices = sessionNodes(idle, this.store.active, Date.now()).map(
@@ -104,7 +104,7 @@ export class Sessions implements vscode.Disposable {
     );
     const chosen = await vscode.window.showQuickPick(choices, {
       title: "Agent: Continue Session",
-      placeHolder: "Choose the task to continue.",
+      placeHolder: "Choose the session to continue.",
     });
     return chosen && this.store.get(chosen.sessionId);
   }

@@ -1,4 +1,4 @@
-// The Sessions view: all tasks of this workspace with their state.
+// The Sessions view: all sessions of this workspace with their state.
 
 import * as vscode from "vscode";
 import { sessionNodes, type SessionNode } from "./sessionRows";
@@ -39,6 +39,6 @@ export class SessionsView extends StoreTree<SessionNode> {
   protected updateHeader(): void {
     const others = this.store.listed.filter((session) => session !== this.store.active && openRequests(session) > 0);
     this.view.badge =
-      others.length > 0 ? { value: others.length, tooltip: "Another task is waiting for you" } : undefined;
+      others.length > 0 ? { value: others.length, tooltip: "Another session is waiting for you" } : undefined;
   }
 }

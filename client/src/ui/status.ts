@@ -67,7 +67,7 @@ export class Status implements vscode.Disposable {
 }
 
 function askingText(asking: Session, shown: Session): string {
-  return asking === shown ? "Agent: waiting for you" : "Agent: another task is waiting for you";
+  return asking === shown ? "Agent: waiting for you" : "Agent: another session is waiting for you";
 }
 
 function restText(session: Session, paused: boolean): string {

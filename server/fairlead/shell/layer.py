@@ -58,7 +58,7 @@ class Limits:
 
     @classmethod
     def from_settings(cls, processes: int = 0, memory_mb: int = 0) -> "Limits":
-        """0 means: by the machine's size, high enough for normal builds and low enough to keep the machine usable."""
+        """The limits of the settings. 0 depends on the machine: enough for normal builds, and it stays usable."""
         return cls(
             processes or max(_MIN_PROCESSES, _PROCESSES_PER_CPU * (os.cpu_count() or 1)),
             memory_mb << 20 or _available_memory() // 2,
@@ -78,7 +78,7 @@ class Change:
     after: Entry | None
     """The file as the command left it. None: there is no file."""
     not_proposed: str = ""
-    """Why this change cannot be proposed (a link, a device, too large), as text for people. `after` is None then."""
+    """Why this change cannot be proposed (a link, a device, too large), as text for the user. `after` is None then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Changes:
     ignored: Sequence[str] = ()
     """New files that git ignores (caches, builds), which stay for the next command. A folder ends with `/`."""
     warnings: Sequence[str] = ()
-    """Lines for people about other changes, such as discarded changes of `.git`."""
+    """Lines for the user about other changes, such as discarded changes of `.git`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,11 +62,11 @@ class Rule:
         return self.covers(command) and self.uncovered_danger(command) is None
 
     def covers(self, command: SimpleCommand) -> bool:
-        """Whether the words match, whatever they do."""
+        """Whether the words match. They may include dangerous arguments."""
         if command.assignments != self.command.assignments or len(command.writes) != len(self.command.writes):
             return False
         writes = zip(command.writes, self.command.writes, strict=True)
-        if any(mine.operator != its.operator or mine.target.value != its.target.value for its, mine in writes):
+        if any(own.operator != write.operator or own.target.value != write.target.value for write, own in writes):
             return False
         if any(write.target.value is None for write in command.writes):
             return False

@@ -124,7 +124,7 @@ def restore_default_signals() -> None:
     _checked(_libc.sigprocmask(_SIG_UNBLOCK, _BLOCKED, None), "sigprocmask")
 
 
-def loopback_up() -> None:
+def enable_loopback() -> None:
     socket = _checked(_libc.socket(_AF_INET, _SOCK_DGRAM, 0), "socket")
     request = ctypes.create_string_buffer(b"lo".ljust(16, b"\0") + _IFF_UP.to_bytes(2, "little"), 40)
     _checked(_libc.ioctl(socket, _SIOCSIFFLAGS, request), "loopback")
@@ -161,12 +161,12 @@ def restrict(tree: int, *, writable: bool, devices: bool = False) -> None:
     _set_attributes(tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, on=flags)
 
 
-def all_read_only() -> None:
+def make_all_read_only() -> None:
     """Make every mount of this namespace read-only, without setuid and devices."""
     _set_attributes(_AT_FDCWD, b"/", _AT_RECURSIVE, on=_ATTR_RDONLY | _ATTR_NOSUID | _ATTR_NODEV)
 
 
-def writable_again(path: str) -> None:
+def make_writable(path: str) -> None:
     """Make a mount writable. The kernel allows this only for mounts of this process."""
     _set_attributes(_AT_FDCWD, os.fsencode(path), 0, off=_ATTR_RDONLY)
 

@@ -66,7 +66,7 @@ def loopback() -> None:
         kernel.switch_user(uid, gid)
     kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET)
     _map_account(uid, gid)
-    kernel.loopback_up()
+    kernel.enable_loopback()
     os.write(1, b"ready\n")
     os.read(0, 1)
 
@@ -326,8 +326,8 @@ def _make_view(spec: "BoxSpec") -> None:
             kernel.attach(kernel.clone_tree(name), f"{spec['machine']}{name}")
         os.chroot(spec["machine"])
         os.chdir("/")
-    kernel.all_read_only()
-    kernel.writable_again("/proc")
+    kernel.make_all_read_only()
+    kernel.make_writable("/proc")
     for name in _MACHINE_PROC:
         if os.path.lexists(f"/proc/{name}"):
             tree = kernel.clone_tree(f"/proc/{name}")
