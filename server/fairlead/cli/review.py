@@ -19,22 +19,23 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.lsp import protocol as wire
 
+QUIT = Option("q", "quit", "stop here; the rest is not applied")
 FILE_OPTIONS = (
     Option("y", "yes", "accept this file's changes"),
     Option("n", "no", "reject them; the file stays as it is"),
     Option("h", "by hunk", "decide on each change of this file"),
     Option("a", "all the rest", "accept this file and all that follow"),
-    Option("q", "quit", "stop here; the rest is not applied"),
+    QUIT,
 )
 HUNK_OPTIONS = (
     Option("y", "yes", "accept this change"),
     Option("n", "no", "reject it"),
-    Option("q", "quit", "stop here; the rest is not applied"),
+    QUIT,
 )
 CONFLICT_OPTIONS = (
     Option("y", "proposed", "replace your lines with the proposed ones"),
     Option("n", "yours", "keep your lines and reject the proposed ones"),
-    Option("q", "quit", "stop here; the rest is not applied"),
+    QUIT,
 )
 CONFLICT = "You and the agent changed {what}. Which version?"
 KINDS = {"create": "new file", "modify": "modified", "delete": "deleted", "rename": "renamed"}
