@@ -41,19 +41,16 @@ def open_terminal() -> Terminal:
     _replace_unencodable(sys.stdout)
     _replace_unencodable(sys.stderr)
     can_ask = _is_terminal() and _in_foreground()
-    if can_ask:
-        console = Console(file=sys.stdout, force_terminal=True, highlight=False, markup=False, emoji=False)
-    else:
-        console = Console(
-            file=sys.stdout,
-            force_terminal=False,
-            color_system=None,
-            no_color=True,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            soft_wrap=True,
-        )
+    console = Console(
+        file=sys.stdout,
+        force_terminal=can_ask,
+        color_system="auto" if can_ask else None,
+        no_color=None if can_ask else True,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=not can_ask,
+    )
     unicode = (console.encoding or "").lower().replace("-", "").startswith("utf")
     can_draw = can_ask and not console.is_dumb_terminal
     return Terminal(console, Marks() if unicode else PLAIN_MARKS, can_ask, can_draw)
