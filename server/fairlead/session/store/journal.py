@@ -236,8 +236,7 @@ class Journals:
             OSError: the file does not exist anymore, or cannot be read.
             ValueError: the file is damaged.
         """
-        path = self._path(info.id)
-        assert path is not None
+        path = self._scanned_path(info)
         return reader.read(path)[0].state
 
     def open(self, info: JournalInfo) -> tuple[Journal, SessionState]:
@@ -248,8 +247,7 @@ class Journals:
             OSError: the file does not exist anymore, or cannot be read.
             ValueError: the file is damaged.
         """
-        path = self._path(info.id)
-        assert path is not None
+        path = self._scanned_path(info)
         try:
             lock = Lock(path.with_suffix(".lock"))
         except OSError:
@@ -266,8 +264,7 @@ class Journals:
 
     def remove(self, info: JournalInfo) -> None:
         """Removes an old session, unless another process has it open or has continued it."""
-        path = self._path(info.id)
-        assert path is not None
+        path = self._scanned_path(info)
         try:
             lock = Lock(path.with_suffix(".lock"))
         except (OSError, Locked) as error:
@@ -318,6 +315,12 @@ class Journals:
 
     def _path(self, session_id: str) -> Path | None:
         return self.folder / f"{session_id}.jsonl" if self.folder is not None else None
+
+    def _scanned_path(self, info: JournalInfo) -> Path:
+        """The path of a journal that `scan` found."""
+        path = self._path(info.id)
+        assert path is not None
+        return path
 
 
 def _head(session_id: str, root: str) -> Json:
