@@ -11,10 +11,10 @@ from lsprotocol import types
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.features.handlers import Handler
+from fairlead.lsp.features.handlers import Handler, named_session
 from fairlead.lsp.features.review import accept, amend, redo_review, reject, undo_review
 from fairlead.lsp.features.runs import cancel, execute_run, session_for_run, steer
-from fairlead.lsp.features.sessions import list_sessions
+from fairlead.lsp.features.sessions import list_sessions, refreshed_session
 from fairlead.lsp.params import Params, read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused
@@ -39,14 +39,12 @@ async def run_in_background(server: AgentServer, params: Params) -> dict[str, st
 
 
 async def show_plan(server: AgentServer, params: Params) -> wire.PlanWire:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     return convert.plan(session.id, session.plan_state())
 
 
 async def show_edits(server: AgentServer, params: Params) -> wire.EditsWire:
-    session = await server.sessions.get(params.text("sessionId"))
-    await session.files.observe_all()
-    session.publish()
+    session = await refreshed_session(server, params)
     return convert.edits(session.id, session.root, session.edits())
 
 
@@ -58,7 +56,7 @@ def _review_command(handler: Handler) -> Handler:
     """
 
     async def decide(server: AgentServer, params: Params) -> Any:
-        session = await server.sessions.get(params.text("sessionId"))
+        session = await named_session(server, params)
         async with session.reviewing:
             pass  # the previous review may be waiting for a report, too
         review = asyncio.ensure_future(_with_messages(server, handler(server, params)))

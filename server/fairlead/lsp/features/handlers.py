@@ -8,11 +8,21 @@ from fairlead.lsp.params import Params
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
+from fairlead.session.session import Session
 
 Handler = Callable[[AgentServer, Params], Awaitable[Any]]
 """Answers a request or a command."""
 
 NotificationHandler = Callable[[AgentServer, Any], Any]
+
+
+async def named_session(server: AgentServer, params: Params) -> Session:
+    """The session that the params name.
+
+    Raises:
+        WrongRequest, RequestRefused: as `Sessions.get`.
+    """
+    return await server.sessions.get(params.text("sessionId"))
 
 
 def request(server: AgentServer, handler: Handler) -> Callable[[Any], Awaitable[Any]]:

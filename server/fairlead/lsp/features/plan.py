@@ -2,6 +2,7 @@
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.params import Params, read_ops
 from fairlead.lsp.server import AgentServer
 from fairlead.plan.history import history_page
@@ -10,18 +11,18 @@ from fairlead.session.report.summary import record_page
 
 
 async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     session.edit_plan(read_ops(params), params.integer("revision"))
     return {"plan": convert.plan(session.id, session.plan_state())}
 
 
 async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     return {"markdown": history_page(session.title, session.plan.history)}
 
 
 async def record(server: AgentServer, params: Params) -> wire.PageResult:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     return {"markdown": record_page(session.snapshot(), session.root, session.known_files.changed_since)}
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.params import Params, read_target
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import WrongRequest
@@ -16,7 +17,7 @@ from fairlead.workspace.errors import WorkspaceError
 
 
 async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     resolution = params.optional_text("resolution")
     if resolution not in (None, "proposed"):
         raise WrongRequest("params.resolution must be 'proposed' (or left out)")
@@ -25,27 +26,27 @@ async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
 
 
 async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     reason = (params.optional_text("reason") or "").strip()
     target, version = _target(session, params), params.optional_integer("version")
     return _result(session, await decisions.reject(session, target, version, reason))
 
 
 async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     path = _resolved(session, params.path())
     await decisions.amend(session, path, params.text("text"), params.optional_integer("version"))
     return {"edits": convert.edits(session.id, session.root, session.edits())}
 
 
 async def undo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     item_id = params.optional_text("item")
     return _result(session, await (undo_item(session, item_id) if item_id else undo.undo(session)))
 
 
 async def redo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     return _result(session, await undo.redo(session))
 
 

@@ -4,6 +4,7 @@ from lsprotocol import types
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.params import Params, RunParams, read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.report.summary import short_record
@@ -37,12 +38,12 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
 
 
 async def steer(server: AgentServer, params: Params) -> wire.SteerResult:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     return {"queued": session.steer(params.text("text"))}
 
 
 async def cancel(server: AgentServer, params: Params) -> None:
-    (await server.sessions.get(params.text("sessionId"))).cancel()
+    (await named_session(server, params)).cancel()
 
 
 def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelParams) -> None:
@@ -53,5 +54,5 @@ def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelPar
 
 
 async def stop_command(server: AgentServer, params: Params) -> None:
-    session = await server.sessions.get(params.text("sessionId"))
+    session = await named_session(server, params)
     await session.stop_command(params.text("handle"))

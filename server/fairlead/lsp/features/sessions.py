@@ -2,9 +2,11 @@
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer
 from fairlead.session.report.listing import transcript
+from fairlead.session.session import Session
 
 
 async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
@@ -15,11 +17,17 @@ async def list_sessions(server: AgentServer, _: Params) -> wire.SessionsWire:
     return convert.sessions(await server.sessions.listed())
 
 
-async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
-    """The current state of a session, after comparing its proposals with the files."""
-    session = await server.sessions.get(params.text("sessionId"))
+async def refreshed_session(server: AgentServer, params: Params) -> Session:
+    """The session that the params name, after comparing its proposals with the files."""
+    session = await named_session(server, params)
     await session.files.observe_all()
     session.publish()
+    return session
+
+
+async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
+    """The current state of a session, after comparing its proposals with the files."""
+    session = await refreshed_session(server, params)
     return {
         "sessionId": session.id,
         "state": session.state,
