@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 from urllib.parse import unquote
 
 from pygls.uris import to_fs_path
@@ -16,6 +16,8 @@ from fairlead.plan import PlanOp
 from fairlead.session.errors import WrongRequest
 from fairlead.session.prompt import CONTINUATION_PROMPTS, ContextItem, Continuation, RunTask
 from fairlead.session.review.target import Target
+
+_Choice = TypeVar("_Choice", bound=str)
 
 
 class Params:
@@ -240,26 +242,25 @@ def _read_context(params: Params) -> list[ContextItem]:
 
 def _read_mode(params: Params) -> Mode:
     """The mode, `agent` by default."""
-    given = params.optional_text("mode")
-    for mode in get_args(Mode):
-        if given == mode:
-            return mode
-    if given is not None:
-        raise WrongRequest(f"params.mode {given!r} is unknown; use {', '.join(get_args(Mode))}")
-    return "agent"
+    return _read_choice(params, "mode", get_args(Mode)) or "agent"
 
 
 def _read_continuation(params: Params) -> Continuation | None:
     """What to continue instead of sending a prompt."""
-    given = params.optional_text("continue")
+    if params.has("continue") and params.has("prompt"):
+        raise WrongRequest("params.prompt and params.continue exclude each other; send one of them")
+    return _read_choice(params, "continue", tuple(CONTINUATION_PROMPTS))
+
+
+def _read_choice(params: Params, name: str, choices: Sequence[_Choice]) -> _Choice | None:
+    """One of the choices; None if the field is absent."""
+    given = params.optional_text(name)
+    for choice in choices:
+        if given == choice:
+            return choice
     if given is None:
         return None
-    if params.has("prompt"):
-        raise WrongRequest("params.prompt and params.continue exclude each other; send one of them")
-    for continuation in CONTINUATION_PROMPTS:
-        if given == continuation:
-            return continuation
-    raise WrongRequest(f"params.continue {given!r} is unknown; use {' or '.join(CONTINUATION_PROMPTS)}")
+    raise WrongRequest(f"params.{name} {given!r} is unknown; use {', '.join(choices[:-1])} or {choices[-1]}")
 
 
 @dataclass(frozen=True)
