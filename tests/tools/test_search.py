@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sys
 import time
 
@@ -242,6 +243,10 @@ async def test_a_place_that_is_not_there_is_an_error(desk: Desk) -> None:
             await call
     assert await found(desk, "x", path="a.txt") == ["a.txt:1:x"]
     assert await listed(desk, path="a.txt") == ["a.txt"]
+    shutil.rmtree(desk.path)
+    for call in (desk.call("search", pattern="x"), desk.call("list_files")):
+        with pytest.raises(ToolError, match=r"No such file or folder: \."):
+            await call
 
 
 async def test_an_empty_workspace_has_nothing(desk: Desk) -> None:

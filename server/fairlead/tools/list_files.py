@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
+from fairlead.tools.search_scope import search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import file_names
@@ -39,12 +39,9 @@ class ListFiles:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         root = self._files.root
-        folder = root.resolve(input.get("path") or ".")
+        folder, own = search_scope(self._files, input.get("path"))
         fits = glob_filter(input.get("glob"))
-        own = {path: text for path, text in self._files.texts_not_on_disk() if path.is_relative_to(folder)}
         unsaved = [path for path, text in own.items() if text is not None]
-        if not folder.exists() and not unsaved:
-            raise ToolError(f"No such file or folder: {input.get('path')}")
         names = await file_names(root.relative(folder), root.path, MAX_COLLECTED) if folder.exists() else set[str]()
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""
         # an open file that is on disk but not in the list is ignored

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
+from fairlead.tools.search_scope import search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import file_names, plain_name, records
@@ -63,11 +63,9 @@ class Search:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         root = self._files.root
-        folder = root.resolve(input.get("path") or ".")
+        folder, texts = search_scope(self._files, input.get("path"))
         matches, is_secret = glob_filter(input.get("glob")), self._files.secret_filter()
-        unsaved = await self._unsaved(folder)
-        if not folder.exists() and not any(text is not None for text in unsaved.values()):
-            raise ToolError(f"No such file or folder: {input['path']}")
+        unsaved = await self._unsaved(folder, texts)
         options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT))]
         options += ["--ignore-case"] if input.get("ignoreCase") else []
         options += ["--regexp", input["pattern"], "--"]
@@ -88,10 +86,9 @@ class Search:
         secrets = sum(matches(name) and is_secret(name) for name in names)
         return _show(sorted(found)) + omitted_secrets(secrets)
 
-    async def _unsaved(self, folder: Path) -> dict[str, str | None]:
-        """Texts that may differ from the disk, by name: proposals (None: no file), open files that are not ignored."""
+    async def _unsaved(self, folder: Path, texts: dict[Path, str | None]) -> dict[str, str | None]:
+        """The texts by name, without those of ignored files. Proposals are never ignored."""
         root = self._files.root
-        texts = {path: text for path, text in self._files.texts_not_on_disk() if path.is_relative_to(folder)}
         listed = [path for path in texts if not self._files.is_proposed(path) and path.exists()]
         not_ignored = await file_names(root.relative(folder), root.path, MAX_FILES) if listed else set[str]()
         ignored = {path for path in listed if root.relative(path) not in not_ignored}
