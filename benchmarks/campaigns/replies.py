@@ -33,11 +33,13 @@ from fairlead.agent.loop import Agent, run
 from fairlead.agent.messages import History, text_block
 from fairlead.agent.outcome import Outcome
 from fairlead.agent.stopped import StoppedCalls
+from fairlead.agent.tool import RunningCall
 from fairlead.agent.window import Window
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.messages_api import MessagesApiModel
 from fairlead.models.recording import read_recording
-from fairlead.plan import TodoManager
+from fairlead.plan import PlanItem, TodoManager
+from fairlead.tools.checks import Checked
 from fairlead.tools.todo import Todo
 from support.fake_api import FakeApi, Raw, Turn
 from support.fake_api import Text as SaidText
@@ -69,7 +71,7 @@ async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[O
     agent = Agent(
         model=model,
         system="You help.",
-        tools={"todo": Todo(plan)},
+        tools={"todo": Todo(plan, _no_checks)},
         plan=plan,
         history=History(),
         emit=seen.append,
@@ -94,6 +96,10 @@ async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[O
 
 async def _at_once(seconds: float) -> None:
     assert 0 <= seconds <= 60
+
+
+async def _no_checks(item: PlanItem, call: RunningCall) -> list[Checked]:
+    return []
 
 
 async def _no_feedback() -> list[str]:

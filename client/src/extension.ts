@@ -118,6 +118,7 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     stopCommand: (node: RunningNode) => terminals.stop(node),
     rewordStep: (step: StepNode) => planEdits.reword(step),
+    setCheck: (step: StepNode) => planEdits.setCheck(step),
     dropStep: (step: StepNode) => planEdits.drop(step),
     holdStep: (step: StepNode) => planEdits.setHeld(step, true),
     releaseStep: (step: StepNode) => planEdits.setHeld(step, false),

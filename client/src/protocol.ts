@@ -54,6 +54,7 @@ export interface EvidenceCommand {
   /** Whether it was stopped on purpose, which is not a failure. */
   readonly stopped: boolean;
   readonly verifies: boolean;
+  readonly withoutChanges: boolean;
 }
 
 export interface Evidence {
@@ -72,7 +73,10 @@ export interface PlanItem {
   readonly activeForm: string;
   readonly held: boolean;
   readonly byUser: boolean;
-  readonly verification: "none" | "looked" | "unverified" | "verified" | "stale" | "failed" | "noEvidence" | "marked";
+  /** A command that must pass before the step is completed; empty: none. */
+  readonly check: string;
+  readonly verification:
+    "none" | "looked" | "unverified" | "verified" | "proved" | "stale" | "failed" | "noEvidence" | "marked";
   /** The command that decides the verification; empty if none does. */
   readonly decidedBy: string;
   /** URIs of the files that changed after that command. */
@@ -100,7 +104,7 @@ export interface Plan {
 /** One change of the plan by the user. `after: null` means the first position; without `after`, the last. */
 export type PlanOp =
   | { op: "add"; content: string; after?: string | null }
-  | { op: "update"; id: string; content?: string; status?: ItemStatus; held?: boolean }
+  | { op: "update"; id: string; content?: string; status?: ItemStatus; held?: boolean; check?: string }
   | { op: "remove"; id: string }
   | { op: "move"; id: string; after: string | null };
 

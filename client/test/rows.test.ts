@@ -172,8 +172,14 @@ test("a step whose edits a later one changed again says so, and by which", () =>
   assert.ok(done?.kind === "item" && !done.reviewable);
   assert.deepEqual(rowsOf([done]), ["Read 問候.py | 1 file changed since · changed again"]);
   assert.match(done.row.tooltip, /^Changed again by “翻譯問候語 👋”\.$/m);
-  assert.equal(done.row.screenReaderLabel, "Read 問候.py, done, changed again by “翻譯問候語 👋”");
-  assert.deepEqual(rowsOf(childNodes(plan, done, relative)), ["問候.py | src · changed again by “翻譯問候語 👋”"]);
+  assert.equal(
+    done.row.screenReaderLabel,
+    "Read 問候.py, done, 1 file changed since it was verified by pytest -q, changed again by “翻譯問候語 👋”",
+  );
+  assert.deepEqual(rowsOf(childNodes(plan, done, relative)), [
+    "問候.py | src · changed again by “翻譯問候語 👋”",
+    "pytest -q | exit 0 · 2.5 s",
+  ]);
 });
 
 test("without a plan the rows are inferred from what the agent did, and marked as such", () => {

@@ -20,17 +20,17 @@ from fairlead.workspace.paths import Root
 from protocol.golden import SESSION, RecordingClient
 from protocol.page import ROOT, Page, names, params, tables
 from support.scenario import scenarios
-from tools.stand_ins import direct_commands
+from tools.stand_ins import direct_commands, own_checks
 
 PLAN = Page(ROOT / "docs" / "plan.md")
 FAULTS = Page(ROOT / "docs" / "faults.md")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-RULES = [f"P{n}" for n in range(1, 16)] + [f"L{n}" for n in range(1, 17)]
+RULES = [f"P{n}" for n in range(1, 18)] + [f"L{n}" for n in range(1, 17)]
 LISTED = r"\d+(?:(?:,? and |, | to )\d+)*"
 
 
 def test_every_rule_stands_in_the_page_once() -> None:
-    """docs/plan.md: P1 to P15 and L1 to L16, in order."""
+    """docs/plan.md: P1 to P17 and L1 to L16, in order."""
     assert re.findall(r"^\*\*([PL]\d+)\.", PLAN.text, re.M) == RULES
 
 
@@ -40,7 +40,9 @@ def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     approvals = Approvals(LspEditor(RecordingClient().protocol, documents), SESSION)
     commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
     code = EditorDiagnostics(RecordingClient().protocol, documents)
-    tools = tool_table(Files(Root(tmp_path), documents), TodoManager(), approvals, commands, code)
+    files = Files(Root(tmp_path), documents)
+    checks = own_checks(files, commands, approvals)
+    tools = tool_table(files, TodoManager(), approvals, commands, checks, code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
     # `todo` takes another name for its list too, so its schema does not demand it (P1)
     needed = {name: schema.get("required", ["items"] if name == "todo" else []) for name, schema in schemas.items()}

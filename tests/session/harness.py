@@ -22,7 +22,7 @@ from fairlead.workspace import editor as port
 from fairlead.workspace.disk import decode_or_describe
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, Buffers, EditCapabilities, FileEdit
 from fairlead.workspace.paths import Root
-from tools.stand_ins import Documents, direct_commands
+from tools.stand_ins import Documents, direct_commands, own_checks
 
 T = TypeVar("T")
 
@@ -73,7 +73,9 @@ class SessionHarness:
         )
         self.session = Session("0123456789ab", "", Root(folder), context, lambda _: None, Journals().in_memory())
         approvals = Approvals(context.editor, self.session.id)
-        self._tools = tool_table(self.session.files, self.session.plan, approvals, direct_commands(folder))
+        files, commands = self.session.files, direct_commands(folder)
+        checks = own_checks(files, commands, approvals)
+        self._tools = tool_table(files, self.session.plan, approvals, commands, checks)
         self._calls = 0
 
     def call(self, name: str, **given: Any) -> str | None:

@@ -14,6 +14,7 @@ from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, View, Where
 from fairlead.shell.policy import Permission
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.checks import Checks
 from fairlead.tools.commands import Commands
 from fairlead.tools.table import tool_table
 from fairlead.workspace.editor import (
@@ -81,6 +82,11 @@ class ScriptedUser:
 OUTSIDE = Permission("ask", ("It runs outside the sandbox, with your permissions.",))
 
 
+def own_checks(files: Files, commands: Commands, approvals: Approvals) -> Checks:
+    """The checks of items without those of a session."""
+    return Checks(files, commands, approvals, lambda _: (), lambda _: False)
+
+
 def direct_commands(
     root: Path, emit: Callable[[Event], None] = lambda _: None, timeout: float = 20, permission: Permission = OUTSIDE
 ) -> Commands:
@@ -93,7 +99,7 @@ def direct_commands(
     async def captured(changes: Changes, call: RunningCall) -> str:
         return ""
 
-    async def view() -> View:
+    async def view(*, proposals: bool = True) -> View:
         return View()
 
     def check(command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
@@ -119,7 +125,9 @@ class Desk:
         self.files = Files(Root(self.path), self.documents)
         self.events: list[Event] = []
         self.commands = self.commands or direct_commands(self.path, self.events.append, self.timeout)
-        self.tools = tool_table(self.files, self.plan, Approvals(self.user, "session-1"), self.commands)
+        approvals = Approvals(self.user, "session-1")
+        checks = own_checks(self.files, self.commands, approvals)
+        self.tools = tool_table(self.files, self.plan, approvals, self.commands, checks)
         self.streamed = ""
         self.last = RunningCall("none", None, print)
         self._calls = 0

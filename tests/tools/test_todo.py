@@ -28,7 +28,7 @@ def test_p1_the_schema_names_one_form_only(desk: Desk) -> None:
     schema = desk.tools["todo"].spec.input_schema
     item = schema["properties"]["items"]["items"]
     assert list(schema["properties"]) == ["items", "reason"]
-    assert list(item["properties"]) == ["id", "content", "status", "activeForm"]
+    assert list(item["properties"]) == ["id", "content", "status", "activeForm", "check"]
     assert item["required"] == ["content", "status"]
     assert item["properties"]["status"]["enum"] == ["pending", "in_progress", "completed"]
 

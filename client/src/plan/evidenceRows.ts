@@ -33,11 +33,12 @@ export function fileRow(
 /** The row of a command that has ended. */
 export function commandRow(
   parent: string,
-  { command, exitCode, seconds, stopped }: EvidenceCommand,
+  { command, exitCode, seconds, stopped, withoutChanges }: EvidenceCommand,
   index: number,
 ): PlanRow {
   const shown = escapeInvisible(command);
-  const end = stopped ? "stopped" : exitCode === null ? "killed" : `exit ${exitCode}`;
+  const ended = stopped ? "stopped" : exitCode === null ? "killed" : `exit ${exitCode}`;
+  const end = withoutChanges ? `without the change: ${ended}` : ended;
   const took = seconds < 0.1 ? "" : duration(seconds);
   return {
     id: `${parent} command ${index}`,

@@ -40,6 +40,20 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     await this.editStep(step, { op: "remove", id: step.item.id });
   }
 
+  /** Asks for the command that must pass before the step is completed. An empty answer removes it. */
+  async setCheck(step: StepNode): Promise<void> {
+    const given = await vscode.window.showInputBox({
+      title: "Agent: Set Check",
+      prompt: "A command that must pass before this step is completed. Leave it empty for none.",
+      placeHolder: "pytest -q",
+      value: step.item.check,
+      ignoreFocusOut: true,
+    });
+    const check = given?.trim();
+    if (check !== undefined && check !== step.item.check)
+      await this.editStep(step, { op: "update", id: step.item.id, check });
+  }
+
   async setHeld(step: StepNode, held: boolean): Promise<void> {
     await this.editStep(step, { op: "update", id: step.item.id, held });
   }
@@ -65,7 +79,12 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   /** The current item, if it is still as the user saw it. */
   private unchangedItem({ sessionId, item }: StepNode): PlanItem | undefined {
     const now = this.store.get(sessionId)?.plan?.items.find(({ id }) => id === item.id);
-    return now?.content === item.content && now.status === item.status && now.held === item.held ? now : undefined;
+    return now?.content === item.content &&
+      now.status === item.status &&
+      now.held === item.held &&
+      now.check === item.check
+      ? now
+      : undefined;
   }
 
   /** Sends a change of a step. The server refuses it if this step changed since the user saw it; changes of other steps do not matter. */

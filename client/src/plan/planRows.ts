@@ -43,6 +43,7 @@ export function stepRow(
     item.content,
     sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
     changed,
+    item.check ? `Check: ${escapeInvisible(item.check)}` : "",
     item.byUser ? "Your wording." : "",
     ...laterChanges.map((words) => `${sentence(words)}.`),
     ...evidenceLines(item.evidence),
@@ -108,7 +109,11 @@ export function planCount(plan: Plan | undefined): string {
 function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
   if (item.status === "completed") return completedAppearance(item);
   if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", note: "held" };
-  if (item.status === "pending") return { icon: "circle-large-outline", word: "to do" };
+  if (item.status === "pending") {
+    const check = escapeInvisible(item.check);
+    const word = item.check ? `to do, with the check ${check}` : "to do";
+    return { icon: "circle-large-outline", word, ...(item.check ? { note: `check: ${check}` } : {}) };
+  }
   if (activity === "waits")
     return { icon: "question", color: "charts.yellow", word: "waiting for you", note: "waiting for you" };
   return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
@@ -120,6 +125,8 @@ function completedAppearance({ verification, decidedBy, changedSince }: PlanItem
   switch (verification) {
     case "verified":
       return { ...GREEN, word: `done, verified by ${command}`, note: "verified" };
+    case "proved":
+      return { ...GREEN, word: `done, proved by ${command}, which fails without the change`, note: "proved" };
     case "stale":
       return { ...ORANGE, word: `done, ${changed} it was verified by ${command}`, note: changed };
     case "failed":

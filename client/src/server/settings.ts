@@ -28,6 +28,7 @@ const KEYS = [
   "bash.memoryMb",
   "bash.allow",
   "bash.deny",
+  "checks",
   "sessions.keepDays",
   "approvals",
   "saveAfterAccept",

@@ -138,6 +138,13 @@ def _parser() -> argparse.ArgumentParser:
         choices=["ask", "all", "none"],
         help="ask about the changes of each file, apply all, or only show them (default: ask; none without a terminal)",
     )
+    run.add_argument(
+        "--check",
+        metavar="COMMAND",
+        action="append",
+        default=[],
+        help="a command that must pass before a step that changed files is completed; can be given several times",
+    )
     run.add_argument("--record", metavar="FILE", help="write the conversation to a file for --replay")
     run.add_argument(
         "--allow-commands",
@@ -199,6 +206,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         accept=given.accept,
         record=record.absolute() if record else None,
         allow_commands=given.allow_commands,
+        checks=given.check,
     )
 
 

@@ -1,5 +1,6 @@
 """The checked options of a command."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +32,8 @@ class RunOptions:
     """None: `ask` in a terminal, else `none`."""
     record: Path | None = None
     allow_commands: bool = False
+    checks: Sequence[str] = ()
+    """Commands that must pass before a step is completed."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -42,6 +45,7 @@ class RunOptions:
             "maxTokens": self.max_tokens,
             "maxSilenceSeconds": self.max_silence,
             "replay": str(self.replay or ""),
+            "checks": list(self.checks),
         }
         return {name: value for name, value in given.items() if value}
 

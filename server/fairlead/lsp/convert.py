@@ -71,6 +71,7 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanIte
         "activeForm": item.active_form,
         "held": item.held,
         "byUser": item.by_user,
+        "check": item.check,
         "verification": support.status,
         "decidedBy": support.command,
         "changedSince": [Path(path).as_uri() for path in support.changed],
@@ -89,6 +90,7 @@ def evidence(found: Evidence) -> wire.EvidenceWire:
                 "seconds": round(run.seconds, 1),
                 "stopped": run.stopped,
                 "verifies": bool(run.verified),
+                "withoutChanges": run.without_changes is not None,
             }
             for run in found.commands
         ],

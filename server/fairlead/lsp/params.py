@@ -193,7 +193,8 @@ def _read_op(op: Params) -> PlanOp:
         case "update":
             held = op.boolean("held") if op.has("held") else None
             content, status = op.optional_text("content"), op.optional_text("status")
-            return PlanOp("update", op.text("id"), content=content, status=status, held=held)
+            check = op.optional_text("check")
+            return PlanOp("update", op.text("id"), content=content, status=status, held=held, check=check)
         case "remove":
             return PlanOp("remove", op.text("id"))
         case "move":

@@ -111,6 +111,11 @@ class LineWire(TypedDict):
     failed: bool
 
 
+VerificationStatus = Literal[
+    "none", "looked", "unverified", "verified", "proved", "stale", "failed", "noEvidence", "marked"
+]  # fmt: skip
+
+
 class EvidenceCommandWire(TypedDict):
     command: str
     exitCode: int | None
@@ -118,6 +123,7 @@ class EvidenceCommandWire(TypedDict):
     seconds: float
     stopped: bool
     verifies: bool
+    withoutChanges: bool
 
 
 class EvidenceWire(TypedDict):
@@ -136,7 +142,10 @@ class PlanItemWire(TypedDict):
     activeForm: str
     held: bool
     byUser: bool
-    verification: Literal["none", "looked", "unverified", "verified", "stale", "failed", "noEvidence", "marked"]
+    check: str
+    verification: Literal[
+        "none", "looked", "unverified", "verified", "proved", "stale", "failed", "noEvidence", "marked"
+    ]
     decidedBy: str
     changedSince: list[str]
     evidence: EvidenceWire

@@ -1,12 +1,13 @@
 """Reads settings from the wire. A wrong value is reported and replaced by the default."""
 
 import re
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from math import isfinite
 from typing import Any, get_args, get_origin, get_type_hints
 
 from fairlead.session.settings import Settings
-from fairlead.shell.rules import BadRule, Rule
+from fairlead.shell.rules import Rule
 
 DEFAULTS = Settings()
 SECTION = "fairlead"
@@ -65,7 +66,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
         if is_dataclass(wanted):
             values[attribute] = _read(value, getattr(before, attribute), f"{prefix}{name}.", problems)
         elif value is not None and get_origin(wanted) is tuple:
-            values[attribute] = _rules(f"{prefix}{name}", value, problems)
+            values[attribute] = _texts(f"{prefix}{name}", value, _COMMANDS.get(name, _rule), problems)
         elif value is not None:
             problem = _problem(name, wanted, value)
             if problem is None:
@@ -86,21 +87,35 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
     return nested
 
 
-def _rules(name: str, given: Any, problems: list[str]) -> tuple[str, ...]:
-    """The valid rules. The others are left out and reported."""
+def _texts(name: str, given: Any, read: Callable[[str], str], problems: list[str]) -> tuple[str, ...]:
+    """The valid texts of a list. The others are left out and reported."""
     if not isinstance(given, list):
-        problems.append(f"{name} must be a list of rules")
+        problems.append(f"{name} must be a list of texts")
         return ()
-    rules: list[str] = []
+    found: list[str] = []
     for text in given:
         if not isinstance(text, str):
             problems.append(f"{name}: {text!r} must be text")
             continue
         try:
-            rules.append(Rule.parse(text).text)
-        except BadRule as error:
+            found.append(read(text))
+        except ValueError as error:
             problems.append(f"{name}: {text!r} was left out. {error}")
-    return tuple(rules)
+    return tuple(found)
+
+
+def _rule(text: str) -> str:
+    return Rule.parse(text).text
+
+
+def _command(text: str) -> str:
+    if not text.strip():
+        raise ValueError("It is empty.")
+    return text.strip()
+
+
+_COMMANDS = {"checks": _command}
+"""The lists whose texts are commands; the others are rules."""
 
 
 def _problem(name: str, wanted: Any, value: Any) -> str | None:

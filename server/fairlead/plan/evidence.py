@@ -57,10 +57,13 @@ class CommandRun:
     """What it verifies: exit code 0 means that all of it passed."""
     state: int | None = None
     """The number of the file state that it ran on (`FileStates`); None if it verifies nothing."""
+    without_changes: int | None = None
+    """The number of a file state: this is the same command on the files without the proposals of that state."""
 
     @property
     def failed(self) -> bool:
-        return self.exit_code != 0 and not self.stopped
+        """Without the changes it may fail."""
+        return self.exit_code != 0 and not self.stopped and self.without_changes is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ def changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:
         "reopened": sum(was.status == "completed" != item.status for was, item in both),
         "held": sum(item.held and not was.held for was, item in both),
         "released": sum(was.held and not item.held for was, item in both),
+        "given another check": sum(was.check != item.check for was, item in both),
     }
     if [was.id for was, _ in both] != [item.id for item in old if item.id in after]:
         counts["moved"] = 1

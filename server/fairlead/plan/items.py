@@ -32,6 +32,10 @@ class PlanItem:
     held: bool = False
     by_user: bool = False
     marked: bool = False
+    check: str = ""
+    """A command that must succeed before the item is completed (docs/plan.md P17)."""
+    checked_by_user: bool = False
+    """The user attached or removed the check, so the model cannot change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Draft:
     content: str
     status: Status
     active_form: str
+    check: str = ""
 
 
 def read_draft(raw: Any, position: int) -> Draft:
@@ -84,7 +89,7 @@ def read_draft(raw: Any, position: int) -> Draft:
     if status not in STATUSES:
         raise PlanError(f"Item {name}: invalid status '{status}'")
     active_form = _one_line(_first(fields, "activeForm", "active_form"))
-    return Draft(item_id, content, cast("Status", status), active_form)
+    return Draft(item_id, content, cast("Status", status), active_form, _one_line(_first(fields, "check")))
 
 
 def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Collection[str]) -> tuple[PlanItem, ...]:
@@ -109,7 +114,7 @@ def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Coll
         if item_id is None:
             same_text = by_content.get(draft.content)
             item_id = same_text.pop(0) if same_text else next(unused)
-        items.append(PlanItem(item_id, draft.content, draft.status, draft.active_form))
+        items.append(PlanItem(item_id, draft.content, draft.status, draft.active_form, check=draft.check))
     return tuple(items)
 
 
@@ -140,7 +145,15 @@ def apply_user_edits(
             if was.held and item.status != was.status:
                 raise PlanError(f"Item {item.id}: the user holds this step. Keep it as it is and go on with another.")
             content = was.content if (item.id, item.content) in user_edits.reworded else item.content
-            item = replace(item, content=content, held=was.held, by_user=was.by_user, marked=_still_marked(was, item))
+            item = replace(
+                item,
+                content=content,
+                held=was.held,
+                by_user=was.by_user,
+                marked=_still_marked(was, item),
+                check=was.check if was.checked_by_user else item.check or was.check,
+                checked_by_user=was.checked_by_user,
+            )
         result.append(item)
     remaining = {item.id for item in result}
     for item in previous:

@@ -1,6 +1,6 @@
 """TodoManager, the only owner of a plan's state."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -59,26 +59,55 @@ class TodoManager:
         self._asked_for_plan = False
         self._set_rounds(0)
 
-    def update(self, items: Sequence[Any], reason: str = "") -> str:
+    def completing(self, items: Sequence[Any]) -> tuple[PlanItem, ...]:
+        """The items that a rewrite would complete, whose checks must pass first (P17).
+
+        Raises:
+            PlanError: as `update`.
+        """
+        before = {item.id for item in self._state.items if item.status == "completed"}
+        return tuple(item for item in self._rewritten(items) if item.status == "completed" and item.id not in before)
+
+    def update(self, items: Sequence[Any], reason: str = "", failed: Collection[str] = ()) -> str:
         """Replaces the whole plan (P3) and returns it rendered (P9).
 
         Args:
-            items: objects as the model writes them: `{id?, content, status, activeForm?}` and the aliases of P1.
+            items: objects as the model writes them (P1), with `check` if the item has one.
             reason: why the plan changes, written by the model.
+            failed: the ids of items whose checks failed. They are not completed (P17).
 
         Raises:
             PlanError: an item breaks a rule (P4 to P8) or contradicts the user (P14); the plan does not change.
         """
+        new = self._without_ticks(self._rewritten(items), failed)
+        self._used_ids |= {item.id for item in new}
+        self._set_items(new, "model", reason)
+        return self.render()
+
+    def _without_ticks(self, items: tuple[PlanItem, ...], failed: Collection[str]) -> tuple[PlanItem, ...]:
+        """The items with the failed ones in progress; if one at a time is allowed (P8), only the first of them."""
+        if not failed:
+            return items
+        first = next((item.id for item in items if item.id in failed), None)
+        result: list[PlanItem] = []
+        for item in items:
+            if item.id in failed:
+                alone = self.single_in_progress and item.id != first
+                item = replace(item, status="pending" if alone else "in_progress")
+            elif self.single_in_progress and item.status == "in_progress":
+                item = replace(item, status="pending")
+            result.append(item)
+        return tuple(result)
+
+    def _rewritten(self, items: Sequence[Any]) -> tuple[PlanItem, ...]:
+        """The items of a rewrite. Raises PlanError as `update`."""
         if len(items) > self.max_items:
             raise PlanError(f"Max {self.max_items} todos allowed")
         drafts = [read_draft(raw, position) for position, raw in enumerate(items, 1)]
         if self.single_in_progress and sum(draft.status == "in_progress" for draft in drafts) > 1:
             raise PlanError("Only one task can be in_progress at a time")
-        old = self._state
-        new = apply_user_edits(assign_ids(drafts, old.items, self._used_ids), old.items, self._user_edits)
-        self._used_ids |= {item.id for item in new}
-        self._set_items(new, "model", reason)
-        return self.render()
+        old = self._state.items
+        return apply_user_edits(assign_ids(drafts, old, self._used_ids), old, self._user_edits)
 
     def edit(self, ops: Sequence[PlanOp], revision: int) -> tuple[str, ...]:
         """Applies the user's edits (P13). Returns one line per change for the model.
@@ -151,6 +180,6 @@ class TodoManager:
             self._state = replace(self._state, rounds_since_update=rounds, version=self._state.version + 1)
 
 
-def _substance(items: Sequence[PlanItem]) -> list[tuple[str, str, str, bool]]:
+def _substance(items: Sequence[PlanItem]) -> list[tuple[str, str, str, bool, str]]:
     """The values whose change makes a new revision (P2)."""
-    return [(item.id, item.content, item.status, item.held) for item in items]
+    return [(item.id, item.content, item.status, item.held, item.check) for item in items]

@@ -1,4 +1,4 @@
-"""The user's edits of the plan: add, reword, move, drop, hold, mark. All operations of a list apply, or none."""
+"""The user's edits of the plan: add, reword, move, drop, hold, mark, check. All operations of a list apply, or none."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +20,8 @@ class PlanOp:
     at_end: bool = False
     status: str | None = None
     held: bool | None = None
+    check: str | None = None
+    """A command; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,19 @@ def _updated(item: PlanItem, op: PlanOp) -> tuple[PlanItem, list[str]]:
         if op.held and item.status == "in_progress":
             item = replace(item, status="pending")
         lines.append(f"holds #{item.id}: do not start it" if op.held else f"no longer holds #{item.id}")
+    if op.check is not None and _one_line(op.check) != item.check:
+        item = replace(item, check=_one_line(op.check), checked_by_user=True)
+        what = f"the check of #{item.id}, which must pass before it is completed: {item.check}"
+        lines.append(f"set {what}" if item.check else f"removed the check of #{item.id}")
     return item, lines
 
 
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _content(text: str | None) -> str:
-    content = " ".join((text or "").split())
+    content = _one_line(text or "")
     if not content:
         raise PlanError("A step needs text.")
     return content

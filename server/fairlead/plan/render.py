@@ -11,7 +11,8 @@ def render_line(item: PlanItem) -> str:
     """One item on one line (docs/plan.md P9)."""
     doing = f" ({item.active_form})" if item.status == "in_progress" and item.active_form else ""
     held = " (held by the user)" if item.held else ""
-    return f"{MARKS[item.status]} #{item.id}: {item.content}{doing}{held}"
+    check = f" (check: {item.check})" if item.check else ""
+    return f"{MARKS[item.status]} #{item.id}: {item.content}{doing}{held}{check}"
 
 
 def render_items(items: Sequence[PlanItem]) -> str:

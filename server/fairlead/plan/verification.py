@@ -1,13 +1,15 @@
 """What supports a completed step: the commands that verified its text, if they still hold (docs/plan.md P16)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairlead.plan.evidence import CommandRun, Evidence, Record, Verification
 from fairlead.plan.items import PlanItem
 
-VerificationStatus = Literal["none", "looked", "unverified", "verified", "stale", "failed", "noEvidence", "marked"]
+VerificationStatus = Literal[
+    "none", "looked", "unverified", "verified", "proved", "stale", "failed", "noEvidence", "marked"
+]  # fmt: skip
 """`none`: the step is not completed. docs/plan.md P16 describes the others."""
 
 ChangedSince = Callable[[int], Sequence[str]]
@@ -23,12 +25,27 @@ class Support:
     """The command that decides the status, if one does."""
     changed: tuple[str, ...] = ()
     """The paths that changed after it, if the status is `stale`."""
+    state: int | None = None
+    """The number of the file state that the command ran on, if it passed."""
 
 
 def supports(items: Iterable[PlanItem], record: Record, changed_since: ChangedSince) -> Mapping[str, Support]:
     """What supports each item, by id."""
-    runs = sorted((run for run in record.runs() if _has_result(run)), key=_state, reverse=True)
-    return {item.id: _support(item, record.of(item.id), runs, changed_since) for item in items}
+    runs = _runs(record)
+    red = {run.without_changes for run in record.runs() if run.exit_code not in (None, 0)}
+    found = {item.id: _support(item, record.of(item.id), runs, changed_since) for item in items}
+    return {item_id: _proved(support, red) for item_id, support in found.items()}
+
+
+def holds(wanted: Verification, record: Record, changed_since: ChangedSince) -> bool:
+    """Whether a verification passed on the files as they are now."""
+    run = _latest(wanted, _runs(record))
+    return run is not None and not run.failed and not changed_since(_state(run))
+
+
+def _runs(record: Record) -> list[CommandRun]:
+    """The verifying commands that have a result, the latest first."""
+    return sorted((run for run in record.runs() if _has_result(run)), key=_state, reverse=True)
 
 
 def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
@@ -61,9 +78,15 @@ def _latest(wanted: Verification, runs: Sequence[CommandRun]) -> CommandRun | No
 
 def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
     """`stale` if the files of one of the runs have changed. Names the run with the most changes."""
-    found = [Support("verified", run.command, tuple(changed_since(_state(run)))) for run in runs]
+    found = [Support("verified", run.command, tuple(changed_since(_state(run))), run.state) for run in runs]
     worst = max(found, key=lambda support: len(support.changed))
     return replace(worst, status="stale") if worst.changed else worst
+
+
+def _proved(support: Support, red: Collection[int | None]) -> Support:
+    """`red` are the file states on which a command passes that fails without the proposals."""
+    proved = support.status == "verified" and support.state in red
+    return replace(support, status="proved") if proved else support
 
 
 def _has_result(run: CommandRun) -> bool:

@@ -69,8 +69,8 @@ class Recorder:
             case ToolStarted():
                 self._add_time()
                 self._calls[event.call_id] = event, self._place
-            case CommandStarted(call_id):
-                self._command_started(call_id)
+            case CommandStarted(call_id, item_id):
+                self._command_started(call_id, item_id)
             case CommandEnded(_, run):
                 self._set_record(self.record.with_command(self._command_places.pop(run.call_id, BEFORE), run))
             case ToolFinished():
@@ -136,8 +136,9 @@ class Recorder:
         if place == BEFORE and started.kind in (*CHANGING_KINDS, *READING_KINDS):
             self._infer(started)
 
-    def _command_started(self, call_id: str) -> None:
-        started, place = self._calls[call_id]
+    def _command_started(self, call_id: str, item_id: str | None) -> None:
+        started, current = self._calls[call_id]
+        place = item_id or current  # the check of an item may run while another one is in progress
         self._command_places[call_id] = place
         self._commands += 1
         if place == BEFORE:

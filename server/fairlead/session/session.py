@@ -21,9 +21,9 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.models.factory import ClosableModel, ModelChoice, open_model
 from fairlead.models.prices import context_of, price_of
-from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
-from fairlead.plan.evidence import Record
-from fairlead.plan.verification import supports
+from fairlead.plan import PlanError, PlanItem, PlanOp, StalePlan, TodoManager
+from fairlead.plan.evidence import Record, Verification
+from fairlead.plan.verification import holds, supports
 from fairlead.session.commands import SessionCommands
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
@@ -38,6 +38,7 @@ from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.checks import Checks
 from fairlead.tools.commands import Commands, finish_uncancelled
 from fairlead.tools.table import tool_table
 from fairlead.workspace.errors import WorkspaceError
@@ -120,6 +121,15 @@ class Session:
 
     def _file_states(self) -> int:
         return len(self.known_files.states.changes)
+
+    def _general_checks(self, item: PlanItem) -> Sequence[str]:
+        """The checks of the settings, if the item changed files (P17)."""
+        return self._context.settings.checks if self.recorder.record.of(item.id).files else ()
+
+    def _holds(self, wanted: Sequence[Verification]) -> bool:
+        """Whether these verifications passed on the files as they are now."""
+        self.known_files.update(self.files.take_touched())
+        return all(holds(each, self.recorder.record, self.known_files.changed_since) for each in wanted)
 
     @property
     def running(self) -> bool:
@@ -386,11 +396,12 @@ class Session:
         self.window.begin_run(
             settings.context_tokens or context_of(self._model.name) if choice.replay is None else None
         )
+        checks = Checks(self.files, commands, self.approvals, self._general_checks, self._holds)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
             model=self._model,
             system=self._system,
-            tools=tool_table(self.files, self.plan, self.approvals, commands, self._context.diagnostics),
+            tools=tool_table(self.files, self.plan, self.approvals, commands, checks, self._context.diagnostics),
             plan=self.plan,
             history=self.history,
             emit=self.publish,

@@ -78,5 +78,7 @@ class Settings:
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     bash: BashSettings = field(default_factory=BashSettings)
     sessions: SessionsSettings = field(default_factory=SessionsSettings)
+    checks: tuple[str, ...] = ()
+    """Commands that must pass before an item that changed files is completed."""
     approvals: Literal["ask", "sandboxed"] = "sandboxed"
     save_after_accept: bool = True

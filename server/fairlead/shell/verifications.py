@@ -39,6 +39,10 @@ class Found:
     piped: bool = False
     """Whether a pipe may hide an exit code without `pipefail`."""
 
+    def line(self, command: str) -> str:
+        """The command as it must run: `pytest | tail` fails if the tests do."""
+        return f"set -o pipefail\n{command}" if self.verified and self.piped else command
+
 
 NO_VERIFICATIONS = Found()
 

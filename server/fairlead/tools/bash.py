@@ -50,7 +50,6 @@ FOREIGN = (
     f'("{_TOO_LARGE}": a sandboxed command cannot change a file of another owner or group, or create one in such a '
     "folder. Edit it with edit_file or write_file, or use `unsandboxed`, if the user allows it.)"
 )
-PIPEFAIL = "set -o pipefail\n"  # so that `pytest | tail` fails if the tests do
 REFUSALS = ("Permission denied", "Device or resource busy")
 
 
@@ -95,8 +94,7 @@ class Bash:
         state = commands.record_state(layer.where) if found.verified else None
         view = await commands.view() if layer.where == "sandboxed" else View()
         options = {"limits": commands.limits, "network": network, "background": background}
-        line = f"{PIPEFAIL}{command}" if found.verified and found.piped else command
-        box = await open_box(layer, line, view, **options)
+        box = await open_box(layer, found.line(command), view, **options)
         timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
         running = Command(box.launch, timeout and min(max(timeout, 0.1), MAX_SECONDS), call.output)
         handle = commands.background.next_handle() if background else None

@@ -31,6 +31,24 @@ def proposed_entries(files: Files) -> dict[str, Entry | None]:
     return entries
 
 
+def unsaved_entries(files: Files) -> dict[str, Entry | None]:
+    """The files whose open documents differ from the disk, by relative path."""
+    entries: dict[str, Entry | None] = {}
+    for path in files.user_files.open_paths():
+        text = files.current(path) if path.is_relative_to(files.root.path) else None
+        disk = files.user_files.on_disk(path) if text is not None else None
+        if text is not None and (disk is None or disk.text != text):
+            entries[files.root.relative(path)] = Entry(_encoded(disk, text))
+    return entries
+
+
+def _encoded(disk: DiskText | None, text: str) -> bytes:
+    try:
+        return disk.encode(text) if disk is not None else text.encode("utf-8", NOT_TEXT)
+    except WorkspaceError:
+        return text.encode("utf-8", NOT_TEXT)
+
+
 def _entry(files: Files, path: Path, text: str) -> Entry | None:
     """The bytes of a file with this text; None if they are the same on disk."""
     proposal = files.changes.for_target(str(path))
@@ -48,10 +66,7 @@ def _entry(files: Files, path: Path, text: str) -> Entry | None:
         if source == path and mode is None:
             return None
         return Entry(read_bytes(source) or b"", mode)
-    try:
-        return Entry(disk.encode(text), mode)
-    except WorkspaceError:
-        return Entry(text.encode("utf-8", NOT_TEXT), mode)
+    return Entry(_encoded(disk, text), mode)
 
 
 async def capture(files: Files, changes: Changes, author: Author) -> list[str]:

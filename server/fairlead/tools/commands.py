@@ -20,6 +20,10 @@ T = TypeVar("T")
 _PIPE_CLOSED = 141  # the exit code of a program whose reader has ended
 
 
+class CreateView(Protocol):
+    async def __call__(self, *, proposals: bool = True) -> View: ...
+
+
 class CheckPermission(Protocol):
     def __call__(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission: ...
 
@@ -32,7 +36,7 @@ class Commands:
     """Where commands run by default."""
     direct: Layer
     """The workspace itself; the same as `layer` if there is no sandbox."""
-    view: Callable[[], Awaitable[View]]
+    view: CreateView
     """The files as a command sees them."""
     captured: Callable[[Changes, RunningCall], Awaitable[str]]
     """Proposes what a command changed; returns lines for the model."""
@@ -64,6 +68,8 @@ class Job:
     verifications: Found = NO_VERIFICATIONS
     state: int | None = None
     """The number of the state that it runs on; None if it verifies nothing."""
+    without_changes: int | None = None
+    """The number of a state, if the command runs on the files without the proposals of that state."""
 
     def begin(self) -> None:
         """Reports that the command started."""
@@ -91,7 +97,9 @@ class Job:
         if ended == "failed" or (exit_code == _PIPE_CLOSED and self.verifications.piped):
             verified = ()  # it did not run, or `head` ended it early
         run = CommandRun(self.call.id, self.command, exit_code, self.running.seconds, ended == "stopped")
-        return replace(run, verified=verified, state=self.state) if verified else run
+        if verified:
+            return replace(run, verified=verified, state=self.state)
+        return replace(run, without_changes=self.without_changes)
 
     async def _closed(self, keep: bool) -> str:
         try:

@@ -7,6 +7,7 @@ from fairlead.tools.ask_user import AskUser
 from fairlead.tools.bash import Bash
 from fairlead.tools.bash_kill import BashKill
 from fairlead.tools.bash_output import BashOutput
+from fairlead.tools.checks import Checks
 from fairlead.tools.commands import Commands
 from fairlead.tools.delete_file import DeleteFile
 from fairlead.tools.diagnostics import Diagnostics
@@ -26,11 +27,12 @@ def tool_table(
     plan: TodoManager,
     approvals: Approvals,
     commands: Commands,
+    checks: Checks,
     diagnostics: DiagnosticsSource | None = None,
 ) -> dict[str, Tool]:
     """The tools of a session, by name. Their order is part of the cached prefix of every request."""
     tools: list[Tool] = [
-        Todo(plan),
+        Todo(plan, checks.run),
         ReadFile(files, approvals),
         EditFile(files, approvals),
         WriteFile(files, approvals),

@@ -1,11 +1,13 @@
 """`todo`: rewrites the plan (docs/plan.md P12)."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
-from fairlead.plan import PlanError, TodoManager
+from fairlead.plan import PlanError, PlanItem, TodoManager
+from fairlead.tools.checks import Checked
 
 SPEC = ToolSpec(
     "todo",
@@ -26,6 +28,7 @@ SPEC = ToolSpec(
                             "type": "string",
                             "description": "The same while it is being done: Adding ...",
                         },
+                        "check": {"type": "string", "description": "Command that proves it"},
                     },
                     "required": ["content", "status"],
                 },
@@ -36,13 +39,17 @@ SPEC = ToolSpec(
 )
 
 
+RunChecks = Callable[[PlanItem, RunningCall], Awaitable[list[Checked]]]
+"""Runs the checks of an item that the model completes."""
+
+
 class Todo:
     spec = SPEC
     kind: ToolKind = "think"
     read_only = True
 
-    def __init__(self, plan: TodoManager) -> None:
-        self._plan = plan
+    def __init__(self, plan: TodoManager, run_checks: RunChecks) -> None:
+        self._plan, self._run_checks = plan, run_checks
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return "Update the plan", ()
@@ -53,7 +60,13 @@ class Todo:
             items = input.get("todos")
         if not isinstance(items, list):
             raise ToolError("'items' is missing: send the whole plan as a list of {id?, content, status, activeForm?}")
+        rewrite = cast("list[Any]", items)
         try:
-            return self._plan.update(cast("list[Any]", items), str(input.get("reason") or ""))
+            results = {item.id: await self._run_checks(item, call) for item in self._plan.completing(rewrite)}
+            failed = [item_id for item_id, checked in results.items() if not all(each.passed for each in checked)]
+            plan = self._plan.update(rewrite, str(input.get("reason") or ""), failed)
         except PlanError as error:
             raise ToolError(str(error)) from error
+        lines = [each.text for checked in results.values() for each in checked]
+        kept = [f"#{item_id} is not completed: make its check pass." for item_id in failed]
+        return "\n\n".join([plan, *lines, *kept])

@@ -15,6 +15,7 @@ STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 # what supports a completed step (P16), as text after it
 _NOTES: Mapping[str, Callable[[wire.PlanItemWire], str]] = {
     "verified": lambda _: "verified",
+    "proved": lambda _: "proved: fails without the change, passes with it",
     "stale": lambda item: f"{_count(len(item['changedSince']), 'file')} changed since it was verified",
     "failed": lambda item: f"failed: {clean(item['decidedBy'])}",
     "unverified": lambda _: "unverified",

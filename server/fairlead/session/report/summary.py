@@ -21,6 +21,7 @@ WORDS: dict[VerificationStatus, str] = {
     "looked": "only read",
     "unverified": "unverified",
     "verified": "verified",
+    "proved": "proved",
     "stale": "changed since it was verified",
     "failed": "its verification failed",
     "noEvidence": "no evidence: nothing happened",
@@ -102,13 +103,15 @@ def record_page(session: SessionState, root: Root, changed_since: ChangedSince) 
         lines += (f"  - {lead}: {', '.join(names)}" for lead, names in _changes(part, root).items())
         for run in part.evidence.commands:
             ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
-            lines.append(f"  - Ran {_quoted(run.command)}: {ended}, {run.seconds:.1f} s")
+            where = " without the change" if run.without_changes is not None else ""
+            lines.append(f"  - Ran {_quoted(run.command)}{where}: {ended}, {run.seconds:.1f} s")
     cost = _money(session.record.by_step.values())
     return "\n".join([*lines, *(["", f"Cost: {cost}"] if cost else [])]) + "\n"
 
 
 def _in_words(support: Support, root: Root) -> str:
-    command = f" by {_quoted(support.command)}" if support.status == "verified" else ""
+    command = f" by {_quoted(support.command)}" if support.status in ("verified", "proved") else ""
+    command += ", which fails without the change" if support.status == "proved" else ""
     failed = f": {_quoted(support.command)}" if support.status == "failed" else ""
     changed = f": {', '.join(_code(path, root) for path in support.changed)}" if support.changed else ""
     return WORDS[support.status] + command + failed + changed

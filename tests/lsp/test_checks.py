@@ -1,0 +1,189 @@
+"""Checks: a command that must pass before a step is completed (docs/plan.md P17), in a real server and sandbox."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lsp.test_verification import RUN, bash, review, status, write_workspace
+from support.calls import edit
+from support.client import Client, Json
+from support.sandbox import needs_sandbox
+
+Replay = Callable[..., Json]
+ABLE: Json = {"experimental": {"agent": {"approvals": True, "questions": True}}}
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+def todo(*steps: tuple[str, str], check: str = "") -> Json:
+    """The first step has the check."""
+    items = [{"content": content, "status": status} for content, status in steps]
+    return {"todo": {"items": [{**items[0], **({"check": check} if check else {})}, *items[1:]]}}
+
+
+BEGIN = (("Edit", "in_progress"), ("Next", "pending"))
+TICK = todo(("Edit", "completed"), ("Next", "in_progress"))
+
+
+def results(client: Client, name: str = "todo") -> list[str]:
+    calls = {event["toolCallId"] for event in client.events("tool_started") if event["name"] == name}
+    return [event["text"] for event in client.events("tool_finished") if event["toolCallId"] in calls]
+
+
+def steps(client: Client) -> list[tuple[str, str]]:
+    return [(item["status"], item["verification"]) for item in client.last("agent/plan")["items"]]
+
+
+def runs(client: Client) -> list[tuple[str, int | None, bool]]:
+    commands = client.last("agent/plan")["items"][0]["evidence"]["commands"]
+    return [(run["command"], run["exitCode"], run["withoutChanges"]) for run in commands]
+
+
+async def test_p17_a_tick_too_early_is_refused_and_a_later_one_is_proved(workspace: Path, replay: Replay) -> None:
+    """The model proposes the check and ticks too early; it reads why, changes the file and ticks again. The check fails
+    without the change, so it proves the step. A change of the user makes it stale; the accept before did not."""
+    write_workspace(workspace)
+    turns = [
+        {"calls": [todo(*BEGIN, check=RUN)]},
+        {"calls": [TICK]},
+        {"calls": [edit("a.txt", "one", "two")]},
+        {"calls": [TICK]},
+        {"text": "Done."},
+    ]
+    async with Client(workspace, settings=replay(*turns)) as client:
+        record = (await client.run())["record"]
+        _, refused, passed = results(client)
+        assert refused.startswith(f"[>] #1: Edit (check: {RUN})\n[ ] #2: Next\n\n(0/2 completed)")
+        assert f"The check of #1 failed: `{RUN}` (exit code 1, " in refused
+        assert "AssertionError: wrong text" in refused
+        assert refused.endswith("#1 is not completed: make its check pass.")
+        assert passed.startswith(f"[x] #1: Edit (check: {RUN})\n[>] #2: Next")
+        assert passed.endswith("It fails without your changes, so it proves them.")
+        assert runs(client) == [(RUN, 1, False), (RUN, 0, False), (RUN, 1, True)]
+        assert steps(client) == [("completed", "proved"), ("in_progress", "none")]
+        assert record == "1 of 2 steps, 1 file to review, 3 commands (1 failed). Not done: Next."
+        await review(client, "accept", target={"all": True})
+        assert status(client) == ("proved", [])
+        (workspace / "a.txt").write_text("mine\n")
+        await client.until(lambda: status(client) == ("stale", ["a.txt"]))
+
+
+async def test_p17_a_check_of_the_settings_is_for_steps_that_change_files(workspace: Path, replay: Replay) -> None:
+    """A step that only read has nothing to check. The check runs once for the same files, whoever ran it."""
+    write_workspace(workspace)
+    turns = [
+        {
+            "calls": [
+                todo(("Edit", "in_progress"), ("Read", "pending"), ("Again", "pending")),
+                edit("a.txt", "one", "two"),
+            ]
+        },
+        {"calls": [bash(RUN)]},
+        {"calls": [todo(("Edit", "completed"), ("Read", "in_progress"), ("Again", "pending"))]},
+        {"calls": [{"read_file": {"path": "b.txt"}}]},
+        {
+            "calls": [
+                todo(("Edit", "completed"), ("Read", "completed"), ("Again", "in_progress")),
+                edit("b.txt", "one", "x"),
+            ]
+        },
+        {"calls": [todo(("Edit", "completed"), ("Read", "completed"), ("Again", "completed"))]},
+        {"text": "Done."},
+    ]
+    settings = {**replay(*turns), "checks": [RUN]}
+    async with Client(workspace, settings=settings) as client:
+        await client.run()
+        first, second, third = results(client)[1:]
+        assert f"The check of #1 holds: `{RUN}` passed on these files." in first
+        assert "check" not in second
+        assert f"The check of #3 passed: `{RUN}`" in third
+        assert runs(client) == [(RUN, 0, False)]
+        assert steps(client) == [("completed", "proved"), ("completed", "looked"), ("completed", "proved")]
+
+
+async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay) -> None:
+    """What it writes is discarded, and the model reads that."""
+    write_workspace(workspace)
+    turns = [{"calls": [todo(*BEGIN, check="echo x > made.txt"), TICK]}, {"text": "Done."}]
+    async with Client(workspace, settings=replay(*turns)) as client:
+        await client.run()
+        assert "Its changes were discarded." in results(client)[1]
+        assert client.last("agent/edits") is None
+        assert not (workspace / "made.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        pytest.param("sleep 60", "killed at the time limit", id="never ends"),
+        pytest.param("'", "did not allow", id="cannot be parsed"),
+        pytest.param("no-such-program", "exit code 127", id="missing program"),
+        pytest.param("rm a.txt", "settings do not allow this command", id="denied"),
+    ],
+)
+async def test_p17_a_check_that_cannot_pass(workspace: Path, replay: Replay, check: str, said: str) -> None:
+    """The item stays in progress, and the model reads why."""
+    write_workspace(workspace)
+    turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"text": "Done."}]
+    settings = {**replay(*turns), "bash": {"timeoutSeconds": 1, "deny": ["rm *"]}}
+    async with Client(workspace, settings=settings) as client:
+        await client.run()
+        assert said in results(client)[1]
+        assert steps(client)[0] == ("in_progress", "none")
+
+
+@pytest.mark.parametrize("option", ["allow_once", "reject"])
+async def test_p17_a_check_asks_like_a_command(workspace: Path, replay: Replay, option: str) -> None:
+    write_workspace(workspace)
+    turns = [{"calls": [todo(*BEGIN, check="true"), TICK]}, {"text": "Done."}]
+    settings = {**replay(*turns), "approvals": "ask"}
+    answers: dict[str, Any] = {"agent/approve": lambda _: {"option": option}}
+    async with Client(workspace, settings=settings, capabilities=ABLE, answers=answers) as client:
+        await client.run()
+        [asked] = client.all("agent/approve")
+        assert (asked["command"], asked["reasons"][0]) == ("true", "It is the check of a step.")
+        assert steps(client)[0][0] == ("completed" if option == "allow_once" else "in_progress")
+
+
+async def test_p17_the_user_sets_changes_and_removes_a_check(workspace: Path, replay: Replay) -> None:
+    """The model reads it, cannot undo it, and rewrites keep it. The user may tick the item whatever the check says."""
+    write_workspace(workspace)
+    again = todo(("Edit", "in_progress"), ("Next", "pending"), check="true")
+    turns = [
+        {"calls": [todo(*BEGIN), {"ask_user": {"question": "Go on?"}}]},
+        {"calls": [again]},
+        {"calls": [TICK]},
+        {"text": "Done."},
+    ]
+    client = Client(workspace, settings=replay(*turns), capabilities=ABLE)
+
+    async def change(**op: Any) -> None:
+        plan = client.last("agent/plan")
+        params = {
+            "sessionId": plan["sessionId"],
+            "revision": plan["revision"],
+            "ops": [{"op": "update", "id": "1", **op}],
+        }
+        await client.request("agent/plan/edit", params)
+
+    async def answer(_: Json) -> Json:
+        await change(check="false")
+        return {"answer": "Yes"}
+
+    client.answers["agent/ask"] = answer
+    async with client:
+        await client.run()
+        told = "".join(event["text"] for event in client.events("feedback"))
+        assert "set the check of #1, which must pass before it is completed: false" in told
+        assert "(check: false)" in results(client)[1]
+        assert "The check of #1 failed: `false`" in results(client)[2]
+        assert steps(client)[0] == ("in_progress", "none")
+        await change(check="")
+        assert client.last("agent/plan")["items"][0]["check"] == ""
+        await change(check="false", status="completed")
+        assert steps(client)[0] == ("completed", "marked")
