@@ -10,7 +10,7 @@ from typing import Literal
 
 from fairlead.edits.text import line_ends
 from fairlead.workspace.errors import WorkspaceError
-from fairlead.workspace.safe_open import open_beneath
+from fairlead.workspace.safe_open import closing, open_beneath
 
 MAX_BYTES = 20_000_000
 BOM = codecs.BOM_UTF8
@@ -99,12 +99,10 @@ def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
         if os.path.isdir(path):  # Windows cannot open a folder
             raise WorkspaceError(f"{path.name} is a folder, not a file.") from error
         raise WorkspaceError(f"{path.name} cannot be read: {error.strerror or error}.") from error
-    try:
+    with closing(descriptor):
         _check_kind(os.fstat(descriptor), path.name)
         with open(descriptor, "rb", closefd=False) as file:
             return file.read(MAX_BYTES + 1)
-    finally:
-        os.close(descriptor)
 
 
 def _check_kind(status: os.stat_result, name: str) -> None:

@@ -4,11 +4,12 @@ Paths are resolved before (`paths.py`) and contain no links, but one may be crea
 checks this in one call (`openat2`), other systems folder by folder.
 """
 
+import contextlib
 import errno
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 from fairlead.workspace.paths import PathEscape, below
@@ -43,15 +44,21 @@ def open_beneath(path: Path, root: Path | None, flags: int = _FOLDER) -> int:
     try:
         if not _HAS_DIR_FD:
             return _open_after_check(path, root, flags)
-        top = os.open(root, _FOLDER)
-        try:
+        with closing(os.open(root, _FOLDER)) as top:
             return (_openat2() or _step_by_step)(top, name, flags)
-        finally:
-            os.close(top)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EXDEV) or (error.errno == errno.ENOTDIR and _has_link(path, root)):
             raise PathEscape(f"{name} now leads elsewhere, through a symbolic link.") from error
         raise
+
+
+@contextlib.contextmanager
+def closing(descriptor: int) -> Generator[int]:
+    """Close a descriptor at the end of a `with` block."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 @functools.cache
@@ -75,13 +82,11 @@ def _openat2() -> OpenAt | None:
             raise OSError(number, os.strerror(number), name)
         return found
 
-    top = os.open(os.sep, _FOLDER)
-    try:
-        os.close(open_at(top, ".", _FOLDER))
-    except OSError:
-        return None
-    finally:
-        os.close(top)
+    with closing(os.open(os.sep, _FOLDER)) as top:
+        try:
+            os.close(open_at(top, ".", _FOLDER))
+        except OSError:
+            return None
     return open_at
 
 

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from fairlead.shell.sandbox.layer import trees
+from fairlead.workspace.safe_open import closing
 
 _NAME = "layer-"
 
@@ -46,10 +47,8 @@ def sweep(parent: Path) -> None:
         with contextlib.suppress(OSError):
             lock = _lock(path)
             if lock is not None:
-                try:
+                with closing(lock):
                     trees.remove_all(path)
-                finally:
-                    os.close(lock)
 
 
 def _lock(path: Path) -> int | None:

@@ -7,13 +7,14 @@ wherever the link leads (docs/faults.md 34).
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
 from fairlead.shell.sandbox.layer import trees
 from fairlead.workspace.paths import PathEscape
-from fairlead.workspace.safe_open import open_beneath
+from fairlead.workspace.safe_open import closing, open_beneath
 
 # changes when the file changes (inode, size, time, mode); None: there is no file
 Fingerprint = tuple[int, int, int, int] | None
@@ -70,10 +71,5 @@ class LowerLayer:
             for name in trees.walk_files(top, lambda inner: into(f"{path}/{inner}")):
                 yield f"{path}/{name}"
 
-    @contextlib.contextmanager
-    def _opened(self, path: str, flags: int) -> Generator[int]:
-        descriptor = open_beneath(self._root / path, self._root, flags)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+    def _opened(self, path: str, flags: int) -> AbstractContextManager[int]:
+        return closing(open_beneath(self._root / path, self._root, flags))

@@ -8,7 +8,10 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager
 from typing import BinaryIO
+
+from fairlead.workspace.safe_open import closing
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -19,14 +22,9 @@ class NotRegularFile(OSError):
     """The path is not a regular file."""
 
 
-@contextlib.contextmanager
-def opened(folder: str | os.PathLike[str], at: int | None = None) -> Generator[int]:
+def opened(folder: str | os.PathLike[str], at: int | None = None) -> AbstractContextManager[int]:
     """A descriptor of a folder, even if its permissions exclude its owner."""
-    descriptor = open_folder(folder, at)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    return closing(open_folder(folder, at))
 
 
 @contextlib.contextmanager

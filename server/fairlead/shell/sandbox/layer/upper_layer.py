@@ -17,6 +17,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, View
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
+from fairlead.workspace.safe_open import closing
 
 WHITEOUT = "user.overlay.whiteout"
 OPAQUE = "user.overlay.opaque"
@@ -83,15 +84,12 @@ class UpperLayer:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError), trees.opened_below(top, folder) as at:
                 trees.remove(name, at)
             return
-        at = self._make_folders(top, folder)
-        try:
+        with closing(self._make_folders(top, folder)) as at:
             trees.remove(name, at)
             if entry is None:
                 os.mknod(name, stat.S_IFCHR, os.makedev(0, 0), dir_fd=at)
             else:
                 self._write(at, name, entry, lower, self._time(path, entry.data, lower))
-        finally:
-            os.close(at)
 
     def _time(self, path: str, data: bytes, lower: os.stat_result | None) -> int:
         """The modification time for a proposed file, in ns.
