@@ -64,9 +64,16 @@ const withExtension = (options) => ({
   ...options,
 });
 
-/** A call of the tool `todo`: items as `[content, status, activeForm]`. */
+/** A call of the tool `todo`: items as `[content, status, activeForm, check]`. */
 export const plan = (...items) => ({
-  todo: { items: items.map(([content, status = "pending", activeForm = ""]) => ({ content, status, activeForm })) },
+  todo: {
+    items: items.map(([content, status = "pending", activeForm = "", check = ""]) => ({
+      content,
+      status,
+      activeForm,
+      check,
+    })),
+  },
 });
 export const edit = (file, old_text, new_text) => ({ edit_file: { path: file, old_text, new_text } });
 export const write = (file, content) => ({ write_file: { path: file, content } });

@@ -13,7 +13,7 @@ from fairlead.cli.apply import apply_workspace_edit
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.workspace.editor import FileEdit
-from protocol.golden import Line
+from protocol.golden import RecordingClient
 from support.calls import LINES, edit
 from support.client import EDITOR, Client, Json, Refuse, WireError
 
@@ -437,7 +437,7 @@ async def test_fault_69_an_editor_that_never_answers_blocks_nothing(workspace: P
 async def test_fault_69_an_editor_has_a_time_limit() -> None:
     """docs/faults.md 69: a question without an answer in time is withdrawn, and counts as no."""
 
-    class Silent(Line):
+    class Silent(RecordingClient):
         async def request(self, method: str, params: Json) -> None:
             await asyncio.Event().wait()
 
