@@ -7,6 +7,7 @@ from lsprotocol import types
 
 from fairlead.edits.diff import Hunk
 from fairlead.edits.proposal import Proposal
+from fairlead.json_values import is_list
 from fairlead.lsp.params import Params, file_path
 from fairlead.lsp.review_commands import proposal_of, review_commands, uri_of, whole_title
 from fairlead.session.session import Session
@@ -33,7 +34,7 @@ def code_actions(sessions: Iterable[Session], params: Params) -> list[Action]:
 def _is_requested(params: Params) -> bool:
     """Whether the client requests this kind or a more general one (LSP 3.18, `CodeActionContext.only`)."""
     only = params.child("context").raw("only") if params.has("context") else None
-    return not only or not isinstance(only, list) or not {"", KIND}.isdisjoint(map(str, only))
+    return not only or not is_list(only) or not {"", KIND}.isdisjoint(map(str, only))
 
 
 def _lines(range_: Params) -> tuple[int, int]:

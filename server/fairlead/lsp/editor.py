@@ -8,6 +8,7 @@ from typing import Any, cast, get_args
 from lsprotocol import types
 
 from fairlead.display import escape_invisible
+from fairlead.json_values import fields_of
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
@@ -48,7 +49,7 @@ class ClientCapabilities:
         window = capabilities.window if capabilities else None
         edit = workspace.workspace_edit if workspace else None
         experimental = capabilities.experimental if capabilities else None
-        agent: Any = experimental.get("agent") if isinstance(experimental, dict) else None
+        agent = fields_of(fields_of(experimental).get("agent"))
         content = workspace.text_document_content if workspace else None
         self.apply_edit = bool(workspace and workspace.apply_edit)
         self.file_operations = list(edit.resource_operations or [] if edit else [])
@@ -57,12 +58,12 @@ class ClientCapabilities:
         self.lens_refresh = bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
         self.progress = bool(window and window.work_done_progress)
         self.text_content = bool(content and content.dynamic_registration)
-        self.questions = isinstance(agent, dict) and agent.get("questions") is True
-        self.sessions = isinstance(agent, dict) and agent.get("sessions") is True
-        self.approvals = isinstance(agent, dict) and agent.get("approvals") is True
-        self.editor = isinstance(agent, dict) and agent.get("editor") is True
-        self.checks_edits = isinstance(agent, dict) and agent.get("checksEdits") is True
-        self.diffs = isinstance(agent, dict) and agent.get("diffs") is True
+        self.questions = agent.get("questions") is True
+        self.sessions = agent.get("sessions") is True
+        self.approvals = agent.get("approvals") is True
+        self.editor = agent.get("editor") is True
+        self.checks_edits = agent.get("checksEdits") is True
+        self.diffs = agent.get("diffs") is True
 
 
 class LspEditor:
@@ -92,14 +93,14 @@ class LspEditor:
             params["digests"] = {self._documents.uri(edit.path): edit.digest for edit in edits if edit.digest}
         try:
             async with asyncio.timeout(self._answer_seconds):
-                answer = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params)
+                answer = fields_of(await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params))
         except wire.RequestError as error:
             return Applied(False, f"The editor refused the edit: {error}")
         except TimeoutError:
             return Applied(False, SILENT.format(seconds=self._answer_seconds), timed_out=True)
-        if isinstance(answer, dict) and answer.get("applied") is True:
+        if answer.get("applied") is True:
             return Applied(True)
-        reason = answer.get("failureReason") if isinstance(answer, dict) else None
+        reason = answer.get("failureReason")
         return Applied(False, str(reason) if reason else "The editor did not apply the edit and gave no reason.")
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
@@ -111,7 +112,7 @@ class LspEditor:
         except wire.RequestError as error:
             log.info("approval not answered: %s", error)
             return ApprovalAnswer("reject", "The editor could not ask the user.")
-        title = action.get("title") if isinstance(action, dict) else None
+        title = fields_of(action).get("title")
         return ApprovalAnswer(ACTIONS.get(cast("str", title), "reject"))
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
@@ -119,10 +120,10 @@ class LspEditor:
         try:
             if self.capabilities.questions:
                 answer = await self._protocol.request(wire.ASK, params)
-                text = answer.get("answer") if isinstance(answer, dict) else None
+                text = fields_of(answer).get("answer")
             elif options:
                 action = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, _choice(question, options))
-                text = action.get("title") if isinstance(action, dict) else None
+                text = fields_of(action).get("title")
             else:
                 text = None
         except wire.RequestError as error:
@@ -154,8 +155,8 @@ class LspEditor:
 
 
 def _decision(answer: Any) -> ApprovalAnswer:
-    option = answer.get("option") if isinstance(answer, dict) else None
-    reason = answer.get("reason") if isinstance(answer, dict) else None
+    fields = fields_of(answer)
+    option, reason = fields.get("option"), fields.get("reason")
     return ApprovalAnswer(option if option in OPTIONS else "reject", str(reason) if reason else "")
 
 

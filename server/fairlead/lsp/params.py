@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from pygls.uris import to_fs_path
 
 from fairlead.agent.tool import Mode
+from fairlead.json_values import is_object
 from fairlead.lsp import protocol
 from fairlead.plan import PlanOp
 from fairlead.session.errors import WrongRequest
@@ -26,9 +27,9 @@ class Params:
     def __init__(self, value: Any, where: str = "params") -> None:
         if value == []:  # an empty table in Lua
             value = {}
-        if not isinstance(value, dict):
+        if not is_object(value):
             raise WrongRequest(f"{where} must be an object")
-        self._value: dict[str, Any] = value
+        self._value = value
         self._where = where
 
     def text(self, name: str) -> str:
@@ -63,7 +64,7 @@ class Params:
         return Params(self._value.get(name), f"{self._where}.{name}")
 
     def children(self, name: str) -> list["Params"]:
-        values = self._typed(name, list, "a list") or []
+        values: list[Any] = self._typed(name, list, "a list") or []
         return [Params(value, f"{self._where}.{name}[{index}]") for index, value in enumerate(values)]
 
     def integer(self, name: str) -> int:

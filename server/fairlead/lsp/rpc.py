@@ -5,12 +5,15 @@ All workarounds for pygls 2.1 are here: it does not answer malformed params, or 
 default, so custom messages are plain dicts in both directions.
 """
 
+# pyright: reportUnknownMemberType=false
+# pygls declares some attributes without their types
+
 import asyncio
 import itertools
 import json
 import logging
 from collections.abc import Generator
-from typing import Any
+from typing import Any, cast
 
 from cattrs import Converter
 from lsprotocol import types
@@ -18,6 +21,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, LanguageServerProtocol, lsp_method
 from pygls.server import JsonRPCServer
 
+from fairlead.json_values import is_object
 from fairlead.lsp import protocol as wire
 
 log = logging.getLogger(__name__)
@@ -72,7 +76,7 @@ class AgentProtocol(LanguageServerProtocol):
             message = json.loads(body)
         except (ValueError, RecursionError):
             return self._refuse(None, PARSE_ERROR, "The message is not valid JSON.")
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        if not is_object(message) or message.get("jsonrpc") != "2.0":
             return self._refuse(None, INVALID_REQUEST, "The message is not a JSON-RPC 2.0 object.")
         method, msg_id = message.get("method"), message.get("id")
         if method is None:
@@ -132,7 +136,7 @@ class AgentProtocol(LanguageServerProtocol):
         if answer is None or answer.done():
             return
         error = message.get("error")
-        if isinstance(error, dict):
+        if is_object(error):
             code = error.get("code")
             answer.set_exception(wire.RequestError(code if isinstance(code, int) else 0, str(error.get("message", ""))))
         else:
@@ -150,7 +154,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _wrong_kind(self, method: str, is_request: bool) -> tuple[int, str] | None:
         """The refusal of a notification with an id, a request without one, or an unknown method."""
-        known = types.METHOD_TO_TYPES.get(method)
+        known = cast("tuple[Any, ...] | None", types.METHOD_TO_TYPES.get(method))
         is_notification = method == wire.TRUST or (known is not None and known[1] is None)
         if is_request and is_notification:
             return INVALID_REQUEST, f"{method} is a notification: send it without an id."

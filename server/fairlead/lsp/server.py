@@ -1,12 +1,15 @@
 """The server: its state, and how its parts are connected."""
 
+# pyright: reportUnknownMemberType=false
+# pygls declares some attributes without their types
+
 import asyncio
 import functools
 import gc
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,11 +119,12 @@ class AgentServer(LanguageServer):
 
         A cloud gets none of the keys, because they belong to the Anthropic API.
         """
-        settings, given, env = self.context.settings, self.credentials, os.environ
+        settings, given = self.context.settings, self.credentials
+        env: Mapping[str, str] = os.environ
         api_key, auth_token, cloud = given.api_key, given.auth_token, None
         if settings.provider != "anthropic":
             cloud = Cloud(settings.provider, settings.cloud.region.strip(), settings.cloud.project.strip())
-            api_key, auth_token, env = None, None, {}
+            api_key, auth_token, env = None, None, dict[str, str]()
         elif not (api_key or auth_token):
             api_key, auth_token = env.get("ANTHROPIC_API_KEY"), env.get("ANTHROPIC_AUTH_TOKEN")
         endpoint = Endpoint(

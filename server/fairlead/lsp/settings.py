@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from math import isfinite
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
+from fairlead.json_values import is_list, is_object
 from fairlead.session.settings import Settings
 from fairlead.shell.rules import Rule
 
@@ -36,7 +37,7 @@ def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, li
     problems: list[str] = []
     if given is None or given == []:
         return before, problems
-    if not isinstance(given, dict):
+    if not is_object(given):
         return before, ["settings must be an object"]
     given = _nested(given)
     return _read(given.get(SECTION, given), before, "", problems), problems
@@ -44,18 +45,18 @@ def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, li
 
 def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
     """`before` with the given values. None and wrong values mean the default."""
-    kind = type(before)
+    kind = cast("type[Any]", type(before))
     if given is None:
         return kind()
     if given == []:  # an empty table in Lua
         return before
-    if not isinstance(given, dict):
+    if not is_object(given):
         problems.append(f"{prefix.rstrip('.') or SECTION} must be an object")
         return kind()
     given, hints, defaults = _nested(given), get_type_hints(kind), kind()
     names = {_camel(field.name): field.name for field in fields(kind)}
     # settings of other servers are in sections of their own
-    unknown = [name for name in given if name not in names and (prefix or not isinstance(given[name], dict))]
+    unknown = [name for name in given if name not in names and (prefix or not is_object(given[name]))]
     problems += [f"{prefix}{name} is not a setting" for name in unknown]
     values: dict[str, Any] = {}
     for name, attribute in names.items():
@@ -83,13 +84,13 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
         group, dot, rest = name.partition(".")
         inner = {rest: value} if dot else value
         existing = nested.get(group)
-        nested[group] = {**existing, **inner} if isinstance(existing, dict) and isinstance(inner, dict) else inner
+        nested[group] = {**existing, **inner} if is_object(existing) and is_object(inner) else inner
     return nested
 
 
 def _texts(name: str, given: Any, read: Callable[[str], str], problems: list[str]) -> tuple[str, ...]:
     """The valid texts of a list. The others are left out and reported."""
-    if not isinstance(given, list):
+    if not is_list(given):
         problems.append(f"{name} must be a list of texts")
         return ()
     found: list[str] = []

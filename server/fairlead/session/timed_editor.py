@@ -1,6 +1,6 @@
 """The editor port of one session. Measures how long a run waits for the user, which its time limit excludes (L14)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, Editor, FileEdit
@@ -43,7 +43,7 @@ class TimedEditor:
             return await self._editor.ask(session_id, call_id, question, options)
 
     @contextmanager
-    def _waiting(self) -> Iterator[None]:
+    def _waiting(self) -> Generator[None]:
         if not self._open_questions:
             self._opened_at = self._clock()
         self._open_questions += 1

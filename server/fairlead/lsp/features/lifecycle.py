@@ -5,6 +5,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from fairlead.json_values import fields_of
 from fairlead.lsp.actions import KIND
 from fairlead.lsp.editor import ClientCapabilities
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
@@ -20,8 +21,7 @@ from fairlead.workspace.paths import Root
 
 
 def initialize(server: AgentServer, params: types.InitializeParams) -> None:
-    options = params.initialization_options
-    given: dict[str, Any] = options if isinstance(options, dict) else {}
+    given = fields_of(params.initialization_options)
     uris = [folder.uri for folder in params.workspace_folders or []] or [params.root_uri or ""]
     try:
         root, no_workspace = read_workspace([uri for uri in uris if uri], params.root_path)

@@ -12,6 +12,7 @@ from fairlead.agent.messages import Message
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.undo import Decision, FileDecision
+from fairlead.json_values import is_list, is_object
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import CommandRun, Evidence, Verification
 from fairlead.plan.history import PlanVersion
@@ -57,14 +58,14 @@ _BLOCKS: dict[str, dict[str, tuple[type, ...]]] = {
 
 def read_message(value: Any) -> Message:
     blocks = value["content"]
-    is_valid = isinstance(blocks, list) and bool(blocks) and all(map(_is_block, blocks))
+    is_valid = is_list(blocks) and bool(blocks) and all(map(_is_block, blocks))
     if value["role"] not in ("user", "assistant") or not is_valid:
         raise ValueError("an invalid message")
     return value
 
 
 def _is_block(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+    if not is_object(value) or not isinstance(value.get("type"), str):
         return False
     return all(isinstance(value.get(name), kinds) for name, kinds in _BLOCKS.get(value["type"], {}).items())
 
@@ -102,7 +103,8 @@ def evidence_json(old: Evidence | None, new: Evidence) -> Json:
 
 
 def _read_command(value: Json) -> CommandRun:
-    return CommandRun(**{**value, "verified": tuple(map(_read_verification, value.get("verified", ())))})
+    fields: Json = {**value, "verified": tuple(map(_read_verification, value.get("verified", ())))}
+    return CommandRun(**fields)
 
 
 def _read_verification(value: Json) -> Verification:

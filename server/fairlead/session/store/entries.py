@@ -115,7 +115,7 @@ class EntryEncoder:
             entry["texts"] = added
 
     def _decisions_json(self, log: DecisionLog, number: codec.NumberOf) -> Json:
-        known, self._decisions = self._decisions, {}
+        known, self._decisions = self._decisions, dict[int, tuple[int, Decision]]()
         added: dict[int, Json] = {}
         for decision in (*log.done, *log.undone):
             found = known.get(id(decision))

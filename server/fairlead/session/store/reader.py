@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairlead.json_values import fields_of, is_object
 from fairlead.session.store.codec import Json, read_time
 from fairlead.session.store.entries import JournalContent, read_entries
 from fairlead.session.store.type_check import matches_type
@@ -79,7 +80,7 @@ def last_title(path: Path) -> str:
         for line in path.read_bytes().split(b"\n"):
             if b'"title":' in line:
                 entry = _json(line)
-                title = entry.get("title") if isinstance(entry, dict) else None
+                title = fields_of(entry).get("title")
                 found = title if isinstance(title, str) else found
     except (OSError, ValueError):
         pass
@@ -106,7 +107,7 @@ def _entries(data: bytes) -> Iterator[Json]:
     _root(_json(head))
     for number, line in enumerate(lines, 2):
         entry = _json(line)
-        if not isinstance(entry, dict):
+        if not is_object(entry):
             raise ValueError(f"line {number} is not an entry")
         yield entry
 
@@ -123,10 +124,12 @@ def _json(line: bytes) -> Any:
         raise ValueError("a line is nested too deeply") from error
 
 
-def _root(head: object) -> str:
-    if not isinstance(head, dict) or head.get("format") != FORMAT or not isinstance(head.get("root"), str):
+def _root(head: Any) -> str:
+    fields = fields_of(head)
+    root = fields.get("root")
+    if fields.get("format") != FORMAT or not isinstance(root, str):
         raise ValueError(f"its format is not {FORMAT}")
-    return head["root"]
+    return root
 
 
 def _summary(line: bytes) -> Summary | None:

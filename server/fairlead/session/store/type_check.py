@@ -33,16 +33,19 @@ def _check(kind: Any) -> Check:
         return lambda value: any(check(value) for check in alternatives)
     if origin is tuple and args[-1] is not ...:
         members = [_check(arg) for arg in args]
-        return lambda value: isinstance(value, tuple) and len(value) == len(members) and _all(members, value)
+        return lambda value: _is_a(tuple, value) and len(value) == len(members) and _all(members, value)
     if origin in (tuple, frozenset):
         member = _check(args[0])
-        return lambda value: isinstance(value, origin) and all(map(member, _distinct(value)))
+        return lambda value: _is_a(origin, value) and all(map(member, _distinct(value)))
     if origin in (dict, Mapping):
         check_key, check_item = _check(args[0]), _check(args[1])
-        return lambda value: (
-            isinstance(value, Mapping) and all(check_key(k) and check_item(v) for k, v in value.items())
-        )
+        return lambda value: _is_a(Mapping, value) and all(check_key(k) and check_item(v) for k, v in value.items())
     raise TypeError(f"no check for {kind}")
+
+
+def _is_a(kind: Any, value: Any) -> bool:
+    """As `isinstance`, but the type checker does not narrow the value to a container of unknown values."""
+    return isinstance(value, kind)
 
 
 def _all(checks: Iterable[Check], values: Iterable[Any]) -> bool:

@@ -1,0 +1,17 @@
+"""Tests the type of a value that came as JSON. Pure, below all other modules, because many layers read JSON."""
+
+from typing import Any, TypeGuard
+
+
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a JSON value is an object. Its names are strings in all of JSON."""
+    return isinstance(value, dict)
+
+
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """The fields of a JSON value; none if it is not an object."""
+    return value if is_object(value) else {}
