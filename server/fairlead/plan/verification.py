@@ -37,9 +37,9 @@ def supports(items: Iterable[PlanItem], record: Record, changed_since: ChangedSi
     return {item_id: _proved(support, red) for item_id, support in found.items()}
 
 
-def holds(wanted: Verification, record: Record, changed_since: ChangedSince) -> bool:
-    """Whether a verification passed on the files as they are now."""
-    run = _latest(wanted, _runs(record))
+def holds(command: str, record: Record, changed_since: ChangedSince) -> bool:
+    """Whether the last run of a verifying command passed, on the files as they are now."""
+    run = next((run for run in _runs(record) if run.command.strip() == command), None)
     return run is not None and not run.failed and not changed_since(_state(run))
 
 

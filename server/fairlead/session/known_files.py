@@ -23,13 +23,14 @@ class KnownFiles:
         self._files = files
         self._now: dict[str, str] = {}
         self._digests: dict[str, tuple[str, str]] = {}  # by path: the text that was hashed last, and its digest
+        self._changed: dict[int, tuple[str, ...]] = {}  # by state, until a file changes
         self.states = FileStates()
         self.version = 0
         """Increases when a file changes after a state was recorded."""
 
     def restore(self, states: FileStates) -> None:
         """Continues with the states of an earlier process. Files may have changed since."""
-        self.states = states
+        self.states, self._changed = states, {}
         self.update(map(Path, states.first))
 
     def update(self, paths: Iterable[Path]) -> None:
@@ -46,6 +47,7 @@ class KnownFiles:
             self.states = self.states.with_first(name, self._on_disk(path))
         if self._now.get(name) != digest:
             self._now[name] = digest
+            self._changed = {}
             self.version += bool(self.states.changes)
 
     def record_state(self, where: Where) -> int:
@@ -62,7 +64,9 @@ class KnownFiles:
 
     def changed_since(self, state: int) -> tuple[str, ...]:
         """The paths of the files whose content differs from a state."""
-        return self.states.changed_since(state, self._now)
+        if state not in self._changed:
+            self._changed[state] = self.states.changed_since(state, self._now)
+        return self._changed[state]
 
     def _digest(self, path: Path) -> str:
         """The digest of a file as a sandboxed command sees it."""

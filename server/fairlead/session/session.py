@@ -22,7 +22,7 @@ from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.models.factory import ClosableModel, ModelChoice, open_model
 from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanItem, PlanOp, StalePlan, TodoManager
-from fairlead.plan.evidence import Record, Verification
+from fairlead.plan.evidence import Record
 from fairlead.plan.verification import holds, supports
 from fairlead.session.commands import SessionCommands
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
@@ -126,10 +126,10 @@ class Session:
         """The checks of the settings, if the item changed files (P17)."""
         return self._context.settings.checks if self.recorder.record.of(item.id).files else ()
 
-    def _holds(self, wanted: Sequence[Verification]) -> bool:
-        """Whether these verifications passed on the files as they are now."""
+    def _holds(self, command: str) -> bool:
+        """Whether a verifying command passed on the files as they are now."""
         self.known_files.update(self.files.take_touched())
-        return all(holds(each, self.recorder.record, self.known_files.changed_since) for each in wanted)
+        return holds(command, self.recorder.record, self.known_files.changed_since)
 
     @property
     def running(self) -> bool:

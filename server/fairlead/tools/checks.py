@@ -37,12 +37,12 @@ class Checks:
         commands: Commands,
         approvals: Approvals,
         general: Callable[[PlanItem], Sequence[str]],
-        holds: Callable[[Sequence[Verification]], bool],
+        holds: Callable[[str], bool],
     ) -> None:
         """
         Args:
             general: returns the checks that an item has in addition to its own.
-            holds: returns whether these verifications passed on the files as they are now.
+            holds: returns whether this command passed on the files as they are now.
         """
         self._files, self._commands, self._approvals = files, commands, approvals
         self._general, self._holds = general, holds
@@ -53,7 +53,7 @@ class Checks:
         results: list[Checked] = []
         for command in dict.fromkeys([*self._general(item), *filter(None, [item.check])]):
             found = _found(command)
-            if self._holds(found.verified):
+            if self._holds(command):
                 results.append(Checked(True, f"The check of #{item.id} holds: `{command}` passed on these files."))
                 continue
             results.append(await self._run(item, command, found, call))
@@ -87,7 +87,9 @@ class Checks:
             result, _ = await self._in_box(item, command, found, state, call, proposals=False)
         except ToolError:
             return ""  # the check itself has passed
-        if result.exit_code:
+        if result.exit_code is None:
+            return ""
+        if result.exit_code != 0:
             return " It fails without your changes, so it proves them."
         return " It passes without your changes too, so it does not prove them."
 
@@ -99,7 +101,8 @@ class Checks:
         layer = await commands.layer()
         view = await commands.view(proposals=proposals) if layer.where == "sandboxed" else View()
         box = await open_box(layer, found.line(command), view, limits=commands.limits)
-        running = Command(box.launch, commands.timeout, call.output)
+        call.output(f"$ {command}\n" if proposals else f"$ {command}  (without the changes)\n")
+        running = Command(box.launch, commands.timeout, call.output if proposals else lambda _: None)
         job = Job(commands, replace(call, item_id=item.id), command, layer.where, False, box, running)
         job = replace(job, verifications=found, state=state) if proposals else replace(job, without_changes=state)
         call.progress = "Cancelled while a check ran. The plan was not changed."
@@ -110,6 +113,7 @@ class Checks:
             await job.end("stopped", None, keep=False)
             raise
         closed = await job.end(result.ended, result.exit_code, keep=False)
+        call.output(f"({_end(result)}, {result.seconds:.1f} s)\n")
         return result, f" {closed}" if closed else ""
 
     async def _allow(self, command: str, call: RunningCall) -> Where:
