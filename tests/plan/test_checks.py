@@ -1,0 +1,47 @@
+"""Items whose checks fail are not completed (docs/plan.md P17), without any I/O."""
+
+import pytest
+
+from fairlead.plan import PlanOp, TodoManager
+
+TICKED = [
+    {"content": "A", "status": "completed"},
+    {"content": "B", "status": "completed"},
+    {"content": "C", "status": "in_progress"},
+]
+
+
+@pytest.mark.parametrize(
+    ("single", "failed", "expected"),
+    [
+        (True, [], ["completed", "completed", "in_progress"]),
+        (True, ["2"], ["completed", "in_progress", "pending"]),
+        (True, ["1", "2"], ["in_progress", "pending", "pending"]),
+        (False, ["1", "2"], ["in_progress", "in_progress", "in_progress"]),
+    ],
+)
+def test_p17_a_failed_item_stays_in_progress(single: bool, failed: list[str], expected: list[str]) -> None:
+    """The rest of the rewrite applies, within P8."""
+    manager = TodoManager(single_in_progress=single)
+    manager.update([{"content": name} for name in "ABC"])
+    assert [item.id for item in manager.completing(TICKED)] == ["1", "2"]
+    manager.update(TICKED, failed=failed)
+    assert [item.status for item in manager.snapshot().items] == expected
+
+
+def test_p17_a_check_survives_rewrites_and_belongs_to_the_user_once_they_set_it() -> None:
+    manager = TodoManager()
+
+    def check() -> str:
+        return manager.snapshot().items[0].check
+
+    manager.update([{"content": "A", "check": " make \n test "}])
+    assert check() == "make test"
+    manager.update([{"content": "A", "status": "in_progress"}])
+    assert check() == "make test"
+    manager.update([{"content": "A", "check": "make lint"}])
+    assert check() == "make lint"
+    for own in ("pytest -q", ""):
+        manager.edit([PlanOp("update", "1", check=own)], manager.snapshot().revision)
+        manager.update([{"content": "A", "check": "true"}])
+        assert check() == own
