@@ -112,6 +112,15 @@ def test_p14_a_held_item_is_not_started() -> None:
     manager.update([{"content": "A", "status": "completed"}, {"content": "B", "status": "in_progress"}])
 
 
+def test_p14_a_held_item_is_not_in_progress() -> None:
+    """Holding the step that the agent works on sets it back, so that another one may be in progress."""
+    manager = planned("A", "B")
+    manager.update([{"content": "A", "status": "in_progress"}, {"content": "B"}])
+    edit(manager, PlanOp("update", "1", held=True))
+    assert [(item.id, item.status) for item in manager.snapshot().items] == [("1", "pending"), ("2", "pending")]
+    manager.update([{"content": "A"}, {"content": "B", "status": "in_progress"}])
+
+
 def test_p14_the_users_item_is_not_left_out() -> None:
     """A rewrite without it is refused, once it is done it may go."""
     manager = planned("A")

@@ -26,3 +26,16 @@ def test_an_encoding_stays_when_its_last_letter_is_removed(tmp_path: Path) -> No
     moved.write_bytes("café\n".encode())
     utf_8 = user_files.on_disk(moved)
     assert utf_8 is not None and utf_8.encoding == "utf-8"
+
+
+def test_a_document_stays_when_its_file_cannot_be_read(tmp_path: Path) -> None:
+    """A folder took the file's place: the document is the only text that there is, even a blank one, and not saved."""
+    documents = Documents()
+    user_files = UserFiles(tmp_path, documents)
+    for text in ("typed\n", "\n"):
+        path = tmp_path / f"{len(text)}.txt"
+        path.mkdir()
+        documents.type(path, text)
+        buffer = user_files.buffer(path)
+        assert buffer is not None and buffer.text == text
+        assert user_files.document_state(path) == "unsaved"
