@@ -67,7 +67,7 @@ editorTest(
 editorTest("a question without options takes any text", async ({ page }) => {
   await page.clickRow(PLAN, "Answer: Which name?");
   await page.fillInput("Ada", { title: "Agent: Answer" });
-  await page.rows(PLAN, (rows) => rows.filter(({ icon }) => icon === "pass-filled").length === 2);
+  await page.rows(PLAN, (rows) => rows.filter(({ description }) => description === "unverified").length === 2);
   await page.until("the end of the run", async () =>
     (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"),
   );

@@ -113,10 +113,10 @@ editorTest(
 
 editorTest("a step whose edit a later step changed again says so, and by which", async ({ page }) => {
   const first = find(
-    await page.rows(PLAN, (rows) => find(rows, "Put lines in")?.description === "changed again"),
+    await page.rows(PLAN, (rows) => find(rows, "Put lines in")?.description === "unverified · changed again"),
     "Put lines in",
   );
-  assert.deepEqual([first.icon, first.expanded], ["pass-filled", false]);
+  assert.deepEqual([first.icon, first.expanded], ["pass", false]);
   await page.toggleRow(PLAN, "Put lines in");
   const file = find(await page.rows(PLAN, (rows) => find(rows, "a.txt")), "a.txt");
   assert.equal(file.description, "changed again by “Make them big”");

@@ -2,6 +2,10 @@
 // after a window reload VS Code starts an extension for its file system and waits for the file.
 
 import * as vscode from "vscode";
+import { throttled } from "./throttle";
+
+/** Longer than a preview waits before it shows a change (300 ms). */
+const PREVIEW_DELAY_MS = 500;
 
 export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
@@ -10,6 +14,10 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   private time = Date.now();
   /** Open pages whose change VS Code has reported to their preview, by URI, and whether each was hidden since. */
   private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
+  /** Whether VS Code was asked to show the pages again and has not opened a document since. */
+  private refreshing = false;
+  /** A preview drops a refresh while another one waits, as it does when a document opens. */
+  private readonly repeatRefresh = throttled(refreshPreviews, PREVIEW_DELAY_MS);
   /** The text of each page that VS Code read last, by URI. */
   private readonly lastRead = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];
@@ -24,12 +32,16 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
         this.refreshShownPages();
       }),
       vscode.workspace.onDidOpenTextDocument(({ uri }) => {
-        if (uri.scheme === scheme) void this.redrawIfOutdated(uri);
+        if (uri.scheme !== scheme) return;
+        void this.redrawIfOutdated(uri);
+        if (this.refreshing) this.repeatRefresh.schedule();
+        this.refreshing = false;
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
         // VS Code forgets a change that it has not read before it closes the document
-        if (this.announced.delete(uri.toString())) refreshPreviews();
+        if (this.announced.delete(uri.toString())) this.refresh();
       }),
+      this.repeatRefresh,
       this.changed,
     ];
   }
@@ -51,7 +63,13 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     if (tabsOf(uri).length === 0) return;
     // VS Code closes the document of a page after three minutes, and then does not update the page
     if (isDocumentOpen(uri)) this.announced.set(uri.toString(), { uri, hidden: false });
-    else refreshPreviews();
+    else this.refresh();
+  }
+
+  /** Lets VS Code read and show the open pages again. */
+  private refresh(): void {
+    this.refreshing = true;
+    refreshPreviews();
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
@@ -104,7 +122,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
       const tabs = tabsOf(page.uri);
       const isShown = tabs.some(({ isActive }) => isActive);
       if (tabs.length === 0 || (isShown && page.hidden)) this.announced.delete(address);
-      if (isShown && page.hidden) refreshPreviews();
+      if (isShown && page.hidden) this.refresh();
       page.hidden = !isShown;
     }
   }
