@@ -78,7 +78,7 @@ async def review(client: Client, decision: str, **target: Any) -> None:
         pytest.param("verified", [bash(RUN), edit("a.txt", "one", "two"), bash(f"A=1 {RUN}")], id="red, then green"),
         pytest.param("unverified", [edit("a.txt", "one", "two"), bash("python3 -c 'pass'")], id="no verification"),
         pytest.param("stale", [edit("a.txt", "one", "two"), bash(RUN), edit("b.txt", "one", "two")], id="edited since"),
-        pytest.param("stale", [edit("a.txt", "one", "two"), bash(f"{RUN} && echo x > b.txt")], id="changed by itself"),
+        pytest.param("stale", [edit("a.txt", "one", "two"), bash(f"{RUN} && echo x > b.txt")], id="changes a file"),
         pytest.param("looked", [{"read_file": {"path": "a.txt"}}], id="read"),
         pytest.param("noEvidence", [], id="nothing"),
     ],

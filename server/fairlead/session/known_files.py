@@ -107,7 +107,7 @@ def _mode(path: Path) -> int:
 
 
 def _signature(path: Path) -> str:
-    """Stands for the content of a file that cannot be read."""
+    """Replaces the digest of a file that cannot be read: its size and time."""
     try:
         status = os.stat(path)
     except OSError:
