@@ -19,7 +19,7 @@ Json = dict[str, Any]
 Path = tuple[Any, ...]
 
 DEEP = "@deep@"
-"""Stands for a list of 900 levels, which `json.dumps` would not write."""
+"""A placeholder for a list of 900 levels, which `json.dumps` would not write."""
 TURNS = (
     Turn((Text("Hello, 世界 🚀."),), chunk=4),
     Turn((Thinking("Hm."), Text("I look."), Call("todo", {"items": [{"content": "a", "status": "pending"}]}))),
