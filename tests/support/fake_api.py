@@ -326,7 +326,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(answer, Page):
             self._send(200, answer.body.encode(), {"content-type": answer.content_type})
         elif isinstance(answer, Raw):
-            self._send(answer.status, answer.body, {"content-type": self.api.stream_type, **answer.headers})
+            # Said in a header too: the client may otherwise send its next request while this server closes.
+            headers = {"content-type": self.api.stream_type, "connection": "close", **answer.headers}
+            self._send(answer.status, answer.body, headers)
             self.close_connection = True
         elif isinstance(answer, list):
             self._send_stream(answer)
