@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
+from fairlead.edits.selection import only, pending
+from fairlead.lsp.documents import Documents
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.shell.layer import Change, Changes, Entry
@@ -241,6 +244,25 @@ def test_a_command_sees_the_encoding_and_permissions_of_the_file(harness: Sessio
     assert proposed_entries(harness.session.files) == {"old.txt": None, "new.txt": Entry(b"caf\xe9\n", 0o755)}
     harness.call("write_file", path="new.txt", content="th\xe9\n")
     assert proposed_entries(harness.session.files)["new.txt"] == Entry(b"th\xe9\n", 0o755)
+
+
+def test_a_command_can_run_on_some_of_the_proposals(tmp_path: Path) -> None:
+    """A renamed file that is not chosen has its old name; unsaved text of the user is there in any case."""
+    documents = Documents()
+    harness = SessionHarness(tmp_path, documents)
+    for name in ("a.py", "old.py", "open.py"):
+        (harness.folder / name).write_text("1\n2\n3\n")
+    harness.call("write_file", path="a.py", content="one\n2\nthree\n")
+    harness.call("rename_file", path="old.py", new_path="new.py")
+    documents.opened((tmp_path / "open.py").as_uri(), "typed\n", 1)
+    files = harness.session.files
+    first, second, rename = pending(files.changes)
+    typed = {"open.py": Entry(b"typed\n")}
+    assert proposed_entries(files, only(files.changes, [second])) == {"a.py": Entry(b"1\n2\nthree\n"), **typed}
+    renamed = {"old.py": None, "new.py": Entry(b"1\n2\n3\n", 0o644)}
+    without_second = {"a.py": Entry(b"one\n2\n3\n"), **renamed, **typed}
+    assert proposed_entries(files, only(files.changes, [first, rename])) == without_second
+    assert proposed_entries(files, Changeset()) == typed
 
 
 def test_binary_proposals_survive_a_restart(harness: SessionHarness) -> None:

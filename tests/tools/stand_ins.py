@@ -8,6 +8,7 @@ from typing import Any
 from fairlead.agent.events import Event
 from fairlead.agent.schema import check_input
 from fairlead.agent.tool import RunningCall
+from fairlead.edits.changeset import Changeset
 from fairlead.plan import TodoManager
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.direct import DirectLayer
@@ -99,7 +100,7 @@ def direct_commands(
     async def captured(changes: Changes, call: RunningCall) -> str:
         return ""
 
-    async def view(*, proposals: bool = True) -> View:
+    async def view(_changes: Changeset | None = None) -> View:
         return View()
 
     def check(command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:

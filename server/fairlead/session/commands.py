@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
+from fairlead.edits.changeset import Changeset
 from fairlead.session.known_files import KnownFiles
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands
@@ -13,7 +14,7 @@ from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, Limits, View, Where
 from fairlead.shell.policy import Permission, check_permission
 from fairlead.shell.rules import Rule
-from fairlead.tools.command_changes import capture, proposed_entries, unsaved_entries
+from fairlead.tools.command_changes import capture, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files
 from fairlead.workspace.protected import is_repository, protected_files
@@ -69,17 +70,13 @@ class SessionCommands:
             self._layer = asyncio.create_task(self._context.layers.open(self._files.root))
         return await asyncio.shield(self._layer)
 
-    async def _view(self, *, proposals: bool = True) -> View:
-        """Created right before the command runs, because files may change while the user is asked.
-
-        Without `proposals`, the files are those of the user, with unsaved changes.
-        """
+    async def _view(self, changes: Changeset | None = None) -> View:
+        """Created right before the command runs, because files may change while the user is asked."""
         root = self._files.root.path
         secrets, protected = await asyncio.gather(self._secrets.find(), asyncio.to_thread(protected_files, root))
         closed = [name for name in protected if not is_repository(name)]
         # hides links to secrets outside of the workspace, because their targets cannot be hidden
-        entries = proposed_entries(self._files) if proposals else unsaved_entries(self._files)
-        proposed = {**entries, **dict.fromkeys(secrets.outside)}
+        proposed = {**proposed_entries(self._files, changes), **dict.fromkeys(secrets.outside)}
         return View(proposed, secrets.names, closed, secrets.repositories)
 
     async def _captured(self, changes: Changes, call: RunningCall) -> str:

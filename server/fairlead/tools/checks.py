@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import RunningCall
+from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import Verification
 from fairlead.shell.layer import View, Where
@@ -99,7 +100,7 @@ class Checks:
         """Runs a command; returns its result, and a sentence if its changes were discarded."""
         commands = self._commands
         layer = await commands.layer()
-        view = await commands.view(proposals=proposals) if layer.where == "sandboxed" else View()
+        view = await commands.view(None if proposals else Changeset()) if layer.where == "sandboxed" else View()
         box = await open_box(layer, found.line(command), view, limits=commands.limits)
         call.output(f"$ {command}\n" if proposals else f"$ {command}  (without the changes)\n")
         running = Command(box.launch, commands.timeout, call.output if proposals else lambda _: None)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairlead.display import escape_to_one_line
-from fairlead.edits.changeset import PLAIN, Raw
+from fairlead.edits.changeset import PLAIN, Changeset, Raw
 from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Author
 from fairlead.shell.layer import Change, Changes, Entry
@@ -18,40 +18,33 @@ MAX_KEPT = 5
 NOT_TEXT = "surrogatepass"  # an unsaved document may contain lone surrogates
 
 
-def proposed_entries(files: Files) -> dict[str, Entry | None]:
-    """The files that differ from the disk for the agent, by relative path; None for a removed one."""
+def proposed_entries(files: Files, changes: Changeset | None = None) -> dict[str, Entry | None]:
+    """The files that differ from the disk with these proposals (None: all), by relative path; None for a removed one.
+
+    Without any proposals, they are the files with unsaved changes.
+    """
+    changes = files.changes if changes is None else changes
     entries: dict[str, Entry | None] = {}
-    for path, text in files.texts_not_on_disk():
-        entry = None if text is None else _entry(files, path, text)
+    for path, text in files.texts_not_on_disk(changes):
+        entry = None if text is None else _entry(files, changes, path, text)
         if text is None or entry is not None:
             entries[files.root.relative(path)] = entry
-    for proposal in files.changes:
+    for proposal in changes:
         if proposal.raw.data is not None:
             entries[files.root.relative(Path(proposal.target))] = Entry(proposal.raw.data, proposal.raw.mode)
     return entries
 
 
-def unsaved_entries(files: Files) -> dict[str, Entry | None]:
-    """The files whose open documents differ from the disk, by relative path."""
-    entries: dict[str, Entry | None] = {}
-    for path in files.user_files.open_paths():
-        text = files.current(path) if path.is_relative_to(files.root.path) else None
-        disk = files.user_files.on_disk(path) if text is not None else None
-        if text is not None and (disk is None or disk.text != text):
-            entries[files.root.relative(path)] = Entry(_encoded(disk, text))
-    return entries
-
-
-def _encoded(disk: DiskText | None, text: str) -> bytes:
+def _encoded(disk: DiskText, text: str) -> bytes:
     try:
-        return disk.encode(text) if disk is not None else text.encode("utf-8", NOT_TEXT)
+        return disk.encode(text)
     except WorkspaceError:
         return text.encode("utf-8", NOT_TEXT)
 
 
-def _entry(files: Files, path: Path, text: str) -> Entry | None:
+def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | None:
     """The bytes of a file with this text; None if they are the same on disk."""
-    proposal = files.changes.for_target(str(path))
+    proposal = changes.for_target(str(path))
     source = Path(proposal.path) if proposal is not None else path
     mode = proposal.raw.mode if proposal is not None else None
     try:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
+from fairlead.edits.changeset import Changeset
 from fairlead.plan.evidence import CommandRun
 from fairlead.shell.background import BackgroundCommands, Ended
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
@@ -21,7 +22,7 @@ _PIPE_CLOSED = 141  # the exit code of a program whose reader has ended
 
 
 class CreateView(Protocol):
-    async def __call__(self, *, proposals: bool = True) -> View: ...
+    async def __call__(self, changes: Changeset | None = None, /) -> View: ...
 
 
 class CheckPermission(Protocol):
@@ -37,7 +38,7 @@ class Commands:
     direct: Layer
     """The workspace itself; the same as `layer` if there is no sandbox."""
     view: CreateView
-    """The files as a command sees them."""
+    """The files as a command sees them, with these proposals (None: all)."""
     captured: Callable[[Changes, RunningCall], Awaitable[str]]
     """Proposes what a command changed; returns lines for the model."""
     record_state: Callable[[Where], int]

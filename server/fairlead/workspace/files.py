@@ -156,10 +156,14 @@ class Files:
         except WorkspaceError:
             return False
 
-    def texts_not_on_disk(self) -> Iterator[tuple[Path, str | None]]:
-        """Files that may differ from the disk, with their text: proposals (None: no file) and open buffers."""
+    def texts_not_on_disk(self, changes: Changeset | None = None) -> Iterator[tuple[Path, str | None]]:
+        """Files that may differ from the disk, with their text: proposals (None: no file) and open buffers.
+
+        Args:
+            changes: the proposals that count; None: all of the session's.
+        """
         seen: set[Path] = set()
-        for proposal in self._changes:
+        for proposal in self._changes if changes is None else changes:
             if proposal.new_path is not None:
                 seen.add(Path(proposal.path))
                 yield Path(proposal.path), None

@@ -1,0 +1,52 @@
+"""Chosen changes of a changeset, such as those that a check runs with."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.proposal import Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that the user can decide on: a hunk, or a file that is decided as a whole."""
+
+    path: str
+    """The current path of the file, as in the changeset."""
+    hunk_id: str | None = None
+    """None: the file as a whole."""
+
+
+def pending(changes: Changeset) -> list[Change]:
+    """All changes that are left to decide, in order."""
+    found: list[Change] = []
+    for proposal in changes:
+        ids = [None] if proposal.decided_as_whole else [hunk.id for hunk in proposal.hunks]
+        found += [Change(proposal.path, hunk_id) for hunk_id in ids]
+    return found
+
+
+def only(changes: Changeset, chosen: Collection[Change]) -> Changeset:
+    """The changeset with only the chosen changes: its texts are those that accepting them would write.
+
+    In a conflict, a chosen change replaces the user's lines, and takes the other hunks of the conflict with it.
+    Changes that are no longer pending are ignored.
+    """
+    wanted = set(chosen)
+    for proposal in changes:
+        if proposal.decided_as_whole:
+            if Change(proposal.path) not in wanted:
+                changes = changes.without(proposal.path)
+            continue
+        ids = {hunk.id for hunk in proposal.hunks if Change(proposal.path, hunk.id) in wanted}
+        if len(ids) < len(proposal.hunks):
+            changes = changes.with_proposal(_with_hunks(proposal, ids))
+    return changes
+
+
+def _with_hunks(proposal: Proposal, hunk_ids: Collection[str]) -> Proposal:
+    """The proposal for the user's present text with only some hunks."""
+    if not hunk_ids:
+        return replace(proposal, base=proposal.current, proposed=proposal.current)
+    _, text = proposal.applied(proposal.regions_of_hunks(hunk_ids))
+    return replace(proposal, base=proposal.current).with_text(text, None)

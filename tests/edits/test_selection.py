@@ -1,0 +1,78 @@
+"""A changeset with only some of its changes: the texts are those that accepting these changes would write."""
+
+import hypothesis.strategies as st
+from hypothesis import given
+
+from edits.bench import PATH, Bench
+from fairlead.edits import changeset as cs
+from fairlead.edits.changeset import Changeset, Raw
+from fairlead.edits.origins import Author
+from fairlead.edits.selection import Change, only, pending
+
+TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "}\n", "\n", "d\r\n", "日\n", "z"]), max_size=12).map("".join)
+
+
+def _bench(start: str, proposed: str, typed: str | None) -> Bench:
+    """A file with a proposal, in which the user typed afterwards (None: nothing)."""
+    bench = Bench(start)
+    bench.propose(proposed)
+    if typed is not None:
+        bench.type(typed)
+    return bench
+
+
+def _text(changes: Changeset, user_text: str | None) -> str | None:
+    proposal = changes.get(PATH)
+    return user_text if proposal is None else proposal.proposed
+
+
+@given(TEXTS, TEXTS, st.none() | TEXTS, st.data())
+def test_chosen_hunks_give_the_text_that_accepting_them_writes(
+    start: str, proposed: str, typed: str | None, data: st.DataObject
+) -> None:
+    """Also in a conflict, where an accept replaces the user's lines only if the user says so."""
+    bench = _bench(start, proposed, typed)
+    chosen = data.draw(st.sets(st.sampled_from(pending(bench.changes)))) if len(bench.changes) else set[Change]()
+    text = _text(only(bench.changes, chosen), bench.disk)
+    bench.accept({change.hunk_id for change in chosen if change.hunk_id is not None}, over_mine=True)
+    assert text == bench.disk
+
+
+@given(TEXTS, TEXTS, st.none() | TEXTS)
+def test_all_and_none(start: str, proposed: str, typed: str | None) -> None:
+    """All changes are the changeset itself; without any, nothing is proposed and the user's text stays."""
+    bench = _bench(start, proposed, typed)
+    assert only(bench.changes, pending(bench.changes)) is bench.changes
+    assert len(only(bench.changes, [])) == 0
+
+
+@given(TEXTS, TEXTS, st.data())
+def test_the_chosen_changes_are_what_is_pending(start: str, proposed: str, data: st.DataObject) -> None:
+    """With the hunks in order and nothing else, as long as the user typed nothing."""
+    changes = _bench(start, proposed, None).changes
+    if len(changes) == 0:
+        return
+    chosen = data.draw(st.sets(st.sampled_from(pending(changes))))
+    ids = {change.hunk_id for change in chosen}
+    before = changes.files[PATH].hunks
+    left = only(changes, chosen).get(PATH)
+    now = [] if left is None else [(hunk.old, hunk.new) for hunk in left.hunks]
+    assert [line for _, new in now for line in new] == [line for hunk in before if hunk.id in ids for line in hunk.new]
+
+
+def test_files_that_are_decided_as_a_whole() -> None:
+    """New, deleted, renamed and binary files are chosen or not, each with the bytes and permissions proposed for it."""
+    author = Author("1", "call")
+    changes = cs.propose(Changeset(), "/ws/new", None, "new\n", author)
+    changes = cs.delete(changes, "/ws/gone", "gone\n", author)
+    changes = cs.rename(changes, "/ws/old", "/ws/moved", "old\n", author)
+    changes = cs.propose(changes, "/ws/logo.png", "line\n", "other\n", author, Raw(b"\0", 0o755))
+    changes = cs.propose(changes, PATH, "1\n2\n3\n", "one\n2\nthree\n", author)
+    files = [Change("/ws/new"), Change("/ws/gone"), Change("/ws/old"), Change("/ws/logo.png")]
+    hunks = [Change(PATH, hunk.id) for hunk in changes.files[PATH].hunks]
+    assert pending(changes) == [*files, *hunks]
+    for change in files:
+        assert dict(only(changes, [change]).files) == {change.path: changes.files[change.path]}
+    some = only(changes, [files[1], hunks[1], Change("/ws/unknown"), Change(PATH, "unknown")])
+    assert list(some.files) == ["/ws/gone", PATH]
+    assert some.files[PATH].proposed == "1\n2\nthree\n"
