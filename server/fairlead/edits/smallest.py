@@ -1,0 +1,94 @@
+"""Delta debugging: the smallest set of changes with which a test passes.
+
+Removes chunks that are not needed, halving those that are (Zeller and Hildebrandt, "Simplifying and Isolating
+Failure-Inducing Input", 2002). Every set that it returns has passed, even if changes depend on each other.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, Literal, TypeVar
+
+T = TypeVar("T")
+
+Verdict = Literal["minimal", "limit", "fails", "flaky"]
+
+
+class SmallestSet(Generic[T]):
+    """A search for the smallest set of changes with which `passes` returns true. It can be cancelled at any time."""
+
+    def __init__(
+        self, changes: Sequence[T], passes: Callable[[Sequence[T]], Awaitable[bool]], max_runs: int | None = None
+    ) -> None:
+        """
+        Args:
+            changes: each of them once; if they depend on each other, in the order in which they were made.
+            passes: tests some of the changes, in the given order. It is called once per set, and for the result again.
+            max_runs: how often `passes` is called at most; None: until the search is finished.
+        """
+        self.found: Sequence[T] | None = None
+        """The smallest set that has passed so far."""
+        self.runs = 0
+        self._changes, self._passes, self._max_runs = tuple(changes), passes, max_runs
+        self._results: dict[tuple[T, ...], bool] = {}
+
+    @property
+    def most_runs(self) -> int:
+        """How many runs the search needs at most. It usually needs far fewer."""
+        count = len(self._changes)
+        needed = 3 + 2 * count + count * (count - 1) // 2
+        return needed if self._max_runs is None else min(needed, self._max_runs)
+
+    async def search(self) -> Verdict:
+        """Runs the search. The verdict is about the set in `found`.
+
+        Returns:
+            `minimal`: it passed twice, and without any one of its changes, the test fails.
+            `limit`: it passed, but there were no more runs to find out whether all of its changes are needed.
+            `fails`: there is none, because the test fails with all changes.
+            `flaky`: it passed once and failed once.
+        """
+        try:
+            if not await self._try(self._changes):
+                return "fails"
+            if not await self._try(()):
+                await self._remove_chunks(self._changes)
+                while await self._remove_one():
+                    pass
+            return "minimal" if await self._run(tuple(self.found or ())) else "flaky"
+        except _NoMoreRuns:
+            return "limit"
+
+    async def _remove_chunks(self, chunk: Sequence[T]) -> None:
+        """Removes what is not needed of a chunk that cannot be removed as a whole."""
+        middle = (len(chunk) + 1) // 2
+        # the later half first, because later changes use earlier ones
+        for half in (chunk[middle:], chunk[:middle]):
+            if half and len(half) < len(chunk) and not await self._try_without(half):
+                await self._remove_chunks(half)
+
+    async def _remove_one(self) -> bool:
+        """Removes one change that is not needed; false if there is none. It may be one that was needed by another."""
+        for change in reversed(self.found or ()):
+            if await self._try_without([change]):
+                return True
+        return False
+
+    async def _try_without(self, chunk: Sequence[T]) -> bool:
+        return await self._try(tuple(change for change in self.found or () if change not in chunk))
+
+    async def _try(self, chosen: tuple[T, ...]) -> bool:
+        """Whether the test passes with these changes, which are then the smallest set so far."""
+        if chosen not in self._results:
+            self._results[chosen] = await self._run(chosen)
+        if self._results[chosen]:
+            self.found = chosen
+        return self._results[chosen]
+
+    async def _run(self, chosen: tuple[T, ...]) -> bool:
+        if self.runs == self._max_runs:
+            raise _NoMoreRuns
+        self.runs += 1
+        return await self._passes(chosen)
+
+
+class _NoMoreRuns(Exception):
+    """The search has used all of its runs."""
