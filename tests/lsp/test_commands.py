@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ import pytest
 
 from support.calls import edit
 from support.client import EDITOR, Client, Json
-from support.sandbox import needs_sandbox
+from support.sandbox import capability, needs_sandbox
 
 Replay = Callable[..., Json]
 
@@ -128,6 +129,32 @@ async def test_wider_than_the_sandbox_asks(workspace: Path, replay: Replay) -> N
         assert all("no need" in text for text in texts(client))
         assert proposals(client) == {}
     assert list(workspace.iterdir()) == []
+
+
+async def test_fault_94_a_weaker_box_is_named_once(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 94: where root may not mount, the user learns before the first command what commands can read."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None or not capability().enforce_permissions:
+        pytest.skip("this is about root, which may mount")
+    settings = replay({"calls": [bash("id -u")]}, {"text": "."}, {"calls": [bash("id -u")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as strict:
+        await strict.run()
+        assert strict.all("window/showMessage") == []
+        assert "only root may read" not in (await strict.request("agent/command/rules", {}))["markdown"]
+    client = Client(workspace, settings=settings)
+    client.command = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin", *client.command]
+    async with client:
+        for _ in range(2):
+            await client.run()
+        assert [event["mode"] for event in client.events("command")] == ["sandboxed", "sandboxed"]
+        messages = [shown["message"] for shown in client.all("window/showMessage")]
+        assert messages == [
+            "Fairlead: Commands in the sandbox can read some files that only root may read, because the box that "
+            "prevents this could not be created (namespaces: Operation not permitted). "
+            "Work as an ordinary user, or let root mount file systems (CAP_SYS_ADMIN)."
+        ]
+        kinds = [params.get("kind") or method for method, params in client.log if isinstance(params, dict)]
+        assert kinds.index("window/showMessage") < kinds.index("command")
+        assert messages[0].removeprefix("Fairlead: ") in (await client.request("agent/command/rules", {}))["markdown"]
 
 
 async def test_fault_36_rules_through_the_tool(workspace: Path, replay: Replay) -> None:

@@ -13,7 +13,7 @@ from fairlead.shell.sandbox import gitconfig, reasons
 from fairlead.shell.sandbox.box import installed, mounts
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.repositories import read_start
-from shell.boxes import BACKENDS, Boxes, boxes, is_installed, write
+from shell.boxes import BACKENDS, Boxes, boxes, find_sandbox, is_installed, write
 from support.sandbox import needs_sandbox
 
 
@@ -102,6 +102,28 @@ async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path:
             ran = await box.run(f"cat {folder}/a/b/c/d/e/f/all 2> /dev/null; cat private in/x && echo x > new && id -u")
             assert (ran.output, ran.contents) == (f"{'ALL' if is_shown else ''}MINEMINE0\n", {"new": b"x\n"})
             assert " D" not in await box.output("git status --short")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_fault_94_a_home_below_a_closed_folder(workspace: Path, tmp_path: Path, backend: str) -> None:
+    """docs/faults.md 94: wherever root's home is, its commands get the box that enforces permissions."""
+    if os.geteuid() != 0 or not is_installed(backend):
+        pytest.skip("this is about root's commands")
+    if not (await probe(workspace, tmp_path / "state")).enforce_permissions:
+        pytest.skip("this system does not let root leave out files by permission")
+    with tempfile.TemporaryDirectory(prefix="fairlead-home-", dir=Path(__file__).parents[2]) as folder:
+        beside = Path(folder)
+        beside.chmod(0o755)
+        write(beside, {"closed/secret": "HUNTER", "closed/home/.netrc": "HUNTER", "key": "HUNTER", "ws/a.txt": "a"})
+        (beside / "closed").chmod(0o700)
+        (beside / "key").chmod(0o600)
+        os.environ["HOME"] = str(beside / "closed/home")
+        found = await find_sandbox(beside / "ws", tmp_path / "state", backend)
+        assert (found.enforce_permissions, found.weakness) == (True, "")
+        async with boxes(beside / "ws", tmp_path / "state", backend) as box:
+            ran = await box.run(f"grep -rh HUNTER {folder}; echo x > ~/x && cat ~/x && echo new >> a.txt")
+            assert "HUNTER" not in ran.output
+            assert (ran.output.splitlines()[-1], ran.contents) == ("x", {"a.txt": b"anew\n"})
 
 
 def _path_in_home() -> list[str]:

@@ -1,6 +1,7 @@
 """Chooses where the commands of a server's sessions run. The sandbox is tried once per workspace."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -12,9 +13,14 @@ from fairlead.workspace.paths import Root
 
 
 class CommandLayers:
-    """The layers of a server's sessions. `storage` is the front end's folder for our data; commands never see it."""
+    """The layers of a server's sessions.
 
-    def __init__(self, storage: Path | None) -> None:
+    `storage` is the front end's folder for our data; commands never see it. `warn` gets a text for the user before the
+    first command that runs in a weaker box than docs/sandbox.md promises.
+    """
+
+    def __init__(self, storage: Path | None, warn: Callable[[str], None] = lambda _: None) -> None:
+        self._warn, self._warned = warn, set[Path]()
         self._storage = [storage] if storage is not None else []
         self._state = (storage or platformdirs.user_state_path("fairlead", appauthor=False)) / "layers"
         self._probes: dict[Path, asyncio.Task[Capability]] = {}
@@ -35,4 +41,7 @@ class CommandLayers:
         found = await self.capability(root)
         if found.layers_folder is None:
             return DirectLayer(root.path)
+        if found.weakness and root.path not in self._warned:
+            self._warned.add(root.path)
+            self._warn(found.weakness)
         return await found.layer(self._storage)

@@ -40,7 +40,7 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     server.context.journals = Journals(
         folder / "sessions" if folder is not None else None, server.show_warning, server.show_info
     )
-    server.context.layers = CommandLayers(folder)
+    server.context.layers = CommandLayers(folder, server.show_warning)
     server.lenses.refreshable = server.editor.capabilities.lens_refresh
     server.lenses.with_diffs = server.editor.capabilities.diffs
     if not server.editor.capabilities.diffs:  # a client with diffs has its own actions at the cursor

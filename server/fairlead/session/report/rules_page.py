@@ -25,6 +25,7 @@ async def rules_page(context: ServerContext) -> str:
     else:
         maker = "bubblewrap" if found.bubblewrap else "Fairlead itself"
         place = f"Commands run in a sandbox (created by {maker}), on the proposed files. Their changes are proposed."
+        place = " ".join(filter(None, (place, found.weakness)))
         asked = ASKED[settings.approvals]
     allow = [Rule.parse(text) for text in settings.bash.allow]
     deny = [Rule.parse(text) for text in settings.bash.deny]

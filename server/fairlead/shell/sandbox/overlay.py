@@ -137,8 +137,8 @@ class SandboxLayer:
         if outside is not None:
             names = f"{folder.name}/repository", f"{folder.name}/repository-work"
             layers.append(_overlay(str(outside), [str(outside)], *map(self._make_folder, names)))
-        inside = [Path(layer["target"]) for layer in layers] if self._enforce_permissions else []
-        private = mounts.private_folders(inside)
+        mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers)] if self._enforce_permissions else []
+        private = mounts.private_folders(mounted)
         if outside is not None:
             self._replace_index(Path(layers[1]["upper"]), outside, private)
         machine = str(self._make_folder(f"{folder.name}/machine")) if self._enforce_permissions else ""

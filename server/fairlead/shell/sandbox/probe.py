@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,8 @@ class Capability:
     """Whether a later probe may succeed."""
     enforce_permissions: bool = False
     """For root's commands: the kernel refuses files that only root may read, wherever they are."""
+    weakness: str = ""
+    """What root's commands can read because permissions are not enforced, and what to do, as text for the user."""
 
     async def layer(self, hidden: Sequence[Path] = ()) -> "SandboxLayer":
         """A layer for one session. `hidden` are our own folders and files, which commands must not read.
@@ -82,6 +84,8 @@ async def probe(root: Path, state: Path) -> Capability:
                 continue  # a full disk, for example, is no reason for a weaker box
             found = Capability(root, folder, bubblewrap, enforce_permissions=enforce_permissions)
             error = await _try(found)
+            if not error and enforce_permissions != views[0]:
+                return replace(found, weakness=reasons.explain_weakness(failed[0]))
             if not error:
                 return found
             failed.append(error)

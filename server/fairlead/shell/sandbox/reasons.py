@@ -1,4 +1,7 @@
-"""Explains why there is no sandbox and what to do, from what failed in a trial. Importable on every system."""
+"""Explains why there is no sandbox, or only a weaker one, and what to do, from what failed in a trial.
+
+Importable on every system.
+"""
 
 import errno
 import os
@@ -49,10 +52,25 @@ def explain(reasons: Sequence[str], root: Path) -> str:
         if _text(path) == value:
             name = path.removeprefix("/proc/sys/").replace("/", ".")
             return f"User namespaces are not available: {why} ({name} = {value}). Ask an administrator to enable them."
-    refused = any(os.strerror(number) in forbidden for number in (errno.EPERM, errno.EACCES))
+    refused = _is_refusal(forbidden)
     if refused and any(map(os.path.exists, _CONTAINERS)):
         return f"This container allows no sandbox ({forbidden}). Start it with permission to create user namespaces."
     return f"This system {'allows' if refused else 'supports'} no sandbox ({forbidden}). {NEEDED}"
+
+
+def explain_weakness(reason: str) -> str:
+    """A text for the user. `reason` is why there is no box that enforces permissions for root's commands."""
+    advice = "Work as an ordinary user"
+    if _is_refusal(reason) and _STEPS.search(reason):
+        advice += ", or let root mount file systems (CAP_SYS_ADMIN)"
+    return (
+        "Commands in the sandbox can read some files that only root may read, because the box that prevents this could "
+        f"not be created ({reason.rstrip('.')}). {advice}."
+    )
+
+
+def _is_refusal(reason: str) -> bool:
+    return any(os.strerror(number) in reason for number in (errno.EPERM, errno.EACCES))
 
 
 def _closed_to_owner(root: Path) -> Path | None:

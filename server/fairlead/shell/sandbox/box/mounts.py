@@ -68,15 +68,15 @@ def home() -> Path:
     return Path(os.path.expanduser("~")).resolve()
 
 
-def private_folders(inside: Iterable[Path] = ()) -> list[PrivateFolder]:
+def private_folders(mounted: Iterable[Path] = ()) -> list[PrivateFolder]:
     """The private folders of a box, outer ones first.
 
-    They include closed folders above one of `inside`, which could not be reached otherwise.
+    They include closed folders above one of `mounted`, because nothing can be mounted in a closed folder.
     """
     wanted = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/run": 0o755, "/dev/shm": 0o1777, "/home": 0o755, "/root": 0o700}
     found = {Path(path).resolve(): mode for path, mode in wanted.items() if os.path.isdir(path)}
     found.setdefault(home(), 0o700)
-    for path in inside:
+    for path in mounted:
         closed = next((folder for folder in reversed(path.parents) if not anyone_may_enter(folder)), path)
         if closed != path and found.keys().isdisjoint((closed, *closed.parents)):
             found[closed] = 0o755
