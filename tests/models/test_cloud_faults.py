@@ -8,7 +8,7 @@ import pytest
 
 from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
 from support.fake_api import Cut, HttpError, MidStreamError, Wait
-from support.fake_api_turns import Event
+from support.fake_api_turns import Event, Raw
 from support.fake_clouds import FakeBedrock, FakeCloud, FakeVertex, frame
 from support.server_process import NEW_INTERPRETER
 
@@ -261,7 +261,18 @@ async def test_fault_17_an_answer_with_a_damaged_frame_is_requested_again(at: At
         async with at.signed_in(api) as client:
             result = await client.run()
             assert (result["stopReason"], client.text()) == ("end_turn", "Done, 世界.")
-            assert "garbled" in client.events("retry")[0]["reason"]
+            assert "could not be read" in client.events("retry")[0]["reason"]
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+async def test_fault_89_an_answer_that_cannot_be_decoded_is_named(at: At, cloud: Callable[..., FakeCloud]) -> None:
+    """docs/faults.md 89: a ValueError of a decoder is not an error of the request, and is requested once more."""
+    with cloud(*[Raw(b"oops", {"content-type": "text/plain; charset=undefined"}, 400)] * 2) as api:
+        async with at.signed_in(api) as client:
+            error = await failure(client)
+            assert (error["kind"], error["retryable"]) == ("network", True)
+            assert "The model's server sent a response that could not be read (" in error["message"]
+            assert (len(api.arrived), len(client.events("retry"))) == (2, 1)
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

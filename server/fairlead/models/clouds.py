@@ -196,25 +196,34 @@ def _check_region(cloud: Cloud, region: str, alternatives: str) -> None:
 
 
 @contextmanager
-def sign_in_errors(cloud: Cloud) -> Iterator[None]:
+def sign_in_errors(cloud: Cloud, is_answered: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Convert the errors of signing in and signing a request.
 
+    Args:
+        cloud: the cloud.
+        is_answered: whether the answer has begun. Errors of reading it are not converted.
+
     Raises:
-        ModelError: credentials are missing, expired or unreadable, or their server cannot be reached.
+        ModelError: credentials are missing, expired or unreadable, their server cannot be reached, or the request
+            cannot be sent.
     """
     try:
         yield
-    except _credential_errors(cloud) as error:
-        detail = str(error).partition("\n")[0][:300] or type(error).__name__
-        if isinstance(error, _connection_errors(cloud)):
-            message = f"No connection to the server of {cloud.label}'s credentials ({detail}). Check the network."
-            raise ModelError("network", message, retryable=True) from error
-        message = f"No credentials for {cloud.label}: {_SIGN_IN[cloud.provider]} ({detail})"
-        raise ModelError("auth", message) from error
-    except (ValueError, importlib.import_module("httpx2").InvalidURL) as error:  # an impossible model name
-        check = f"Check the setting model (names are {_EXAMPLE_NAMES[cloud.provider]}) and the credentials."
-        message = f"The request to {cloud.label} is invalid ({str(error)[:300]}). {check}"
-        raise ModelError("invalid_request", message) from error
+    except (*_credential_errors(cloud), *_request_errors()) as error:
+        if is_answered():
+            raise
+        raise _sign_in_error(cloud, error) from error
+
+
+def _sign_in_error(cloud: Cloud, error: Exception) -> ModelError:
+    detail = str(error).partition("\n")[0][:300] or type(error).__name__
+    if isinstance(error, _connection_errors(cloud)):
+        message = f"No connection to the server of {cloud.label}'s credentials ({detail}). Check the network."
+        return ModelError("network", message, retryable=True)
+    if isinstance(error, _credential_errors(cloud)):
+        return ModelError("auth", f"No credentials for {cloud.label}: {_SIGN_IN[cloud.provider]} ({detail})")
+    check = f"Check the setting model (names are {_EXAMPLE_NAMES[cloud.provider]}) and the credentials."
+    return ModelError("invalid_request", f"The request to {cloud.label} is invalid ({detail}). {check}")
 
 
 def _credential_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
@@ -224,6 +233,11 @@ def _credential_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
         errors = importlib.import_module("botocore.exceptions")
         return (errors.BotoCoreError, errors.ClientError, *common)
     return (importlib.import_module("google.auth.exceptions").GoogleAuthError, *common)
+
+
+def _request_errors() -> tuple[type[Exception], ...]:
+    """What an impossible model name causes."""
+    return (ValueError, importlib.import_module("httpx2").InvalidURL)
 
 
 def _connection_errors(cloud: Cloud) -> tuple[type[Exception], ...]:

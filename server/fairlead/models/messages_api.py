@@ -47,11 +47,6 @@ def _certificates() -> Any:
     return importlib.import_module("httpx2").create_ssl_context()
 
 
-def _http_client(sdk: Any) -> Any:
-    """Create the transport for a client of the SDK."""
-    return sdk.DefaultAsyncHttpxClient(verify=_certificates())
-
-
 class MessagesApiModel:
     """A model of the Messages API for one session. Holds its connections and its encoded messages."""
 
@@ -66,6 +61,8 @@ class MessagesApiModel:
         self._refused_fields: set[str] = set()
         # whether the next request uses a connection that an earlier answer left open
         self._reuses_connection = False
+        # whether the answer to the last request has begun
+        self._is_answered = False
         self._max_tokens = endpoint.max_tokens
 
     @property
@@ -170,10 +167,11 @@ class MessagesApiModel:
 
     async def _send(self, sdk: Any, request: Request, fields: dict[str, Any]) -> Any:
         client = await self._open_client(sdk)
+        self._is_answered = False
         answer = {"cast_to": object, "stream": True, "stream_cls": sdk.AsyncStream[object]}
         if self._endpoint.cloud is not None:
             body = clouds.with_cache_marks({**self._head(request, fields), "messages": request.messages})
-            with decoding_errors(sdk), clouds.sign_in_errors(self._endpoint.cloud):
+            with decoding_errors(sdk), clouds.sign_in_errors(self._endpoint.cloud, lambda: self._is_answered):
                 return await client.post("/v1/messages", body=body, **answer)
         beta = {"anthropic-beta": CLEARING_BETA} if "context_management" in fields else {}
         path, body = "/v1/messages?beta=true" if beta else "/v1/messages", self._body(request, fields)
@@ -185,11 +183,19 @@ class MessagesApiModel:
         endpoint = self._endpoint
         if self._client is None and endpoint.cloud is not None:
             self._client = await clouds.create_client(
-                sdk, endpoint.cloud, endpoint.base_url, endpoint.silence, _http_client
+                sdk, endpoint.cloud, endpoint.base_url, endpoint.silence, self._http_client
             )
         elif self._client is None:
-            self._client = await asyncio.to_thread(_create_client, sdk, endpoint)
+            self._client = await asyncio.to_thread(_create_client, sdk, endpoint, self._http_client)
         return self._client
+
+    def _http_client(self, sdk: Any) -> Any:
+        """Create the transport for a client of the SDK."""
+
+        async def note_answer(_: Any) -> None:
+            self._is_answered = True
+
+        return sdk.DefaultAsyncHttpxClient(verify=_certificates(), event_hooks={"response": [note_answer]})
 
     def _head(self, request: Request, fields: dict[str, Any]) -> dict[str, Any]:
         """The body without the messages."""
@@ -215,7 +221,7 @@ class MessagesApiModel:
         return [encoded for _, encoded in self._encoded[: len(messages)]]
 
 
-def _create_client(sdk: Any, endpoint: Endpoint) -> Any:
+def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], Any]) -> Any:
     """Create the SDK's client. Call it in a thread, because the first client imports further modules."""
     return sdk.AsyncAnthropic(
         # a local server accepts any key, but the SDK requires one
@@ -224,7 +230,7 @@ def _create_client(sdk: Any, endpoint: Endpoint) -> Any:
         base_url=endpoint.base_url or "https://api.anthropic.com",
         timeout=sdk.Timeout(endpoint.silence, connect=CONNECT_TIMEOUT),
         max_retries=0,
-        http_client=_http_client(sdk),
+        http_client=http_client(sdk),
     )
 
 

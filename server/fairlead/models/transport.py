@@ -33,4 +33,4 @@ def decoding_errors(sdk: Any) -> Iterator[None]:
         raise
     except Exception as error:
         log.warning("a response that cannot be decoded", exc_info=True)
-        raise nonsense(f"a garbled response ({error!r})") from error
+        raise nonsense(f"a response that could not be read ({error!r})") from error
