@@ -206,7 +206,14 @@ export type Mode = "agent" | "plan" | "ask";
 /** What a run continues without a prompt: a run that did not finish, or a plan that the user approved. */
 export type Continuation = "paused" | "plan";
 
-export type Target = { all: true } | { uri: string } | { uri: string; hunk: string } | { item: string };
+/** A hunk; with `hunk: null`, a whole file. */
+export interface ChangeId {
+  readonly uri: string;
+  readonly hunk: string | null;
+}
+
+export type Target =
+  { all: true } | { uri: string } | { uri: string; hunk: string } | { changes: readonly ChangeId[] } | { item: string };
 
 /** The params of accept and reject, and the argument of the commands in the server's CodeLenses. */
 export interface DecideParams {

@@ -104,6 +104,19 @@ test("after a decision the next change that is left is shown, unless a decided o
   assert.equal(after({ uri: uri("one") }, deleted, fresh), "new 1");
   assert.equal(after({ uri: uri("new") }, deleted, one), "deleted 1", "from the last file to the first");
   assert.equal(after({ uri: uri("one") }, deleted, second, fresh), " ", "a conflict was left");
+  assert.equal(
+    after(
+      {
+        changes: [
+          { uri: uri("one"), hunk: "b" },
+          { uri: uri("deleted"), hunk: null },
+        ],
+      },
+      second,
+      fresh,
+    ),
+    "one 10",
+  );
   assert.equal(after({ all: true }), " ");
   assert.equal(
     nextAfterDecision(all, all, (place) => isInTarget("another", { all: true }, place))?.file.uri,

@@ -30,6 +30,13 @@ WRONG: dict[str, tuple[str, Json, str]] = {
     "reject of a hunk of all": ("reject", {"target": {"all": True, "hunk": "1"}}, "must be one of"),
     "reject of a hunk of no file": ("reject", {"target": {"hunk": "1"}}, "must be one of"),
     "reject of less than all": ("reject", {"target": {"all": False}}, "must be one of"),
+    "accept of changes and of a file": ("accept", {"target": {"changes": [], "uri": "file:///x"}}, "must be one of"),
+    "accept of changes that are none": (
+        "accept",
+        {"target": {"changes": "all"}},
+        "changes must be a list",
+    ),
+    "reject of a change of no file": ("reject", {"target": {"changes": [{"hunk": "1"}]}}, "changes[0].uri is missing"),
     "accept of all in another word": ("accept", {"target": {"all": "yes"}}, "params.target.all must be true or false"),
     "reject with a reason that is none": ("reject", {"target": {"all": True}, "reason": 5}, "params.reason must be"),
 }
@@ -68,6 +75,36 @@ async def test_what_cannot_be_done_now_is_refused_with_the_reason(workspace: Pat
             review = await client.request("agent/edits/accept", target)
             assert [one["outcome"] for one in review["outcomes"]] == ["failed"]
         assert (workspace / "a").read_text() == "1\n"
+
+
+async def test_some_changes_are_one_decision(workspace: Path, replay: Replay) -> None:
+    """Hunks and whole files together: one edit, one step to undo. What is not proposed anymore fails alone."""
+    for name in "ab":
+        (workspace / name).write_text("1\n2\n3\n")
+    edits = [edit("a", "1\n", "one\n"), edit("a", "3\n", "three\n"), edit("b", "1\n", "one\n")]
+    new = {"write_file": {"path": "new", "content": "x\n"}}
+    async with Client(workspace, settings=replay({"calls": [*edits, new]}, {"text": "."})) as client:
+        session = (await client.run())["sessionId"]
+        version = client.last("agent/edits")["version"]
+        [first, second] = [hunk["id"] for hunk in client.last("agent/edits")["files"][0]["hunks"]]
+        uri = {name: (workspace / name).as_uri() for name in ("a", "b", "new")}
+        changes = [{"uri": uri["a"], "hunk": second}, {"uri": uri["new"], "hunk": None}]
+        gone = {"uri": uri["b"], "hunk": "gone"}
+        params = {"sessionId": session, "target": {"changes": [*changes, gone]}}
+        review = await client.request("agent/edits/accept", params)
+        assert [(Path(one["uri"]).name, one["hunk"], one["outcome"]) for one in review["outcomes"]] == [
+            ("b", "gone", "failed"),
+            ("a", second, "applied"),
+            ("new", None, "applied"),
+        ]
+        assert (workspace / "a").read_text() == "1\n2\nthree\n"
+        assert review["edits"]["undoLabel"] == "Accept 2 files"
+        undone = await client.request("agent/edits/undo", {"sessionId": session})
+        assert len(undone["edits"]["files"]) == 3 and not (workspace / "new").exists()
+        gone = {"uri": uri["a"], "hunk": "gone"}
+        params = {"sessionId": session, "target": {"changes": [{"uri": uri["a"], "hunk": first}, gone]}}
+        error = await client.error("agent/edits/reject", {**params, "version": version - 1})
+        assert (error.code, client.last("agent/edits")["files"]) == (-32801, undone["edits"]["files"])
 
 
 async def test_the_labels_say_what_would_be_undone_and_done_again(workspace: Path, replay: Replay) -> None:

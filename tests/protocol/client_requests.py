@@ -105,6 +105,12 @@ TARGETS: dict[str, Json] = {
     "all": {"all": True},
     "file": {"uri": f"{URI}/src/%E5%95%8F%E5%80%99.py"},
     "hunk": {"uri": f"{URI}/setup.cfg", "hunk": "02e3da028f848ad7"},
+    "changes": {
+        "changes": [
+            {"uri": f"{URI}/setup.cfg", "hunk": "02e3da028f848ad7"},
+            {"uri": f"{URI}/docs/new%20file.md", "hunk": None},
+        ]
+    },
     "item": {"item": "2"},
 }
 

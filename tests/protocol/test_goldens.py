@@ -11,6 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from fairlead.agent import events
+from fairlead.edits.selection import Change
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
@@ -113,8 +114,11 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
 
     targets: dict[str, Target] = {
         "all": Target(),
-        "file": Target(path=folder / "src/問候.py"),
-        "hunk": Target(path=folder / "setup.cfg", hunk_id="02e3da028f848ad7"),
+        "file": Target((Change(str(folder / "src/問候.py")),)),
+        "hunk": Target((Change(str(folder / "setup.cfg"), "02e3da028f848ad7"),)),
+        "changes": Target(
+            (Change(str(folder / "setup.cfg"), "02e3da028f848ad7"), Change(str(folder / "docs/new file.md")))
+        ),
         "item": Target(item_id="2"),
     }
     assert {name: read_target(read(f"edits.accept.params.{name}")) for name in TARGETS} == targets

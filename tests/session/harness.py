@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from fairlead.agent.errors import ToolError
 from fairlead.agent.schema import check_input
 from fairlead.agent.tool import RunningCall
+from fairlead.edits.selection import Change
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review import decisions, undo
@@ -113,7 +114,7 @@ class SessionHarness:
         return True
 
     def _target(self, name: str | None) -> Target:
-        return Target() if name is None else Target(self.folder / name)
+        return Target() if name is None else Target((Change(str(self.folder / name)),))
 
     @property
     def tree(self) -> dict[str, str]:

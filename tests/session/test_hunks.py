@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from edits.both import BACK, STARTS, WRITES, Both
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal, empty_proposal
+from fairlead.edits.selection import Change
 from fairlead.edits.undo import DecisionLog, MovedOn
 from fairlead.session.review import decisions
 from fairlead.session.review.target import Target
 from session.harness import SessionHarness, run_sync
 
-ONE = st.tuples(st.sampled_from(["accept", "accept over mine", "reject"]), st.sets(st.integers(0, 2), max_size=1))
+SOME = st.tuples(st.sampled_from(["accept", "accept over mine", "reject"]), st.sets(st.integers(0, 2), max_size=3))
 ALL = st.tuples(st.sampled_from(["accept all", "reject all"]))
-STEPS = st.lists(st.one_of(WRITES, WRITES, ONE, ALL, BACK), min_size=12, max_size=30)
+STEPS = st.lists(st.one_of(WRITES, WRITES, SOME, ALL, BACK), min_size=12, max_size=30)
 
 
 class Desk:
@@ -70,7 +71,7 @@ class Desk:
             raise MovedOn
 
     def _target(self, ids: list[str]) -> Target:
-        return Target(self.path, ids[0]) if len(ids) == 1 else Target(self.path)
+        return Target(tuple(Change(str(self.path), hunk_id) for hunk_id in ids))
 
 
 @settings(max_examples=150)

@@ -77,6 +77,10 @@ export function isInTarget(sessionId: string, target: Target, place: ChangeLocat
   if ("item" in target)
     return place.hunk ? place.hunk.itemId === target.item : place.file.itemIds.includes(target.item);
   if ("all" in target) return true;
+  if ("changes" in target)
+    return target.changes.some(
+      ({ uri, hunk }) => uri === place.file.uri && (hunk === null || !place.hunk || hunk === place.hunk.id),
+    );
   return target.uri === place.file.uri && (!("hunk" in target) || !place.hunk || target.hunk === place.hunk.id);
 }
 

@@ -206,7 +206,7 @@ export class Review {
       if (!(await document.save())) return "stop";
     }
     if (documents.length === 0) return "clean";
-    if ("hunk" in target && !hunkOf(this.store, sessionId, target)) {
+    if (!hunksIn(target).every((hunk) => hunkOf(this.store, sessionId, hunk))) {
       void vscode.window.showInformationMessage("Your edit was saved to the proposal. Review it, then accept.");
       return "stop";
     }
@@ -226,8 +226,15 @@ export function targetOf(row: EditRow): Target {
 }
 
 function isFileInTarget(target: Target, file: FileEdits): boolean {
-  if ("uri" in target) return vscode.Uri.parse(target.uri).path === vscode.Uri.parse(file.uri).path;
+  const path = vscode.Uri.parse(file.uri).path;
+  if ("uri" in target) return vscode.Uri.parse(target.uri).path === path;
+  if ("changes" in target) return target.changes.some(({ uri }) => vscode.Uri.parse(uri).path === path);
   return "all" in target || file.itemIds.includes(target.item);
+}
+
+function hunksIn(target: Target): { uri: string; hunk: string }[] {
+  const changes = "changes" in target ? target.changes : "hunk" in target ? [target] : [];
+  return changes.flatMap(({ uri, hunk }) => (hunk === null ? [] : [{ uri, hunk }]));
 }
 
 function hunkOf(store: Store, sessionId: string, { uri, hunk }: { uri: string; hunk: string }): Hunk | undefined {

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from pygls.uris import to_fs_path
 
 from fairlead.agent.tool import Mode
+from fairlead.edits.selection import Change
 from fairlead.json_values import is_object
 from fairlead.lsp import protocol
 from fairlead.plan import PlanOp
@@ -169,17 +170,23 @@ def read_workspace(uris: Sequence[str], path: str | None) -> tuple[Path | None, 
 
 
 def read_target(params: Params) -> Target:
-    """Read a `Target` (docs/protocol.md): exactly one of `{all: true}`, `{uri}`, `{uri, hunk}` and `{item}`."""
+    """Read a `Target` (docs/protocol.md): exactly one of its forms."""
     target = params.child("target")
     everything = target.has("all") and target.boolean("all")
-    given = {name for name in ("item", "uri", "hunk") if target.has(name)}
+    given = {name for name in ("item", "uri", "hunk", "changes") if target.has(name)}
     if everything and not given:
         return Target()
     if given == {"item"} and not everything:
         return Target(item_id=target.text("item"))
     if given in ({"uri"}, {"uri", "hunk"}) and not everything:
-        return Target(path=target.path(), hunk_id=target.optional_text("hunk"))
-    raise WrongRequest("params.target must be one of {all: true}, {uri}, {uri, hunk} and {item}")
+        return Target((_read_change(target),))
+    if given == {"changes"} and not everything:
+        return Target(tuple(map(_read_change, target.children("changes"))))
+    raise WrongRequest("params.target must be one of {all: true}, {uri}, {uri, hunk}, {changes} and {item}")
+
+
+def _read_change(change: Params) -> Change:
+    return Change(str(change.path()), change.optional_text("hunk"))
 
 
 def read_ops(params: Params) -> list[PlanOp]:

@@ -51,9 +51,12 @@ async def redo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
 
 
 def _target(session: Session, params: Params) -> Target:
-    """The target with the session's spelling of its path, because clients spell one file in several ways."""
+    """The target with the session's spelling of its paths, because clients spell one file in several ways."""
     target = read_target(params)
-    return target if target.path is None else replace(target, path=_resolved(session, target.path))
+    if target.changes is None:
+        return target
+    changes = [replace(change, path=str(_resolved(session, Path(change.path)))) for change in target.changes]
+    return Target(tuple(changes))
 
 
 def _resolved(session: Session, path: Path) -> Path:

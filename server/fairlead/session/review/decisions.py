@@ -7,6 +7,7 @@ from pathlib import Path
 from fairlead.edits import changeset as cs
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.proposal import PLAIN, Proposal, Raw
+from fairlead.edits.selection import Change
 from fairlead.edits.undo import Decision, FileDecision
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.apply import EditResult, apply_edits
@@ -246,7 +247,7 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
         RequestRefused: nothing is proposed for the file, or it cannot contain the text.
     """
     async with session.reviewing:
-        selections, _ = resolve_target(session, Target(path), seen_version)
+        selections, _ = resolve_target(session, Target((Change(str(path)),)), seen_version)
         before = session.files.proposal(selections[0].path) if selections else None
         if before is None:
             raise RequestRefused(f"{NO_PROPOSAL} Your text was not saved; copy it if you need it.")

@@ -1,11 +1,12 @@
 """Finds the proposals and hunks that a decision is about."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from fairlead.edits.changeset import Proposal
+from fairlead.edits.selection import Change
 from fairlead.session.errors import Stale
 from fairlead.session.session import Session
 
@@ -17,10 +18,10 @@ NO_HUNK = "This change is no longer proposed."
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a decision is about: everything (all fields None), a file, a hunk of it, or a plan item."""
+    """What a decision is about: everything (both fields None), some files and hunks, or a plan item."""
 
-    path: Path | None = None
-    hunk_id: str | None = None
+    changes: tuple[Change, ...] | None = None
+    """The paths are those before or after a rename. A change without a hunk is the file with all its hunks."""
     item_id: str | None = None
 
 
@@ -55,53 +56,58 @@ class Selection:
 def resolve_target(
     session: Session, target: Target, seen_version: int | None
 ) -> tuple[list[Selection], list[HunkOutcome]]:
-    """Returns the selected hunks by file, and a failed outcome if the file or hunk is no longer proposed.
+    """Returns the selected hunks by file, and failed outcomes for files and hunks that are no longer proposed.
 
     Raises:
         Stale: the target changed after `seen_version`, the version of the edits that the user saw.
     """
-    proposals = _proposals(session, target)
-    _check_seen(session, target, proposals, seen_version)
-    if target.path is not None and not proposals:
-        return [], [HunkOutcome(target.path, target.hunk_id, "failed", NO_PROPOSAL)]
+    if target.changes is not None:
+        return _resolve_changes(session, target.changes, seen_version)
+    proposals, item_id = list(session.files.changes), target.item_id
+    if item_id is None:
+        _check_seen(session, seen_version, None)
+        return [_selection(proposal, _ids(proposal)) for proposal in proposals], []
+    proposals = [proposal for proposal in proposals if item_id in proposal.item_ids]
+    _check_seen(session, seen_version, [Path(proposal.path) for proposal in proposals])
+    return [_selection(proposal, proposal.hunks_of(item_id)) for proposal in proposals], []
+
+
+def _resolve_changes(
+    session: Session, changes: Sequence[Change], seen_version: int | None
+) -> tuple[list[Selection], list[HunkOutcome]]:
+    pending = session.files.changes
+    wanted: dict[str, set[str | None]] = {}
+    for change in changes:
+        proposal = pending.get(change.path) or pending.for_target(change.path)
+        wanted.setdefault(change.path if proposal is None else proposal.path, set()).add(change.hunk_id)
     selections: list[Selection] = []
-    for proposal in proposals:
-        ids = frozenset(hunk.id for hunk in proposal.hunks)
-        if target.item_id is not None:
-            ids = proposal.hunks_of(target.item_id)
-        elif target.hunk_id is not None and not proposal.decided_as_whole:
-            if target.hunk_id not in ids:
-                return [], [HunkOutcome(Path(proposal.path), target.hunk_id, "failed", NO_HUNK)]
-            ids = frozenset([target.hunk_id])
-        selections.append(Selection(Path(proposal.path), None if proposal.decided_as_whole else ids, proposal))
-    return selections, []
+    outcomes: list[HunkOutcome] = []
+    for path, ids in wanted.items():
+        proposal = pending.get(path)
+        if proposal is None:
+            _check_seen(session, seen_version, [Path(path)])
+            outcomes += [HunkOutcome(Path(path), hunk_id, "failed", NO_PROPOSAL) for hunk_id in ids]
+            continue
+        is_whole = None in ids or proposal.decided_as_whole
+        present = _ids(proposal) if is_whole else _ids(proposal) & ids
+        # the id of a hunk is derived from its content, so a hunk that is still there is unchanged
+        if is_whole or len(present) < len(ids) or not present.isdisjoint(proposal.conflicts):
+            _check_seen(session, seen_version, [Path(path)])
+        if not is_whole:
+            outcomes += [HunkOutcome(Path(path), hunk_id, "failed", NO_HUNK) for hunk_id in ids - present]
+        if is_whole or present:
+            selections.append(_selection(proposal, present))
+    return selections, outcomes
 
 
-def _proposals(session: Session, target: Target) -> list[Proposal]:
-    if target.item_id is not None:
-        return [p for p in session.files.changes if target.item_id in p.item_ids]
-    if target.path is None:
-        return list(session.files.changes)
-    found = session.files.proposal(target.path) or session.files.changes.for_target(str(target.path))
-    return [found] if found is not None else []
+def _ids(proposal: Proposal) -> frozenset[str]:
+    return frozenset(hunk.id for hunk in proposal.hunks)
 
 
-def _has_same_hunk(target: Target, proposals: Collection[Proposal]) -> bool:
-    """Whether the target is a hunk that is still proposed: its id is derived from its content, so it is unchanged."""
-    if target.hunk_id is None:
-        return False
-    return any(
-        hunk.id == target.hunk_id and hunk.id not in proposal.conflicts and not proposal.decided_as_whole
-        for proposal in proposals
-        for hunk in proposal.hunks
-    )
+def _selection(proposal: Proposal, hunk_ids: frozenset[str]) -> Selection:
+    return Selection(Path(proposal.path), None if proposal.decided_as_whole else hunk_ids, proposal)
 
 
-def _check_seen(session: Session, target: Target, proposals: Collection[Proposal], seen_version: int | None) -> None:
-    if seen_version is None or _has_same_hunk(target, proposals):
-        return
-    paths = None if target == Target() else [Path(proposal.path) for proposal in proposals]
-    if target.path is not None:
-        paths = [*(paths or []), target.path]
-    if session.files.changed_since(seen_version, paths):
+def _check_seen(session: Session, seen_version: int | None, paths: Collection[Path] | None) -> None:
+    if seen_version is not None and session.files.changed_since(seen_version, paths):
         raise Stale("The proposal changed. Review it again.")
