@@ -76,7 +76,12 @@ async def test_fault_88_a_field_of_a_wrong_type_is_named(connect: Connect, name:
 BODIES = {
     "no gzip": (answer(TEXT), {"content-encoding": "gzip"}, 200, "not match its header “content-encoding”"),
     "no gzip in an error": (b"oops", {"content-encoding": "gzip"}, 500, "not match its header “content-encoding”"),
-    "an impossible charset": (b"oops", {"content-type": "text/html; charset=zlib"}, 400, "a response that could not be read"),
+    "an impossible charset": (
+        b"oops",
+        {"content-type": "text/html; charset=zlib"},
+        400,
+        "a response that could not be read",
+    ),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Origin
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.undo import DecisionLog
+from fairlead.edits.undo import DecisionLog, FileDecision
 
 ReviewStatus = Literal["accepted", "review", "undone", "rejected"]
 
@@ -35,10 +35,10 @@ def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOu
     for decision in decisions.done:
         for file in decision.files:
             if decision.kind == "accept":
-                found += _decided(file.before, file.after, "accepted")
+                found += _decided(file, "accepted")
                 found = [_moved(result, file.before) for result in found]
             elif decision.kind == "reject":
-                found += _decided(file.before, file.after, "rejected")
+                found += _decided(file, "rejected")
             elif decision.kind == "undo":
                 found = _undone(found, file.before.path, decision.item_id)
     for proposal in changes:
@@ -46,9 +46,8 @@ def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOu
     return list(dict.fromkeys(found))
 
 
-def _decided(before: Proposal, after: Proposal, outcome: ReviewStatus) -> list[ReviewOutcome]:
-    ids = None if before.decided_as_whole else after.decided - before.decided
-    return _outcomes(before, _authors(before, ids), outcome)
+def _decided(file: FileDecision, outcome: ReviewStatus) -> list[ReviewOutcome]:
+    return _outcomes(file.before, _authors(file.before, file.hunk_ids), outcome)
 
 
 def _authors(proposal: Proposal, hunk_ids: frozenset[str] | None = None) -> list[Origin | None]:

@@ -11,6 +11,10 @@ from typing import Literal
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import PLAIN, Proposal, Raw, empty_proposal
 
+# why a decision cannot be undone, or one that was undone cannot be redone, when the user's file has another text
+CHANGED_SINCE_DECISION = "{name} has changed since. First undo your own changes to it in the editor."
+CHANGED_SINCE_UNDO = "{name} has changed since the undo. First restore the text that it had right after the undo."
+
 
 class MovedOn(Exception):
     """A decision can no longer be undone; the message tells the user why."""
@@ -29,6 +33,11 @@ class FileDecision:
     raw_after: Raw = PLAIN
     folders: tuple[str, ...] = ()
     """The folders that were created for the file, the innermost first."""
+
+    @property
+    def hunk_ids(self) -> frozenset[str] | None:
+        """The hunks that were accepted or rejected; None: the file was decided as a whole."""
+        return None if self.before.decided_as_whole else self.after.decided - self.before.decided
 
     @property
     def inverse(self) -> "FileDecision":
@@ -88,12 +97,17 @@ def _split(decision: Decision, files: Collection[int]) -> tuple[list[Decision], 
     return part(False), part(True)
 
 
-def revert(decision: FileDecision, now: Proposal | None, current: str | None, name: str) -> Proposal:
+def revert(
+    decision: FileDecision, now: Proposal | None, current: str | None, name: str, changed: str = CHANGED_SINCE_DECISION
+) -> Proposal:
     """The proposal with a decision undone. (To redo a decision, revert its inverse.)
 
     Args:
-        now: the file's proposal now; current: the text of the user's file.
+        decision: the decision.
+        now: the file's proposal now.
+        current: the text of the user's file.
         name: the file's name in messages.
+        changed: the message for a file with another text, with a place for the name.
 
     Raises:
         MovedOn: the file, or the proposal in the lines of the decision, has changed since.
@@ -103,7 +117,7 @@ def revert(decision: FileDecision, now: Proposal | None, current: str | None, na
     if _state(now) == _state(after):
         return before
     if decision.in_file and now.current != after.current:
-        raise MovedOn(f"{name} has changed since. First undo your own changes to it in the editor.")
+        raise MovedOn(changed.format(name=name))
     if before.decided_as_whole or after.decided_as_whole or now.decided_as_whole:
         if decision.in_file or not (now.is_settled and after.is_settled):
             raise MovedOn(f"{name}: the agent has proposed something else there since.")

@@ -9,6 +9,8 @@ from fairlead.edits.proposal import Proposal
 from fairlead.workspace.errors import WorkspaceError
 
 Key = tuple[str, bytes]
+# a proposal, the hunks of it that were rejected (None: all of it), and the reason
+Rejection = tuple[Proposal, Collection[str] | None, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,21 @@ class Rejections:
             self._rejected[key] = Rejected(*key, reason)
         self.all = tuple(self._rejected.values())
 
-    def forget(self, proposal: Proposal) -> None:
-        """Forgets the rejection of what is proposed now: the user undid it."""
-        for key in _keys(proposal, None):
-            self._rejected.pop(key, None)
+    def forget(self, proposal: Proposal, hunk_ids: Collection[str] | None, others: Iterable[Rejection]) -> None:
+        """Forgets that some hunks of a proposal (None: all of it) were rejected, because the user undid it.
+
+        Args:
+            proposal: the proposal that was rejected.
+            hunk_ids: the hunks that were rejected.
+            others: the rejections that stay. A change that is in one of them stays rejected, with its reason.
+        """
+        undone = set(_keys(proposal, hunk_ids)) & self._rejected.keys()
+        reasons = {key: reason for before, ids, reason in others for key in _keys(before, ids) if key in undone}
+        for key in undone:
+            if key in reasons:
+                self._rejected[key] = replace(self._rejected[key], reason=reasons[key])
+            else:
+                del self._rejected[key]
         self.all = tuple(self._rejected.values())
 
     def check(self, old: Proposal | None, new: Proposal) -> None:

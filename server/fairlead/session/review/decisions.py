@@ -228,11 +228,13 @@ async def reject(session: Session, target: Target, seen_version: int | None, rea
             assert before is not None
             after = cs.rejected(before, selection.hunk_ids)
             _replace(session, before, after)
-            session.files.rejections.remember(before, selection.hunk_ids, reason)
-            is_whole = after.is_settled and selection.hunk_ids is not None and len(selection.hunk_ids) > 1
+            decision = FileDecision(before, after, False)
+            hunk_ids = decision.hunk_ids
+            session.files.rejections.remember(before, hunk_ids, reason)
+            is_whole = after.is_settled and hunk_ids is not None and len(hunk_ids) > 1
             name = session.root.relative(selection.path)
-            session.feedback.rejected(name, before, None if is_whole else selection.hunk_ids, reason)
-            rejected.append(FileDecision(before, after, False))
+            session.feedback.rejected(name, before, None if is_whole else hunk_ids, reason)
+            rejected.append(decision)
             outcomes += selection.outcomes("rejected")
         _record(session, Decision("reject", _label("Reject", rejected), tuple(rejected), reason))
         session.publish()

@@ -1,12 +1,13 @@
 """Undo and redo of decisions: one at a time, the last one first. A file that moved on blocks the whole decision."""
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.undo import Decision, FileDecision, MovedOn, revert
+from fairlead.edits.undo import CHANGED_SINCE_DECISION, CHANGED_SINCE_UNDO, Decision, FileDecision, MovedOn, revert
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import HunkOutcome
@@ -37,12 +38,11 @@ async def undo(session: Session) -> list[HunkOutcome]:
         if not session.decisions.done:
             raise RequestRefused("There is nothing to undo.")
         decision = session.decisions.done[-1]
-        outcomes, undone = await _undo(session, decision, f"Undo {decision.label}")
+        outcomes, undone = await _undo(session, decision, f"Undo {decision.label}", CHANGED_SINCE_DECISION)
         session.mark_undone(undone)
         session.feedback.undone(decision.label)
         if decision.kind == "reject":
-            for file in decision.files:
-                session.files.rejections.forget(file.before)
+            _forget_rejections(session, [decision.files[index] for index in undone])
     session.publish()
     return outcomes
 
@@ -57,26 +57,40 @@ async def redo(session: Session) -> list[HunkOutcome]:
         if not session.decisions.undone:
             raise RequestRefused("There is nothing to redo.")
         decision = session.decisions.undone[-1]
-        outcomes, redone = await _undo(session, decision.inverse, f"Redo {decision.label}")
+        outcomes, redone = await _undo(session, decision.inverse, f"Redo {decision.label}", CHANGED_SINCE_UNDO)
         session.mark_redone(redone)
         session.feedback.redone(decision.label)
         if decision.kind == "reject":
-            for file in decision.files:
-                rejected = file.after.decided - file.before.decided
-                session.files.rejections.remember(file.before, rejected or None, decision.reason)
+            for file in (decision.files[index] for index in redone):
+                session.files.rejections.remember(file.before, file.hunk_ids, decision.reason)
     session.publish()
     return outcomes
 
 
-async def _undo(session: Session, decision: Decision, label: str) -> tuple[list[HunkOutcome], list[int]]:
-    """Undoes a decision; returns the outcomes and the indexes of the files that were undone."""
+def _forget_rejections(session: Session, undone: Sequence[FileDecision]) -> None:
+    """Lets the agent propose again what was rejected, except for what an earlier rejection covers too."""
+    earlier = defaultdict[str, list[tuple[FileDecision, str]]](list)
+    for decision in session.decisions.done:
+        for file in decision.files if decision.kind == "reject" else ():
+            earlier[file.before.path].append((file, decision.reason))
+    rejections = session.files.rejections
+    for file in undone:
+        others = ((other.before, other.hunk_ids, reason) for other, reason in earlier[file.before.path])
+        rejections.forget(file.before, file.hunk_ids, others)
+
+
+async def _undo(session: Session, decision: Decision, label: str, changed: str) -> tuple[list[HunkOutcome], list[int]]:
+    """Undoes a decision; returns the outcomes and the indexes of the files that were undone.
+
+    `changed` is the message for a file of the user with another text (`revert`).
+    """
     await session.files.observe_all()
     try:
         files: list[_FileUndo] = []
         yielder = Yielder()
         for file_decision in decision.files:
             await yielder.checkpoint()
-            files.append(_file_undo(session, file_decision))
+            files.append(_file_undo(session, file_decision, changed))
     except MovedOn as error:
         session.publish()
         raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
@@ -102,21 +116,21 @@ async def _undo(session: Session, decision: Decision, label: str) -> tuple[list[
     return outcomes, indexes
 
 
-def _file_undo(session: Session, decision: FileDecision) -> _FileUndo:
+def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileUndo:
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if decision.in_file and new_path is not None else path
     name = session.root.relative(now_at)
     session.files.user_files.invalidate(now_at)
     current = read_text(session, now_at)
     now = session.files.proposal(path) or (session.files.proposal(now_at) if now_at != path else None)
-    proposal = revert(decision, now, current, name)
+    proposal = revert(decision, now, current, name, changed)
     other = session.files.changes.for_target(proposal.target)
     if other is not None and other.path not in (str(path), str(now_at)):
         raise MovedOn(f"{name}: the agent now proposes another file at this path. Reject that first.")
-    return _FileUndo(decision, proposal, inverse_edit(session, decision) if decision.in_file else None)
+    return _FileUndo(decision, proposal, inverse_edit(session, decision, changed) if decision.in_file else None)
 
 
-def inverse_edit(session: Session, decision: FileDecision) -> FileEdit:
+def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGED_SINCE_DECISION) -> FileEdit:
     """The edit that restores the user's file from before a decision.
 
     Raises:
@@ -126,7 +140,7 @@ def inverse_edit(session: Session, decision: FileDecision) -> FileEdit:
     now_at = Path(new_path) if new_path is not None else path
     name = session.root.relative(now_at)
     if read_text(session, now_at) != decision.after.current:
-        raise MovedOn(f"{name} has changed since. First undo your own changes to it in the editor.")
+        raise MovedOn(changed.format(name=name))
     if not session.files.resolves_to_itself(now_at):
         raise MovedOn(f"{name} now leads elsewhere, through a symbolic link. Restore it first.")
     buffer = session.files.user_files.buffer(now_at)
