@@ -7,7 +7,7 @@ from edits.bench import PATH, Bench
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Raw
 from fairlead.edits.origins import Author
-from fairlead.edits.selection import Change, only, pending
+from fairlead.edits.selection import Change, differs_only_by, only, pending
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "}\n", "\n", "d\r\n", "日\n", "z"]), max_size=12).map("".join)
 
@@ -76,3 +76,44 @@ def test_files_that_are_decided_as_a_whole() -> None:
     some = only(changes, [files[1], hunks[1], Change("/ws/unknown"), Change(PATH, "unknown")])
     assert list(some.files) == ["/ws/gone", PATH]
     assert some.files[PATH].proposed == "1\n2\nthree\n"
+
+
+@given(TEXTS, TEXTS, st.data())
+def test_the_users_decisions_are_told_from_other_edits(start: str, proposed: str, data: st.DataObject) -> None:
+    """After accepts of any change and rejects of some, nothing else differs; after another edit, something does."""
+    bench = _bench(start, proposed, None)
+    before = bench.changes
+    if len(before) == 0:
+        return
+    all_changes = pending(before)
+    without = data.draw(st.sets(st.sampled_from(all_changes)))
+    for change in data.draw(st.permutations(all_changes)):
+        kind = data.draw(st.sampled_from(["accept", "reject", "leave"]))
+        if change.hunk_id is None or kind == "leave":
+            continue
+        if kind == "reject" and change in without:
+            bench.reject([change.hunk_id])
+        else:
+            bench.accept([change.hunk_id])
+    now = _text(bench.changes, bench.disk)
+    assert differs_only_by(before, without, PATH, now)
+    assert not differs_only_by(before, without, PATH, f"new line\n{now}")
+    assert not differs_only_by(before, without, "/ws/another", now)
+
+
+def test_a_rejected_change_that_was_needed_is_another_text() -> None:
+    changes = cs.propose(Changeset(), PATH, "1\n2\n3\n", "one\n2\nthree\n", Author())
+    first, second = pending(changes)
+    assert differs_only_by(changes, [first], PATH, "1\n2\nthree\n")
+    assert not differs_only_by(changes, [second], PATH, "1\n2\nthree\n")
+
+
+def test_whole_files_are_there_or_not() -> None:
+    changes = cs.rename(Changeset(), "/ws/old", "/ws/new", "old\n", Author())
+    changes = cs.propose(changes, "/ws/made", None, "made\n", Author())
+    rename, made = pending(changes)
+    for path, text in (("/ws/old", "old\n"), ("/ws/new", None)):
+        assert differs_only_by(changes, [rename], path, text)
+        assert not differs_only_by(changes, [made], path, text)
+    assert differs_only_by(changes, [made], "/ws/made", None)
+    assert not differs_only_by(changes, [made], "/ws/made", "other\n")

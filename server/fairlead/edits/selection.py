@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.diff import content_key, hunks
 from fairlead.edits.proposal import Proposal
 
 
@@ -42,6 +43,22 @@ def only(changes: Changeset, chosen: Collection[Change]) -> Changeset:
         if len(ids) < len(proposal.hunks):
             changes = changes.with_proposal(_with_hunks(proposal, ids))
     return changes
+
+
+def differs_only_by(changes: Changeset, without: Collection[Change], path: str, text: str | None) -> bool:
+    """Whether a file with this text is what some changes proposed, except that some of `without` are missing.
+
+    So it is after the user accepted any of the changes and rejected some of `without`, but not after another edit.
+    """
+    proposal = changes.for_target(path) or changes.get(path)
+    if proposal is None:
+        return False
+    if proposal.decided_as_whole:
+        before = proposal.current if path == proposal.path else None
+        return Change(proposal.path) in without and text == before
+    ids = {change.hunk_id for change in without if change.path == proposal.path}
+    missing = {content_key(hunk.old, hunk.new) for hunk in proposal.hunks if hunk.id in ids}
+    return all(content_key(hunk.old, hunk.new) in missing for hunk in hunks(text or "", proposal.proposed or ""))
 
 
 def _with_hunks(proposal: Proposal, hunk_ids: Collection[str]) -> Proposal:
