@@ -19,7 +19,7 @@ from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
-from protocol.examples import A_USAGE, a_plan, a_plan_state, proposals
+from protocol.examples import A_CHECK, A_USAGE, a_plan, a_plan_state, proposals
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
@@ -75,6 +75,7 @@ def requests() -> Iterator[Golden]:
     record = "2 of 3 steps, 1 file to review."
     yield _answers("runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended, record), wire.RunResult)
     yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed, ""), wire.RunResult)
+    yield from _checks()
     ops = [
         {"op": "add", "content": "測試 🚀", "after": "1"},
         {"op": "update", "id": "2", "content": "翻譯", "status": "pending", "held": True},
@@ -99,6 +100,16 @@ def requests() -> Iterator[Golden]:
     yield _asks("credentials.params", wire.CREDENTIALS, key)
     yield _answers("credentials.result", wire.CREDENTIALS, None)
     yield _asks("trust.params", wire.TRUST, {"trusted": True})
+
+
+def _checks() -> Iterator[Golden]:
+    yield _asks("checks.run.params.base", wire.RUN_CHECKS, {"sessionId": SESSION, "check": "pytest -q", "base": True})
+    yield _asks("checks.run.params.target", wire.RUN_CHECKS, {"sessionId": SESSION, "target": {"item": "2"}})
+    results = {"results": [convert.check_result(A_CHECK)]}
+    yield _answers("checks.run.result", wire.RUN_CHECKS, results, wire.ChecksResult)
+    yield _asks("checks.suggest.params", wire.SUGGEST_CHECKS, {})
+    suggested = {"suggestions": [{"command": "npm test", "source": "package.json"}]}
+    yield _answers("checks.suggest.result", wire.SUGGEST_CHECKS, suggested, wire.SuggestedChecks)
 
 
 TARGETS: dict[str, Json] = {

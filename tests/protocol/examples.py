@@ -1,5 +1,6 @@
 """Core values that several golden messages use: a plan, its record, proposed edits, the usage of a run."""
 
+from fairlead.agent.events import CheckFinished
 from fairlead.agent.model import Usage
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Raw
@@ -10,6 +11,15 @@ from fairlead.plan.verification import supports
 from fairlead.session.events import PlanChanged
 from protocol.golden import FOLDER
 
+A_CHECK = CheckFinished(
+    "2",
+    "pytest -q",
+    "none",
+    False,
+    1,
+    2.04,
+    "3 of 7 changes accepted: `pytest -q` fails without src/問候.py, line 4.",
+)
 A_USAGE = Usage(requests=2, input_tokens=310, cache_read_tokens=9000, cache_write_tokens=412, output_tokens=88)
 
 

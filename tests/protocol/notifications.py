@@ -12,7 +12,7 @@ from fairlead.plan import TodoManager
 from fairlead.plan.evidence import CommandRun, Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.recorder import Inferred
-from protocol.examples import A_USAGE, a_plan_state, proposals
+from protocol.examples import A_CHECK, A_USAGE, a_plan_state, proposals
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, RecordingClient
 
 REMINDER = "<reminder>Update your todos. In progress: #2: 翻譯問候語 👋.</reminder>"
@@ -26,7 +26,8 @@ def states() -> Iterator[Golden]:
     empty = PlanChanged(1, TodoManager().snapshot(), Record(), inferred)
     yield _published("plan.empty", empty, wire.PlanWire)
     yield _published("edits", EditsChanged(5, changes, None, None), wire.EditsWire)
-    yield _published("edits.empty", EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py"), wire.EditsWire)
+    empty_edits = EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py", checked=A_CHECK)
+    yield _published("edits.empty", empty_edits, wire.EditsWire)
 
 
 def run_events() -> Iterator[Golden]:
@@ -48,6 +49,7 @@ def run_events() -> Iterator[Golden]:
         events.CommandStarted(CALL, "2", "npm run dev", str(FOLDER), "sandboxed", False, "cmd-1"),
         events.ToolOutput(CALL, "\x1b[1mcollected 3 items\x1b[0m\n"),
         events.CommandEnded("cmd-1", CommandRun(CALL, "npm run dev", None, 62.04, True), "stopped"),
+        A_CHECK,
         events.ToolFinished(CALL, True, "Error: old_text not found, and the file contains nothing similar."),
         events.ReminderSent(REMINDER),
         events.Steered("用您好 (say it politely)"),

@@ -56,7 +56,7 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
     shown = {golden.shape for golden in typed}
     states = {wire.PlanWire, wire.EditsWire, wire.SessionsWire}
     results = {wire.RunResult, wire.ReviewResult, wire.AmendResult, wire.PlanEditResult, wire.PageResult}
-    results |= {wire.OpenResult, wire.SteerResult}
+    results |= {wire.OpenResult, wire.SteerResult, wire.ChecksResult, wire.SuggestedChecks}
     asked = {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
     asked |= {wire.DiagnosticsParams, wire.DiagnosticsResult}
     assert shown == states | results | asked
@@ -65,9 +65,13 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
 async def test_each_event_has_exactly_the_fields_of_the_page(made: dict[str, Golden]) -> None:
     """docs/protocol.md, `agent/event`: every kind of the core's union, with the fields of its row and no others."""
     rows = tables(Page().section("Notifications from the server"))[1]
-    usage = list(fields(wire.UsageWire))
+    shapes = {"[`Usage`]": wire.UsageWire, "[`CheckResult`]": wire.CheckResultWire}
     known = {
-        row[0].strip("`"): [*(usage if "those of" in row[1] else []), *re.findall(r"`(\w+)`:", row[1])] for row in rows
+        row[0].strip("`"): [
+            *(name for link, shape in shapes.items() if f"those of {link}" in row[1] for name in fields(shape)),
+            *re.findall(r"`(\w+)`:", row[1]),
+        ]
+        for row in rows
     }
     found = {golden.value["kind"]: golden.value for name, golden in made.items() if name.startswith("event.")}
     assert {kind: list(value) for kind, value in found.items()} == {

@@ -85,7 +85,7 @@ OUTSIDE = Permission("ask", ("It runs outside the sandbox, with your permissions
 
 def own_checks(files: Files, commands: Commands, approvals: Approvals) -> Checks:
     """The checks of items without those of a session."""
-    return Checks(files, commands, approvals, lambda _: (), lambda _: False)
+    return Checks(files, commands, approvals, lambda _: (), lambda _: False, without_seconds=30)
 
 
 def direct_commands(
@@ -107,7 +107,7 @@ def direct_commands(
         return permission
 
     return Commands(
-        layer, direct, view, captured, lambda _: 0, check, emit, timeout, BackgroundCommands(), "No sandbox here."
+        root, layer, direct, view, captured, lambda _: 0, check, emit, timeout, BackgroundCommands(), "No sandbox here."
     )
 
 

@@ -9,6 +9,9 @@ from fairlead.plan.evidence import CommandRun
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "budget", "loop", "refusal", "cancelled", "error"]
 
+CheckScope = Literal["all", "some", "none"]
+"""The undecided changes that a check saw."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
@@ -61,6 +64,22 @@ class CommandEnded:
     run: CommandRun
     ended: Literal["exited", "timeout", "stopped", "failed"]
     """`stopped`: by the agent, the user or the end of the session. `failed`: it could not be started."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinished:
+    """A check that the user asked for has ended (docs/plan.md P18)."""
+
+    item_id: str | None
+    """The plan item whose evidence it is."""
+    command: str
+    changes: CheckScope
+    passed: bool | None
+    """None: it was stopped or could not run."""
+    exit_code: int | None
+    seconds: float
+    message: str
+    """What the result means, for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +158,7 @@ Event = (
     | CommandStarted
     | ToolOutput
     | CommandEnded
+    | CheckFinished
     | ToolFinished
     | ReminderSent
     | FeedbackSent

@@ -29,6 +29,41 @@ class ReviewOutcome:
     outcome: ReviewStatus
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewCount:
+    """How many changes (hunks, or files that are decided as a whole) were accepted, of how many in total."""
+
+    accepted: int
+    total: int
+
+
+def count_review(changes: Changeset, decisions: DecisionLog) -> ReviewCount:
+    """Counts what was accepted and rejected, without what was undone, and what is left to review."""
+    decided: dict[str, dict[str, tuple[ReviewStatus, str | None]]] = {}  # by file and hunk, with the author's item
+    for decision in decisions.done:
+        for file in decision.files:
+            known = decided.pop(file.before.path, {})
+            if decision.kind in ("accept", "reject"):
+                outcome: ReviewStatus = "accepted" if decision.kind == "accept" else "rejected"
+                known |= {part: (outcome, item_id) for part, item_id in _decided_parts(file.before, file.after)}
+            elif decision.kind == "undo":
+                gone = ("accepted", decision.item_id)
+                known = {part: found for part, found in known.items() if found != gone}
+            decided[file.before.target if decision.kind == "accept" else file.before.path] = known
+    outcomes = [outcome for parts in decided.values() for outcome, _ in parts.values()]
+    left = sum(1 if proposal.decided_as_whole else len(proposal.hunks) for proposal in changes)
+    return ReviewCount(outcomes.count("accepted"), len(outcomes) + left)
+
+
+def _decided_parts(before: Proposal, after: Proposal) -> list[tuple[str, str | None]]:
+    """The decided hunks, each with the item of its author; "" is a whole file."""
+    if before.decided_as_whole:
+        return [("", before.file_origin.item_id if before.file_origin is not None else None)]
+    ids = after.decided - before.decided
+    made = {hunk.id: before.origin(hunk) for hunk in before.hunks if hunk.id in ids}
+    return [(hunk_id, origin.item_id if origin is not None else None) for hunk_id, origin in made.items()]
+
+
 def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
     """The decisions in order, without those that were undone, then the changes that are left to review."""
     found: list[ReviewOutcome] = []

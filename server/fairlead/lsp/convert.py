@@ -72,6 +72,8 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanIte
         "held": item.held,
         "byUser": item.by_user,
         "check": item.check,
+        "checkByUser": item.checked_by_user,
+        "flaky": support.flaky,
         "verification": support.status,
         "decidedBy": support.command,
         "changedSince": [Path(path).as_uri() for path in support.changed],
@@ -110,6 +112,7 @@ def edits(session_id: str, root: Root, state: EditsChanged) -> wire.EditsWire:
         "files": sorted(files, key=lambda file: file["risk"] is None and not file["protected"]),
         "undoLabel": state.undo_label,
         "redoLabel": state.redo_label,
+        "checked": check_result(state.checked) if state.checked is not None else None,
     }
 
 
@@ -191,6 +194,18 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
     }
 
 
+def check_result(found: events.CheckFinished) -> wire.CheckResultWire:
+    return {
+        "itemId": found.item_id,
+        "command": found.command,
+        "changes": found.changes,
+        "passed": found.passed,
+        "exitCode": found.exit_code,
+        "seconds": round(found.seconds, 1),
+        "message": found.message,
+    }
+
+
 def event(root: Root, value: events.Event) -> dict[str, Any]:
     """The fields of an `agent/event`, without `sessionId` and `seq`."""
     match value:
@@ -230,6 +245,8 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
                 "seconds": round(run.seconds, 1),
                 "ended": ended,
             }
+        case events.CheckFinished():
+            return {"kind": "check_finished", **check_result(value)}
         case events.ToolFinished(call_id, is_error, text):
             return {"kind": "tool_finished", "toolCallId": call_id, "isError": is_error, "text": text}
         case events.Retry(attempt, delay, reason):

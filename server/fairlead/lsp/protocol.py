@@ -17,6 +17,8 @@ REJECT = "agent/edits/reject"
 AMEND = "agent/edits/amend"
 UNDO = "agent/edits/undo"
 REDO = "agent/edits/redo"
+RUN_CHECKS = "agent/checks/run"
+SUGGEST_CHECKS = "agent/checks/suggest"
 PLAN_EDIT = "agent/plan/edit"
 RECORD = "agent/record"
 PLAN_HISTORY = "agent/plan/history"
@@ -143,6 +145,8 @@ class PlanItemWire(TypedDict):
     held: bool
     byUser: bool
     check: str
+    checkByUser: bool
+    flaky: bool
     verification: Literal[
         "none", "looked", "unverified", "verified", "proved", "stale", "failed", "noEvidence", "marked"
     ]
@@ -224,6 +228,30 @@ class EditsWire(TypedDict):
     files: list[FileWire]
     undoLabel: str | None
     redoLabel: str | None
+    checked: "CheckResultWire | None"
+
+
+class CheckResultWire(TypedDict):
+    itemId: str | None
+    command: str
+    changes: Literal["all", "some", "none"]
+    passed: bool | None
+    exitCode: int | None
+    seconds: float
+    message: str
+
+
+class ChecksResult(TypedDict):
+    results: list[CheckResultWire]
+
+
+class SuggestedCheckWire(TypedDict):
+    command: str
+    source: str
+
+
+class SuggestedChecks(TypedDict):
+    suggestions: list[SuggestedCheckWire]
 
 
 class OpenResult(TypedDict):

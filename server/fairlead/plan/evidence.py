@@ -8,6 +8,9 @@ from typing import Literal
 BEFORE: Literal["before"] = "before"
 UNPLANNED: Literal["unplanned"] = "unplanned"
 
+CHECK = "check"
+"""The program of a check that runs none of the known ones. Its target is the whole command."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:

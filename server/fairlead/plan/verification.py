@@ -1,10 +1,10 @@
 """What supports a completed step: the commands that verified its text, if they still hold (docs/plan.md P16)."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fairlead.plan.evidence import CommandRun, Evidence, Record, Verification
+from fairlead.plan.evidence import CHECK, CommandRun, Evidence, Record, Verification
 from fairlead.plan.items import PlanItem
 
 VerificationStatus = Literal[
@@ -25,22 +25,31 @@ class Support:
     """The command that decides the status, if one does."""
     changed: tuple[str, ...] = ()
     """The paths that changed after it, if the status is `stale`."""
-    state: int | None = None
-    """The number of the file state that the command ran on, if it passed."""
+    flaky: bool = False
+    """The command has passed and failed on the same files, so it verifies nothing."""
 
 
 def supports(items: Iterable[PlanItem], record: Record, changed_since: ChangedSince) -> Mapping[str, Support]:
     """What supports each item, by id."""
     runs = _runs(record)
-    red = {run.without_changes for run in record.runs() if run.exit_code not in (None, 0)}
     found = {item.id: _support(item, record.of(item.id), runs, changed_since) for item in items}
-    return {item_id: _proved(support, red) for item_id, support in found.items()}
+    return {item_id: _proved(support, record, changed_since) for item_id, support in found.items()}
 
 
 def holds(command: str, record: Record, changed_since: ChangedSince) -> bool:
     """Whether the last run of a verifying command passed, on the files as they are now."""
     run = next((run for run in _runs(record) if run.command.strip() == command), None)
     return run is not None and not run.failed and not changed_since(_state(run))
+
+
+def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
+    """Whether a verifying command passed on the files as they are now, and failed on them afterwards.
+
+    The other order may have another cause: the agent installed what was missing.
+    """
+    runs = [run for run in _runs(record) if run.command.strip() == command and not changed_since(_state(run))]
+    codes = [run.failed for run in reversed(runs)]
+    return False in codes and True in codes[codes.index(False) :]
 
 
 def _runs(record: Record) -> list[CommandRun]:
@@ -54,7 +63,7 @@ def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], cha
         return Support("none")
     if item.marked:
         return Support("marked")
-    own = dict.fromkeys(wanted for run in evidence.commands for wanted in run.verified)
+    own = dict.fromkeys(wanted for run in evidence.commands for wanted in run.verified if not _is_dropped(wanted, item))
     if own:
         found = [_latest(wanted, runs) for wanted in own]
         failed = next((run for run in found if run is not None and run.failed), None)
@@ -76,17 +85,32 @@ def _latest(wanted: Verification, runs: Sequence[CommandRun]) -> CommandRun | No
     return next((run for run in runs if any(each.covers(wanted) for each in run.verified)), None)
 
 
+def _is_dropped(wanted: Verification, item: PlanItem) -> bool:
+    """Whether this was the item's check, and the user has replaced or removed it since."""
+    return wanted.program == CHECK and item.checked_by_user and wanted.targets != (item.check,)
+
+
 def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
     """`stale` if the files of one of the runs have changed. Names the run with the most changes."""
-    found = [Support("verified", run.command, tuple(changed_since(_state(run))), run.state) for run in runs]
+    found = [Support("verified", run.command, tuple(changed_since(_state(run)))) for run in runs]
     worst = max(found, key=lambda support: len(support.changed))
     return replace(worst, status="stale") if worst.changed else worst
 
 
-def _proved(support: Support, red: Collection[int | None]) -> Support:
-    """`red` are the file states on which a command passes that fails without the proposals."""
-    proved = support.status == "verified" and support.state in red
-    return replace(support, status="proved") if proved else support
+def _proved(support: Support, record: Record, changed_since: ChangedSince) -> Support:
+    """`proved` if the command last failed without the changes, `unverified` if it is flaky."""
+    if support.status != "verified":
+        return support
+    if is_flaky(support.command.strip(), record, changed_since):
+        return replace(support, status="unverified", flaky=True)
+    without = [
+        (run.without_changes, run)
+        for run in record.runs()
+        if run.without_changes is not None and run.command == support.command and run.exit_code is not None
+    ]
+    without = [(state, run) for state, run in without if not changed_since(state)]
+    red = bool(without) and max(without, key=lambda found: found[0])[1].exit_code != 0
+    return replace(support, status="proved") if red else support
 
 
 def _has_result(run: CommandRun) -> bool:

@@ -43,6 +43,7 @@ class SessionCommands:
         """What the tools of a run need to run commands; call `ready` first."""
         bash = self._context.settings.bash
         return Commands(
+            folder=self._files.root.path,
             layer=self._opened,
             direct=self._direct,
             view=self._view,

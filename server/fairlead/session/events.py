@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fairlead.agent.events import Event
+from fairlead.agent.events import CheckFinished, Event
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
@@ -36,6 +36,8 @@ class EditsChanged:
     redo_label: str | None
     protected: frozenset[str] = frozenset()
     """The paths of the proposals that need a separate confirmation."""
+    checked: CheckFinished | None = None
+    """The last check of what was accepted (P18), until a file or a proposal changes."""
 
 
 SessionEvent = Event | PlanChanged | EditsChanged

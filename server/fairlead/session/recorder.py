@@ -137,9 +137,11 @@ class Recorder:
             self._infer(started)
 
     def _command_started(self, call_id: str, item_id: str | None) -> None:
-        started, current = self._calls[call_id]
+        started, current = self._calls.get(call_id, (None, self._current_place()))
         place = item_id or current  # the check of an item may run while another one is in progress
         self._command_places[call_id] = place
+        if started is None:
+            return  # a check that the user started
         self._commands += 1
         if place == BEFORE:
             self._infer(started)

@@ -9,7 +9,7 @@ from typing import Any
 from fairlead.agent import loop
 from fairlead.agent.budget import Budget
 from fairlead.agent.errors import ToolError
-from fairlead.agent.events import Event, RunFinished, RunStarted, Steered, StopReason
+from fairlead.agent.events import CheckFinished, Event, RunFinished, RunStarted, Steered, StopReason
 from fairlead.agent.loop import Agent, Limits
 from fairlead.agent.messages import Block, History
 from fairlead.agent.model import Usage
@@ -23,7 +23,8 @@ from fairlead.models.factory import ClosableModel, ModelChoice, open_model
 from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanItem, PlanOp, StalePlan, TodoManager
 from fairlead.plan.evidence import Record
-from fairlead.plan.verification import holds, supports
+from fairlead.plan.verification import holds, is_flaky, supports
+from fairlead.session.check_queue import CheckQueue
 from fairlead.session.commands import SessionCommands
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
@@ -32,6 +33,7 @@ from fairlead.session.known_files import KnownFiles
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
 from fairlead.session.server_context import ServerContext
+from fairlead.session.settings import Settings
 from fairlead.session.state import PAUSES, Phase, SessionState
 from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
@@ -56,12 +58,14 @@ class _Published:
     files: int
     edits: int
     decisions: DecisionLog
+    checked: CheckFinished | None
 
     def same_plan(self, other: "_Published") -> bool:
         return (self.plan, self.files) == (other.plan, other.files) and self.record is other.record
 
     def same_edits(self, other: "_Published") -> bool:
-        return self.edits == other.edits and self.decisions is other.decisions
+        same_check = self.checked is other.checked
+        return self.edits == other.edits and self.decisions is other.decisions and same_check
 
 
 class Session:
@@ -95,6 +99,7 @@ class Session:
         """Set while the server waits for the editor to report a document that it says it changed."""
         self.approvals = Approvals(self.editor, session_id)
         self.known_files = KnownFiles(self.files)
+        self.checks = CheckQueue()
         self.commands = SessionCommands(self.files, self.known_files, context, self.publish)
         self._model: ClosableModel | None = None
         self._choice: ModelChoice | None = None
@@ -108,7 +113,9 @@ class Session:
         self.recorder = Recorder(self.plan.snapshot, context.clock, self._path_of, self._file_states)
         self.plan.since = self.recorder.since
         self.plan_version = 0
-        self._published = _Published(0, self.recorder.record, 0, 0, self.decisions)
+        self._checked: tuple[CheckFinished, int, int] | None = None
+        """With the versions of the known files and of the proposals."""
+        self._published = _Published(0, self.recorder.record, 0, 0, self.decisions, None)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._system = system_prompt(root)
 
@@ -126,10 +133,18 @@ class Session:
         """The checks of the settings, if the item changed files (P17)."""
         return self._context.settings.checks if self.recorder.record.of(item.id).files else ()
 
-    def _holds(self, command: str) -> bool:
+    @property
+    def settings(self) -> Settings:
+        return self._context.settings
+
+    def holds(self, command: str) -> bool:
         """Whether a verifying command passed on the files as they are now."""
         self.known_files.update(self.files.take_touched())
         return holds(command, self.recorder.record, self.known_files.changed_since)
+
+    def is_flaky(self, command: str) -> bool:
+        """Whether a verifying command passed on the files as they are now, and failed on them afterwards."""
+        return is_flaky(command, self.recorder.record, self.known_files.changed_since)
 
     @property
     def running(self) -> bool:
@@ -159,6 +174,10 @@ class Session:
         plan = self.plan.snapshot()
         if continues == "plan" and plan.completed == len(plan.items):
             raise RequestRefused("This session's plan has no unfinished step. Send a prompt.")
+        self.check_workspace()
+
+    def check_workspace(self) -> None:
+        """Raises RequestRefused if the workspace cannot be used now, as `ServerContext.workspace`."""
         self._context.workspace()
 
     async def run(self, task: RunTask, on_begin: Callable[[], None] = lambda: None) -> Outcome:
@@ -255,16 +274,19 @@ class Session:
         self.cancel()
         await _end_of(self._task)
         await self._stopped.wait()
+        await self.checks.aclose()
         await self.commands.aclose()
         if self._model is not None:
             await self._model.aclose()
 
     async def stop_command(self, handle: str) -> None:
-        """Stops a background command at the user's request.
+        """Stops a background command or a check at the user's request.
 
         Raises:
             WrongRequest: there is no command with this handle.
         """
+        if await self.checks.stop(handle):
+            return
         try:
             command = self.commands.background.get(handle)
         except ToolError as error:
@@ -280,7 +302,10 @@ class Session:
             self.updated = self._context.now()
         self.known_files.update(self.files.take_touched())
         plan, edits = self.plan.snapshot(), self.files.version
-        now = _Published(plan.version, self.recorder.record, self.known_files.version, edits, self.decisions)
+        if isinstance(event, CheckFinished) and event.changes == "none" and event.passed is not None:
+            self._checked = event, self.known_files.version, edits
+        files, checked = self.known_files.version, self._last_check()
+        now = _Published(plan.version, self.recorder.record, files, edits, self.decisions, checked)
         before, self._published = self._published, now
         if not now.same_plan(before):
             self.plan_version += 1
@@ -291,6 +316,12 @@ class Session:
             self._sink(self.edits())
         if event is not None:
             self._sink(event)
+
+    def _last_check(self) -> CheckFinished | None:
+        """The last check of what was accepted, unless a file or a proposal has changed since."""
+        if self._checked is not None and self._checked[1:] != (self.known_files.version, self.files.version):
+            self._checked = None
+        return self._checked[0] if self._checked is not None else None
 
     def _phase_after(self, stop_reason: StopReason) -> Phase:
         return "paused" if self._exiting or stop_reason in PAUSES else "idle"
@@ -365,7 +396,7 @@ class Session:
         done, undone = self.decisions.done, self.decisions.undone
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
         protected = frozenset(protections(self.root, self.files.changes))
-        return EditsChanged(self.files.version, self.files.changes, *labels, protected)
+        return EditsChanged(self.files.version, self.files.changes, *labels, protected, self._last_check())
 
     async def observe(self, paths: Collection[Path]) -> None:
         """Reads files that may have changed. Publishes once, because thousands may change at the same time."""
@@ -396,7 +427,8 @@ class Session:
         self.window.begin_run(
             settings.context_tokens or context_of(self._model.name) if choice.replay is None else None
         )
-        checks = Checks(self.files, commands, self.approvals, self._general_checks, self._holds)
+        without_seconds = settings.check.without_changes_seconds
+        checks = Checks(self.files, commands, self.approvals, self._general_checks, self.holds, without_seconds)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
             model=self._model,

@@ -45,6 +45,18 @@ class BashSettings:
 
 
 @dataclass(frozen=True)
+class CheckSettings:
+    """When checks run in addition to docs/plan.md P17."""
+
+    without_changes_seconds: float = 30
+    """A check that passes in less time also runs without the proposals; 0: only at the user's request."""
+    after_partial_accept: bool = False
+    """Whether the checks run on what was accepted while other proposals are undecided."""
+    before_accept_all: bool = False
+    """Whether the client runs the checks before it accepts all proposals."""
+
+
+@dataclass(frozen=True)
 class CloudSettings:
     """Where to find the model in a cloud; empty: as the cloud's environment variables or profile say."""
 
@@ -80,5 +92,6 @@ class Settings:
     sessions: SessionsSettings = field(default_factory=SessionsSettings)
     checks: tuple[str, ...] = ()
     """Commands that must pass before an item that changed files is completed."""
+    check: CheckSettings = field(default_factory=CheckSettings)
     approvals: Literal["ask", "sandboxed"] = "sandboxed"
     save_after_accept: bool = True

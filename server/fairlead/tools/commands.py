@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from fairlead.agent.errors import ToolError
@@ -33,6 +34,8 @@ class CheckPermission(Protocol):
 class Commands:
     """The dependencies of a session's commands."""
 
+    folder: Path
+    """The workspace."""
     layer: Callable[[], Awaitable[Layer]]
     """Where commands run by default."""
     direct: Layer

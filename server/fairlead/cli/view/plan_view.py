@@ -18,7 +18,7 @@ _NOTES: Mapping[str, Callable[[wire.PlanItemWire], str]] = {
     "proved": lambda _: "proved: fails without the change, passes with it",
     "stale": lambda item: f"{_count(len(item['changedSince']), 'file')} changed since it was verified",
     "failed": lambda item: f"failed: {clean(item['decidedBy'])}",
-    "unverified": lambda _: "unverified",
+    "unverified": lambda item: "unverified: its check is flaky" if item["flaky"] else "unverified",
     "looked": lambda _: "only read",
     "noEvidence": lambda _: "no evidence",
     "marked": lambda _: "marked by you",

@@ -1,14 +1,18 @@
 """Turns handlers into pygls features: binds the server, checks the params and maps exceptions to error codes."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.params import Params
+from fairlead.lsp.params import Params, read_target
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
+from fairlead.session.review.target import Target
 from fairlead.session.session import Session
+from fairlead.workspace.errors import WorkspaceError
 
 Handler = Callable[[AgentServer, Params], Awaitable[Any]]
 """Answers a request or a command."""
@@ -23,6 +27,23 @@ async def named_session(server: AgentServer, params: Params) -> Session:
         WrongRequest, RequestRefused: as `Sessions.get`.
     """
     return await server.sessions.get(params.text("sessionId"))
+
+
+def session_target(session: Session, params: Params) -> Target:
+    """The target with the session's spelling of its paths, because clients spell one file in several ways."""
+    target = read_target(params)
+    if target.changes is None:
+        return target
+    changes = [replace(change, path=str(resolved(session, Path(change.path)))) for change in target.changes]
+    return Target(tuple(changes))
+
+
+def resolved(session: Session, path: Path) -> Path:
+    """A path as the session spells it."""
+    try:
+        return session.root.resolve(str(path))
+    except WorkspaceError:
+        return path
 
 
 def request(server: AgentServer, handler: Handler) -> Callable[[Any], Awaitable[Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.features import documents, lifecycle, plan, review, runs, sessions
+from fairlead.lsp.features import checks, documents, lifecycle, plan, review, runs, sessions
 from fairlead.lsp.features.commands import COMMANDS
 from fairlead.lsp.features.handlers import Handler, NotificationHandler, command, notification, request
 from fairlead.lsp.server import AgentServer
@@ -24,6 +24,8 @@ REQUESTS: dict[str, Handler] = {
     wire.AMEND: review.amend,
     wire.UNDO: review.undo_review,
     wire.REDO: review.redo_review,
+    wire.RUN_CHECKS: checks.run,
+    wire.SUGGEST_CHECKS: checks.suggest,
     wire.PLAN_EDIT: plan.edit_plan,
     wire.PLAN_HISTORY: plan.plan_history,
     wire.RECORD: plan.record,

@@ -114,7 +114,8 @@ def _in_words(support: Support, root: Root) -> str:
     command += ", which fails without the change" if support.status == "proved" else ""
     failed = f": {_quoted(support.command)}" if support.status == "failed" else ""
     changed = f": {', '.join(_code(path, root) for path in support.changed)}" if support.changed else ""
-    return WORDS[support.status] + command + failed + changed
+    flaky = f": {_quoted(support.command)} is flaky" if support.flaky else ""
+    return WORDS[support.status] + command + failed + changed + flaky
 
 
 def _quoted(command: str) -> str:

@@ -1,0 +1,59 @@
+"""The checks that the user runs."""
+
+import asyncio
+
+from fairlead.edits.selection import Change
+from fairlead.lsp import convert
+from fairlead.lsp import protocol as wire
+from fairlead.lsp.features.handlers import named_session, session_target
+from fairlead.lsp.params import Params
+from fairlead.lsp.server import AgentServer
+from fairlead.session.errors import RequestRefused, WrongRequest
+from fairlead.session.review.checks import find_checks, run_checks
+from fairlead.session.review.target import resolve_target
+from fairlead.session.session import Session
+from fairlead.workspace.suggested_checks import suggested_checks
+
+
+async def run(server: AgentServer, params: Params) -> wire.ChecksResult:
+    session = await named_session(server, params)
+    command = (params.optional_text("check") or "").strip() or None
+    results = await run_checks(session, command, _chosen(session, params))
+    return {"results": [convert.check_result(result) for result in results]}
+
+
+def check_accepted(server: AgentServer, session: Session) -> None:
+    """Begins to check what was accepted, if the settings say so and something is left. A message reports a failure."""
+    if not (server.context.settings.check.after_partial_accept and len(session.files.changes) and find_checks(session)):
+        return
+
+    async def work() -> None:
+        for result in await run_checks(session, None, []):
+            if result.passed is False:
+                server.show_warning(result.message)
+
+    server.add_background(asyncio.ensure_future(work()))
+
+
+async def suggest(server: AgentServer, _: Params) -> wire.SuggestedChecks:
+    found = await suggested_checks(server.context.workspace().path)
+    return {"suggestions": [{"command": each.command, "source": each.source} for each in found]}
+
+
+def _chosen(session: Session, params: Params) -> list[Change] | None:
+    """The undecided changes that the check sees; None: all."""
+    base = params.has("base") and params.boolean("base")
+    if base and params.has("target"):
+        raise WrongRequest("params.base and params.target exclude each other")
+    if not params.has("target"):
+        return [] if base else None
+    selections, missing = resolve_target(session, session_target(session, params), None)
+    if missing:
+        raise RequestRefused(missing[0].message)
+    chosen: list[Change] = []
+    for selected in selections:
+        ids = [None] if selected.hunk_ids is None else selected.hunk_ids
+        chosen += [Change(str(selected.path), hunk_id) for hunk_id in ids]
+    if not chosen:
+        raise RequestRefused("Nothing is proposed there.")
+    return chosen

@@ -1,0 +1,59 @@
+"""The checks that the user asked for in one session, which run one at a time."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from itertools import count
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """The user stopped the request."""
+
+
+class CheckQueue:
+    """Runs work in the order of the requests. Each request has a handle, with which the user can stop it."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._numbers = count(1)
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
+
+    async def run(self, work: Callable[[str], Coroutine[Any, Any, T]]) -> T:
+        """Runs the work, which gets its handle, after all earlier requests have ended; returns its result.
+
+        Raises:
+            Stopped: the user stopped the request, before or during its work.
+        """
+        handle = f"check-{next(self._numbers)}"
+        task = asyncio.ensure_future(self._in_turn(work, handle))
+        self._tasks[handle] = task
+        try:
+            return await task
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if caller is not None and caller.cancelling():
+                raise
+            raise Stopped from None
+        finally:
+            del self._tasks[handle]
+
+    async def stop(self, handle: str) -> bool:
+        """Stops a request that waits or runs, and waits for its end; returns whether there is one with this handle."""
+        task = self._tasks.get(handle)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+        return task is not None
+
+    async def aclose(self) -> None:
+        """Stops all requests. Returns when none of their processes is left."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _in_turn(self, work: Callable[[str], Coroutine[Any, Any, T]], handle: str) -> T:
+        async with self._turn:
+            return await work(handle)

@@ -1,0 +1,192 @@
+"""Runs checks at the user's request: on the proposed files, or on what was accepted (docs/plan.md P18)."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.events import CheckFinished, CheckScope, ToolOutput
+from fairlead.agent.tool import RunningCall
+from fairlead.edits import selection
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.diff import Hunk
+from fairlead.edits.review_outcomes import count_review
+from fairlead.edits.selection import Change
+from fairlead.session.check_queue import Stopped
+from fairlead.session.errors import RequestRefused
+from fairlead.session.session import Session
+from fairlead.tools.check_run import CheckEnd, CheckRun, allow_check, run_check
+from fairlead.workspace.paths import Root
+
+MAX_NAMED = 3
+
+NO_CHECKS = "No check is set. Attach one to a step, or list commands in the setting “checks”."
+NOTHING_PROPOSED = "Nothing was proposed, so there is no state without the changes."
+FLAKY = " It has passed and failed on the same files, so it is flaky and proves nothing."
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check, and the plan item that its evidence belongs to."""
+
+    command: str
+    item_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A run of a check. `handle` stops it, `call_id` identifies its events."""
+
+    check: Check
+    chosen: Collection[Change] | None
+    handle: str
+    call_id: str
+
+    @property
+    def scope(self) -> CheckScope:
+        """The undecided changes that it sees."""
+        if self.chosen is None:
+            return "all"
+        return "some" if self.chosen else "none"
+
+
+async def run_checks(session: Session, command: str | None, chosen: Collection[Change] | None) -> list[CheckFinished]:
+    """Runs a check, or with None all checks of the session, and publishes the results.
+
+    Waits for earlier requests of the session. Results on all or none of the changes are evidence for the plan items.
+
+    Args:
+        chosen: the undecided changes that the checks see; None: all.
+
+    Raises:
+        RequestRefused: there is no check, nothing was proposed that it could run without, or the workspace cannot be
+            used.
+    """
+    checks = find_checks(session) if command is None else [_check(session, command)]
+    session.check_workspace()
+    if not checks:
+        raise RequestRefused(NO_CHECKS)
+    if chosen is not None and not count_review(session.files.changes, session.decisions).total:
+        raise RequestRefused(NOTHING_PROPOSED)
+    results: list[CheckFinished] = []
+
+    def finish(result: CheckFinished) -> None:
+        results.append(result)
+        session.publish(result)
+
+    def request(number: int, handle: str) -> _Request:
+        return _Request(checks[number], chosen, handle, f"{handle}.{number + 1}")
+
+    async def work(handle: str) -> None:
+        await session.commands.ready()
+        for number in range(len(checks)):
+            finish(await _run(session, request(number, handle)))
+
+    try:
+        await session.checks.run(work)
+    except Stopped:
+        for number in range(len(results), len(checks)):
+            stopped = request(number, "")
+            finish(_without_result(stopped, f"`{stopped.check.command}` was stopped. It has no result."))
+    return results
+
+
+def find_checks(session: Session) -> list[Check]:
+    """The checks of the plan items and of the settings, each command once."""
+    own = [Check(item.check, item.id) for item in session.plan.snapshot().items if item.check]
+    general = [_check(session, command) for command in session.settings.checks]
+    return list({check.command: check for check in [*general, *own]}.values())
+
+
+def _check(session: Session, command: str) -> Check:
+    """The check with the item that it is attached to, else with the last item that changed files."""
+    items = session.plan.snapshot().items
+    owner = next((item.id for item in items if item.check == command), None)
+    changed = [item.id for item in items if session.recorder.record.of(item.id).files]
+    return Check(command, owner or (changed[-1] if changed else None))
+
+
+async def _run(session: Session, request: _Request) -> CheckFinished:
+    check = request.check
+    held = session.holds(check.command)
+    try:
+        end = await _end(session, request, _seen(session, request), request.call_id)
+        match request.scope:
+            case "all":
+                is_flaky = session.is_flaky(check.command) or (held and not end.passed)
+                text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
+            case "some":
+                chosen, pending = len(request.chosen or ()), len(selection.pending(session.files.changes))
+                text = f"With {chosen} of {pending} undecided changes: {_sentence(check, end)}"
+            case "none":
+                text = await _about_accepted(session, request, end)
+    except ToolError as error:
+        return _without_result(request, f"`{check.command}` could not run. {error}")
+    code, seconds, message = end.result.exit_code, end.result.seconds, f"{text}{end.discarded}"
+    return CheckFinished(check.item_id, check.command, request.scope, end.passed, code, seconds, message)
+
+
+def _seen(session: Session, request: _Request) -> Changeset | None:
+    """The proposals that the check sees; None: all. Without any undecided changes, there are no others."""
+    changes = session.files.changes
+    return None if request.chosen is None or not len(changes) else selection.only(changes, request.chosen)
+
+
+async def _end(session: Session, request: _Request, seen: Changeset | None, call_id: str) -> CheckEnd:
+    """Runs the command. Raises ToolError if it could not be started."""
+    commands, command = session.commands.tools(), request.check.command
+    call = RunningCall(call_id, request.check.item_id, lambda text: session.publish(ToolOutput(call_id, text)))
+    where = await allow_check(commands, session.approvals, command, call)
+    if where == "workspace" and seen is not None and request.scope == "some":
+        raise ToolError(f"It needs the sandbox. {commands.unavailable}")
+    return await run_check(commands, CheckRun(command, where, commands.record_state(where), seen, request.handle), call)
+
+
+async def _about_accepted(session: Session, request: _Request, end: CheckEnd) -> str:
+    """What a run without the undecided changes means."""
+    left, command = session.files.changes, request.check.command
+    reviewed = count_review(left, session.decisions)
+    lead = (
+        f"{reviewed.accepted} of {reviewed.total} changes accepted: " if reviewed.accepted else "Without the changes: "
+    )
+    said = f"{lead}{_sentence(request.check, end)}"
+    if end.passed:
+        return said if reviewed.accepted else f"{said} So it does not prove them."
+    if not len(left):
+        return said
+    if not session.holds(command):
+        complete = await _end(session, request, None, f"{request.call_id}.all")
+        if not complete.passed:
+            return f"{said} It fails with all of them, too."
+    if reviewed.accepted:
+        return f"{lead}`{command}` fails without {_named(left, session.root)}."
+    return f"{said} With them it passes, so it proves them."
+
+
+def _sentence(check: Check, end: CheckEnd) -> str:
+    return f"`{check.command}` {'passes' if end.passed else 'fails'} ({end.summary})."
+
+
+def _named(changes: Changeset, root: Root) -> str:
+    """The undecided changes, as "parser.py, lines 40-52"."""
+    names: list[str] = []
+    for proposal in changes:
+        name = root.relative(Path(proposal.path))
+        if proposal.decided_as_whole or not proposal.decided:
+            names.append(name)
+        else:
+            names += [f"{name}, {_lines(hunk)}" for hunk in proposal.hunks]
+    shown = names[:MAX_NAMED]
+    more = len(names) - len(shown)
+    return "; ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _lines(hunk: Hunk) -> str:
+    """The lines of a hunk as the review shows them: in the proposed text."""
+    first, last = hunk.new_start + 1, hunk.new_start + len(hunk.new)
+    return f"lines {first}-{last}" if last > first else f"line {first}"
+
+
+def _without_result(request: _Request, message: str) -> CheckFinished:
+    check = request.check
+    return CheckFinished(check.item_id, check.command, request.scope, None, None, 0.0, message)

@@ -1,0 +1,106 @@
+"""Runs one check in a box, and discards what it changes (docs/plan.md P17)."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.tool import RunningCall
+from fairlead.edits.changeset import Changeset
+from fairlead.plan.evidence import CHECK, Verification
+from fairlead.shell.layer import View, Where
+from fairlead.shell.process import Command, CommandResult
+from fairlead.shell.verifications import Found, find_verifications
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.commands import Commands, Job, open_box
+
+MAX_OUTPUT_LINES = 30
+
+
+@dataclass(frozen=True)
+class CheckRun:
+    """One run of a check."""
+
+    command: str
+    where: Where
+    state: int
+    """The number of the file state with all proposals."""
+    changes: Changeset | None = None
+    """The proposals that it sees; None: all."""
+    handle: str | None = None
+    """The name under which the user can stop it; it runs beside other commands. None: part of a tool call."""
+
+
+@dataclass(frozen=True)
+class CheckEnd:
+    """How a check ended."""
+
+    result: CommandResult
+    discarded: str
+    """A sentence about its own changes of files; empty if it made none."""
+
+    @property
+    def passed(self) -> bool:
+        return self.result.exit_code == 0
+
+    @property
+    def summary(self) -> str:
+        """As "exit code 1, 2.0 s"."""
+        ended = self.result.ended
+        how = f"exit code {self.result.exit_code}" if ended == "exited" else "killed at the time limit"
+        return f"{how}, {self.result.seconds:.1f} s"
+
+    @property
+    def tail(self) -> str:
+        """The end of its output."""
+        return "\n".join(self.result.output.splitlines()[-MAX_OUTPUT_LINES:])
+
+
+async def allow_check(commands: Commands, approvals: Approvals, command: str, call: RunningCall) -> Where:
+    """Asks the user if a command of this kind needs that; returns where it runs.
+
+    Raises:
+        ToolError: it is not allowed.
+    """
+    layer = await commands.layer()
+    permission = commands.check_permission(command, where=layer.where, network=False, unsandboxed=False)
+    if permission.action == "deny":
+        raise ToolError("The user's settings do not allow this command.")
+    if permission.action == "ask":
+        reasons = ["It is the check of a step.", *permission.reasons, *filter(None, [commands.unavailable])]
+        await approvals.ask(call.id, command, commands.folder, reasons, layer.where, network=False)
+    return layer.where
+
+
+async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> CheckEnd:
+    """Runs a check. It is evidence only if it sees all proposals, or none.
+
+    Raises:
+        ToolError: it could not be started.
+    """
+    found = _find(check.command)
+    layer = await commands.layer()
+    view = await commands.view(check.changes) if layer.where == "sandboxed" else View()
+    line, background = found.line(check.command), check.handle is not None
+    box = await open_box(layer, line, view, limits=commands.limits, background=background)
+    running = Command(box.launch, commands.timeout, call.output)
+    job = Job(commands, call, check.command, layer.where, False, box, running, handle=check.handle)
+    if check.changes is None:
+        job = replace(job, verifications=found, state=check.state)
+    elif not len(check.changes):
+        job = replace(job, without_changes=check.state)
+    job.begin()
+    try:
+        result = await running.run()
+    except (asyncio.CancelledError, ToolError):
+        await job.end("stopped", None, keep=False)
+        raise
+    closed = await job.end(result.ended, result.exit_code, keep=False)
+    return CheckEnd(result, f" {closed}" if closed else "")
+
+
+def _find(command: str) -> Found:
+    """What a check verifies. Its exit code always counts, even if the program is unknown."""
+    found = find_verifications(command)
+    if found.verified and not found.hidden:
+        return found
+    return replace(found, verified=(Verification(CHECK, targets=(command,)),), hidden=())

@@ -1,0 +1,135 @@
+"""Commands that this workspace's own files suggest as checks: test runners, linters and builds."""
+
+import asyncio
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fairlead.json_values import is_object
+from fairlead.workspace.disk import decode, read_bytes
+from fairlead.workspace.errors import WorkspaceError
+
+SCRIPTS = ("test", "check", "lint", "typecheck", "type-check", "build")
+TARGETS = ("test", "check", "lint")
+PACKAGE_MANAGERS = {
+    "pnpm-lock.yaml": "pnpm",
+    "yarn.lock": "yarn",
+    "bun.lock": "bun",
+    "bun.lockb": "bun",
+}
+RUNNERS = {"uv.lock": "uv run ", "poetry.lock": "poetry run "}
+NO_TESTS = "no test specified"  # what `npm init` writes
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A command, and the file that suggests it."""
+
+    command: str
+    source: str
+
+
+async def suggested_checks(root: Path) -> list[Suggestion]:
+    """The suggestions for a workspace, tests first. Looks only into the files of its top folder and `tests`."""
+    return await asyncio.to_thread(_suggest, root)
+
+
+def _suggest(root: Path) -> list[Suggestion]:
+    read = partial(_read, root)
+    found = [*_node(root, read), *_python(root, read), *_others(root), *_make(read)]
+    unique: dict[str, Suggestion] = {}
+    for suggestion in found:
+        unique.setdefault(suggestion.command, suggestion)
+    return sorted(unique.values(), key=lambda each: "test" not in each.command)
+
+
+Read = Callable[[str], str]
+"""Returns a file's text, empty if there is none."""
+
+
+def _read(root: Path, name: str) -> str:
+    try:
+        data = read_bytes(root / name, root)
+        return "" if data is None else decode(data, name).text
+    except WorkspaceError:
+        return ""
+
+
+def _node(root: Path, read: Read) -> Iterator[Suggestion]:
+    try:
+        package = json.loads(read("package.json") or "{}")
+    except (ValueError, RecursionError):
+        return
+    scripts = package.get("scripts") if is_object(package) else None
+    if not is_object(scripts):
+        return
+    manager = next((name for lock, name in PACKAGE_MANAGERS.items() if (root / lock).exists()), "npm")
+    for name in SCRIPTS:
+        script = scripts.get(name)
+        if isinstance(script, str) and script.strip() and NO_TESTS not in script:
+            runs_directly = name == "test" and manager != "bun"  # `bun test` is bun's own test runner
+            yield Suggestion(f"{manager} {name}" if runs_directly else f"{manager} run {name}", "package.json")
+
+
+def _python(root: Path, read: Read) -> Iterator[Suggestion]:
+    project, runner = read("pyproject.toml"), _runner(root)
+    tools = _tools(project)
+    source = _pytest_source(root, read, project, tools)
+    if source:
+        yield Suggestion(f"{runner}pytest -q", source)
+    elif tests := next((folder for folder in ("tests", "test") if any((root / folder).glob("test*.py"))), ""):
+        yield Suggestion(f"python3 -m unittest discover {tests}", tests)
+    elif any(root.glob("test_*.py")):
+        yield Suggestion("python3 -m unittest", next(root.glob("test_*.py")).name)
+    for name, command in (("ruff", "ruff check ."), ("mypy", "mypy ."), ("pyright", "pyright")):
+        own = {"ruff": "ruff.toml", "mypy": "mypy.ini", "pyright": "pyrightconfig.json"}[name]
+        if name in tools or (root / own).exists():
+            yield Suggestion(f"{runner}{command}", "pyproject.toml" if name in tools else own)
+
+
+def _runner(root: Path) -> str:
+    return next((runner for lock, runner in RUNNERS.items() if (root / lock).exists()), "")
+
+
+def _tools(project: str) -> dict[str, Any]:
+    try:
+        tools = tomllib.loads(project).get("tool")
+    except tomllib.TOMLDecodeError:
+        return {}
+    return tools if is_object(tools) else {}
+
+
+def _pytest_source(root: Path, read: Read, project: str, tools: dict[str, Any]) -> str:
+    """The file that shows that the tests use pytest; empty if none does."""
+    if "pytest" in tools or re.search(r"""["']pytest\b""", project):
+        return "pyproject.toml"
+    if "[tool:pytest]" in read("setup.cfg"):
+        return "setup.cfg"
+    if "[pytest]" in read("tox.ini"):
+        return "tox.ini"
+    return next((name for name in ("pytest.ini", "conftest.py", "tests/conftest.py") if (root / name).exists()), "")
+
+
+def _others(root: Path) -> Iterator[Suggestion]:
+    commands = {
+        "Cargo.toml": "cargo test",
+        "go.mod": "go test ./...",
+        "gradlew": "./gradlew test",
+        "pom.xml": "mvn -q test",
+    }
+    for name, command in commands.items():
+        if (root / name).exists():
+            yield Suggestion(command, name)
+
+
+def _make(read: Read) -> Iterator[Suggestion]:
+    for name in ("Makefile", "makefile", "GNUmakefile"):
+        targets = set(re.findall(r"^([\w.-]+)\s*::?(?![:=])", read(name), flags=re.MULTILINE))
+        for target in TARGETS:
+            if target in targets:
+                yield Suggestion(f"make {target}", name)

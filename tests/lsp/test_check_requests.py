@@ -1,0 +1,210 @@
+"""Checks that the user runs (docs/plan.md P18), in a real server and sandbox."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lsp.test_checks import BEGIN, TICK, todo
+from lsp.test_verification import RUN, bash, review, write_workspace
+from support.calls import edit
+from support.client import Client, Json, WireError
+from support.sandbox import needs_sandbox
+
+Replay = Callable[..., Json]
+BOTH = "grep -q two a.txt && grep -q two b.txt"
+WAITING = "echo started; while [ ! -e go ]; do sleep 0.05; done"
+INVALID_PARAMS, REFUSED = -32602, -32803
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+async def run_checks(client: Client, **params: object) -> list[Json]:
+    return (await client.request("agent/checks/run", {"sessionId": session(client), **params}))["results"]
+
+
+def session(client: Client) -> str:
+    return client.last("agent/plan")["sessionId"]
+
+
+def item(client: Client) -> Json:
+    return client.last("agent/plan")["items"][0]
+
+
+def proposes_both(check: str = BOTH) -> list[Json]:
+    """One step that changes both files. Nothing but the user's requests runs its check."""
+    edits = [edit("a.txt", "one", "two"), edit("b.txt", "one", "two")]
+    return [{"calls": [todo(*BEGIN, check=check), *edits]}, {"text": "Done."}]
+
+
+async def test_p18_a_check_runs_with_and_without_the_changes(workspace: Path, replay: Replay) -> None:
+    """Its results are events and evidence: after both, a tick of the model is proved without another run."""
+    write_workspace(workspace)
+    async with Client(workspace, settings=replay(*proposes_both(), {"calls": [TICK]}, {"text": "Done."})) as client:
+        await client.run()
+        [passed] = await run_checks(client)
+        assert (passed["changes"], passed["passed"], passed["itemId"]) == ("all", True, "1")
+        assert passed["message"].startswith(f"`{BOTH}` passes (exit code 0, ")
+        [failed] = await run_checks(client, base=True)
+        assert (failed["changes"], failed["passed"]) == ("none", False)
+        assert failed["message"].endswith("With them it passes, so it proves them.")
+        assert client.events("check_finished")[-1] | failed == client.events("check_finished")[-1]
+        await client.run(sessionId=session(client))
+        assert item(client)["verification"] == "proved"
+        assert [run["withoutChanges"] for run in item(client)["evidence"]["commands"]] == [False, True]
+
+
+async def test_p18_what_was_accepted_is_checked(workspace: Path, replay: Replay) -> None:
+    """The message names what is missing. The result belongs to the proposals until one of them is decided."""
+    write_workspace(workspace)
+    async with Client(workspace, settings=replay(*proposes_both())) as client:
+        await client.run()
+        only_a = {"uri": (workspace / "a.txt").as_uri()}
+        [failed] = await run_checks(client, target=only_a)
+        assert failed["message"].startswith(f"With 1 of 2 undecided changes: `{BOTH}` fails")
+        assert item(client)["evidence"]["commands"][0]["verifies"] is False
+        await review(client, "accept", target=only_a)
+        [failed] = await run_checks(client, base=True)
+        assert failed["message"] == f"1 of 2 changes accepted: `{BOTH}` fails without b.txt."
+        assert client.last("agent/edits")["checked"] == failed
+        await review(client, "accept", target={"all": True})
+        assert client.last("agent/edits")["checked"] is None
+        [passed] = await run_checks(client, base=True)
+        assert passed["message"].startswith(f"2 of 2 changes accepted: `{BOTH}` passes")
+
+
+async def test_p18_lines_are_named_and_a_check_that_fails_anyway_blames_nothing(
+    workspace: Path, replay: Replay
+) -> None:
+    write_workspace(workspace)
+    (workspace / "c.txt").write_text("".join(f"{number}\n" for number in range(1, 31)))
+    edits = [edit("c.txt", "2\n3\n4", "x\ny\n4"), edit("c.txt", "20\n", "z\n")]
+    turns = [{"calls": [todo(*BEGIN, check="grep -q z c.txt"), *edits]}, {"text": "Done."}]
+    async with Client(workspace, settings=replay(*turns)) as client:
+        await client.run()
+        [file] = client.last("agent/edits")["files"]
+        await review(client, "accept", target={"uri": file["uri"], "hunk": file["hunks"][0]["id"]})
+        [failed] = await run_checks(client, base=True)
+        assert failed["message"] == "1 of 2 changes accepted: `grep -q z c.txt` fails without c.txt, line 20."
+        [failed] = await run_checks(client, base=True, check="false")
+        assert failed["message"].startswith("1 of 2 changes accepted: `false` fails (exit code 1, ")
+        assert failed["message"].endswith("It fails with all of them, too.")
+
+
+async def test_p18_the_setting_checks_after_a_partial_accept(workspace: Path, replay: Replay) -> None:
+    """A failure is a message. Nothing runs if all is decided."""
+    write_workspace(workspace)
+    settings = {**replay(*proposes_both()), "check": {"afterPartialAccept": True}}
+    async with Client(workspace, settings=settings) as client:
+        await client.run()
+        await review(client, "accept", target={"uri": (workspace / "a.txt").as_uri()})
+        await client.until(lambda: client.events("check_finished"))
+        said = f"1 of 2 changes accepted: `{BOTH}` fails without b.txt."
+        await client.until(lambda: any(said in each["message"] for each in client.all("window/showMessage")))
+        await review(client, "accept", target={"all": True})
+        await run_checks(client)
+        assert len(client.events("check_finished")) == 2
+
+
+async def test_p18_a_flaky_check_proves_nothing(workspace: Path, replay: Replay) -> None:
+    """It passes, fails and passes on the same files, because it depends on a file that nobody opened."""
+    write_workspace(workspace)
+    check, flag = "test -e flag", workspace / "flag"
+    turns = [
+        {"calls": [todo(*BEGIN, check=check), edit("a.txt", "one", "two")]},
+        {"text": "Done."},
+        {"calls": [TICK]},
+        {"text": "Done."},
+        {"calls": [edit("a.txt", "two", "three"), todo(*BEGIN), TICK]},
+        {"text": "Done."},
+    ]
+    async with Client(workspace, settings=replay(*turns)) as client:
+        await client.run()
+        flag.touch()
+        assert (await run_checks(client))[0]["passed"] is True
+        flag.unlink()
+        [failed] = await run_checks(client)
+        assert failed["message"].endswith(
+            "It has passed and failed on the same files, so it is flaky and proves nothing."
+        )
+        flag.touch()
+        await client.run(sessionId=session(client))
+        assert (item(client)["verification"], item(client)["flaky"]) == ("unverified", True)
+        await client.run(sessionId=session(client))
+        assert (item(client)["verification"], item(client)["flaky"]) == ("verified", False)
+
+
+async def test_p18_checks_run_one_at_a_time_beside_the_agent_and_can_be_stopped(
+    workspace: Path, replay: Replay
+) -> None:
+    """A second request waits. Stopping has no result; a run of the agent goes on."""
+    write_workspace(workspace)
+    turns = [
+        {"calls": [todo(*BEGIN, check="sleep 60"), edit("a.txt", "one", "two")]},
+        {"calls": [{"bash": {"command": WAITING, "unsandboxed": True}}]},
+        {"text": "Done."},
+    ]
+    answers = {"agent/approve": lambda _: {"option": "allow_once"}}
+    able: Json = {"experimental": {"agent": {"approvals": True}}}
+    async with Client(workspace, settings=replay(*turns), capabilities=able, answers=answers) as client:
+        run = asyncio.ensure_future(client.run())
+        await client.until(lambda: client.events("tool_output"))
+        first, second = (asyncio.ensure_future(run_checks(client, check=each)) for each in ("sleep 60", "true"))
+        await client.until(lambda: any(each["handle"] == "check-1" for each in client.events("command")))
+        assert not any(each["handle"] == "check-2" for each in client.events("command"))
+        await client.request("agent/command/stop", {"sessionId": session(client), "handle": "check-1"})
+        [stopped] = await first
+        assert (stopped["passed"], stopped["message"]) == (None, "`sleep 60` was stopped. It has no result.")
+        [passed] = await second
+        assert passed["passed"] is True
+        (workspace / "go").touch()
+        assert (await run)["stopReason"] == "end_turn"
+
+
+@pytest.mark.parametrize(
+    ("params", "code", "said"),
+    [
+        pytest.param({}, REFUSED, "No check is set.", id="no check"),
+        pytest.param({"check": "  "}, REFUSED, "No check is set.", id="an empty one"),
+        pytest.param({"check": "true", "base": True}, REFUSED, "Nothing was proposed", id="no changes"),
+        pytest.param({"check": "true", "target": {"item": "9"}}, REFUSED, "Nothing is proposed there.", id="no target"),
+        pytest.param(
+            {"check": "true", "base": True, "target": {"all": True}}, INVALID_PARAMS, "exclude each other", id="both"
+        ),
+        pytest.param({"check": 3}, INVALID_PARAMS, "params.check must be a string", id="a number"),
+    ],
+)
+async def test_p18_requests_that_cannot_run(
+    workspace: Path, replay: Replay, params: Json, code: int, said: str
+) -> None:
+    write_workspace(workspace)
+    async with Client(workspace, settings=replay({"text": "Hello."})) as client:
+        result = await client.run()
+        with pytest.raises(WireError, match=said) as caught:
+            await client.request("agent/checks/run", {"sessionId": result["sessionId"], **params})
+        assert caught.value.code == code
+
+
+async def test_p17_a_removed_check_no_longer_decides(workspace: Path, replay: Replay) -> None:
+    """The step was refused for a check of an unknown program; without it, a tick of the model counts."""
+    write_workspace(workspace)
+    turns = [
+        {"calls": [todo(*BEGIN, check="sh missing.sh"), edit("a.txt", "one", "two")]},
+        {"calls": [TICK]},
+        {"text": "Hm."},
+        {"calls": [bash(RUN)]},
+        {"calls": [TICK]},
+        {"text": "Done."},
+    ]
+    async with Client(workspace, settings=replay(*turns)) as client:
+        await client.run()
+        plan = client.last("agent/plan")
+        ops = [{"op": "update", "id": "1", "check": ""}]
+        params = {"sessionId": session(client), "revision": plan["revision"], "ops": ops}
+        await client.request("agent/plan/edit", params)
+        await client.run(sessionId=session(client))
+        assert (item(client)["status"], item(client)["verification"]) == ("completed", "verified")
