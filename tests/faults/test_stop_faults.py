@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lsp.restarts import SHOWING
-from support.client import Client
+from support.client import DEADLINE, Client
 from support.fake_api import Call, FakeApi, HttpError, Text, Turn, Wait
 from support.server_process import NEW_INTERPRETER
 
@@ -81,6 +83,23 @@ async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Co
             for answer in (began[1], next_one):
                 assert (await answer)["message"] == "I am here."
         assert api.refusals == []
+
+
+async def test_fault_63_a_blocked_process_ends_after_its_client() -> None:
+    """docs/faults.md 63: the event loop itself is blocked when stdin ends."""
+    code = """
+import asyncio, sys, threading
+from fairlead.lsp.transport import StdioFrames
+async def main():
+    StdioFrames(sys.stdin.buffer, asyncio.get_running_loop(), end_after=0.1)
+    threading.Event().wait()
+asyncio.run(main())
+"""
+    command = [sys.executable, "-c", code]
+    blocked = await asyncio.create_subprocess_exec(*command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    async with asyncio.timeout(DEADLINE):
+        _, stack = await blocked.communicate()
+    assert (blocked.returncode, b"in main" in stack) == (1, True)
 
 
 async def test_fault_63_a_stop_is_answered_whatever_the_run_waits_for(connect: Connect) -> None:

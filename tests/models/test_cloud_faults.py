@@ -1,12 +1,16 @@
 """docs/faults.md 17 to 25 and 40 with a cloud: refusals, broken streams and missing configuration."""
 
 import asyncio
+import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event as Signal
 
 import pytest
 
 from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
+from support.client import DEADLINE
 from support.fake_api import Cut, HttpError, MidStreamError, Wait
 from support.fake_api_turns import Event, Raw
 from support.fake_clouds import FakeBedrock, FakeCloud, FakeVertex, frame
@@ -262,6 +266,31 @@ async def test_fault_17_an_answer_with_a_damaged_frame_is_requested_again(at: At
             result = await client.run()
             assert (result["stopReason"], client.text()) == ("end_turn", "Done, 世界.")
             assert "could not be read" in client.events("retry")[0]["reason"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the program that hangs needs named pipes")
+@pytest.mark.parametrize("is_stopped", [False, True])
+async def test_fault_63_the_server_ends_although_a_sign_in_hangs(at: At, tmp_path: Path, is_stopped: bool) -> None:
+    """docs/faults.md 63: a program that provides AWS credentials hangs, and so does the thread that waits for it."""
+    began, gate = tmp_path / "began", tmp_path / "gate"
+    os.mkfifo(began)
+    os.mkfifo(gate)
+    (at.home / ".aws").mkdir()
+    helper = f"[profile p]\ncredential_process = sh -c 'echo > {began}; cat {gate}'\n"
+    (at.home / ".aws/config").write_text(helper)
+    with FakeBedrock() as api:
+        settings = {"provider": "bedrock", "model": SONNET, "baseUrl": api.url, "cloud": {"region": api.REGION}}
+        async with at.server(settings, AWS_PROFILE="p") as client:
+            _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
+            await asyncio.to_thread(began.read_bytes)
+            if is_stopped:
+                await client.request("agent/cancel", {"sessionId": client.events()[0]["sessionId"]})
+                assert (await answer)["stopReason"] == "cancelled"
+            await client.request("shutdown", None)
+            client.notify("exit", None)
+            async with asyncio.timeout(DEADLINE):
+                assert await client.process.wait() == 0
+        await asyncio.to_thread(gate.write_bytes, b"")
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

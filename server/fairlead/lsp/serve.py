@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import sys
+import threading
 
 from fairlead.lsp.features.registry import register
 from fairlead.lsp.server import AgentServer
@@ -12,6 +13,8 @@ from fairlead.lsp.transport import FramingError, StdioFrames, StdoutWriter, take
 log = logging.getLogger(__name__)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+# how long after the client has disconnected everything may take to end, and after that the process itself
+CLOSE_SECONDS, END_SECONDS = 4.0, 1.0
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -35,11 +38,29 @@ async def serve() -> int:
         log.critical("the client sent an invalid frame: %s", error)
         code = 1
     server.protocol.disconnected("The client has disconnected.")
+    closing = asyncio.ensure_future(_close(server, asyncio.current_task()))
+    await asyncio.wait({closing}, timeout=CLOSE_SECONDS)
+    if not closing.done():
+        log.warning("something had not ended %g s after the client disconnected", CLOSE_SECONDS)
+    server.sessions.close_journals()
+    _limit_end(code)
+    return code
+
+
+async def _close(server: AgentServer, serving: asyncio.Task[int] | None) -> None:
+    """End the runs and their commands, and wait for all other tasks."""
     await server.watcher.close()
     await server.sessions.close()
-    await _finish_tasks()
-    server.sessions.close_journals()
-    return code
+    others = asyncio.all_tasks() - {serving, asyncio.current_task()}
+    if others:
+        await asyncio.wait(others)
+
+
+def _limit_end(code: int) -> None:
+    """End the process in END_SECONDS even if a thread is still at work, because threads cannot be cancelled."""
+    timer = threading.Timer(END_SECONDS, os._exit, (code,))
+    timer.daemon = True
+    timer.start()
 
 
 def _configure_log(wanted: str) -> None:
@@ -61,12 +82,3 @@ def _is_harmless(record: logging.LogRecord) -> bool:
     Levels cannot do this: some libraries set their own from a variable (ANTHROPIC_LOG) when they are imported.
     """
     return record.levelno >= logging.WARNING or record.name.partition(".")[0] == "fairlead"
-
-
-async def _finish_tasks() -> None:
-    """Wait up to 3 s for the cancelled runs and their commands to end."""
-    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    if others:
-        _, late = await asyncio.wait(others, timeout=3)
-        for task in late:
-            task.cancel()

@@ -1,6 +1,7 @@
 """Frames over stdio (LSP 3.18, base protocol). An invalid frame ends the process, because the next cannot be found."""
 
 import asyncio
+import faulthandler
 import os
 import sys
 import threading
@@ -50,11 +51,15 @@ def read_frame(stream: BinaryIO) -> bytes | None:
 
 
 class StdioFrames:
-    """Reads frames in a daemon thread, which works on all systems and ends with the process."""
+    """Reads frames in a daemon thread, which works on all systems and ends with the process.
 
-    def __init__(self, stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> None:
+    After the last frame nobody needs the process. It ends `end_after` seconds later even if the event loop is blocked.
+    """
+
+    def __init__(self, stream: BinaryIO, loop: asyncio.AbstractEventLoop, end_after: float = 10.0) -> None:
         self._stream = stream
         self._loop = loop
+        self._end_after = end_after
         self._frames: asyncio.Queue[bytes | FramingError | None] = asyncio.Queue()
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
@@ -84,6 +89,7 @@ class StdioFrames:
                 self._loop.call_soon_threadsafe(self._frames.put_nowait, frame)
             except RuntimeError:
                 return  # the loop is closed
+        faulthandler.dump_traceback_later(self._end_after, exit=True, file=2)
 
 
 class StdoutWriter:
