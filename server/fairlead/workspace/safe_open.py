@@ -134,6 +134,12 @@ class Folder:
     def _name(self, name: str) -> str:
         return name if self._fd is not None else str(self._path / name)
 
+    def names(self) -> list[str]:
+        if self._fd is None:
+            return os.listdir(self._path)
+        with closing(os.open(".", os.O_RDONLY, dir_fd=self._fd)) as readable:
+            return os.listdir(readable)
+
     def status(self, name: str) -> os.stat_result:
         return os.stat(self._name(name), dir_fd=self._fd, follow_symlinks=False)
 

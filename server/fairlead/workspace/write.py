@@ -1,14 +1,26 @@
-"""Writes several files: all or none, each atomically, and only over the expected bytes."""
+"""Writes several files: all or none, each atomically, and only over the expected bytes.
+
+A process that is killed in between leaves temporary files. Those with new bytes are removed when the same file is
+written again. A deleted file that was set aside stays, because nothing else may contain its bytes.
+"""
 
 import contextlib
 import os
+import re
 import secrets
+import stat
+import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.safe_open import Folder
+
+# seconds after which no other process still writes a temporary file
+_LEFTOVER_AGE = 3600.0
+_NEW, _SET_ASIDE = "fairlead-new", "fairlead-old"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +65,14 @@ class _Transaction:
     def __init__(self, root: Path | None) -> None:
         self._root = root
         self._folders: dict[Path, Folder] = {}
+        self._leftovers: dict[Path, dict[str, list[str]]] = {}
         self._created: list[Path] = []
         self._temporaries: list[tuple[Folder, str]] = []
         self._done: list[tuple[FileChange, str]] = []
 
     def set_aside(self, change: FileChange) -> None:
         folder = self._folder(change.path.parent)
-        temporary = self._temporary(change)
+        temporary = self._temporary(change, _SET_ASIDE)
         folder.write(temporary, b"", 0o600)
         self._move(change, change.path.name, temporary)
 
@@ -67,7 +80,8 @@ class _Transaction:
         """Writes the new bytes under a temporary name, which it returns."""
         self._make_folders(change.path.parent)
         folder = self._folder(change.path.parent)
-        temporary = self._temporary(change)
+        self._remove_leftovers(change.path)
+        temporary = self._temporary(change, _NEW)
         mode = change.mode if change.mode is not None else _new_file_mode()
         if change.before is not None:
             mode = folder.status(change.path.name).st_mode & 0o7777
@@ -102,10 +116,19 @@ class _Transaction:
             self._folders[path] = Folder(path, self._root)
         return self._folders[path]
 
-    def _temporary(self, change: FileChange) -> str:
-        name = f".{change.path.name[:40]}.{secrets.token_hex(4)}"
+    def _temporary(self, change: FileChange, kind: str) -> str:
+        name = f"{_beginning(change.path.name)}.{kind}-{secrets.token_hex(4)}"
         self._temporaries.append((self._folder(change.path.parent), name))
         return name
+
+    def _remove_leftovers(self, path: Path) -> None:
+        """Removes the new bytes for a file that a killed process did not move."""
+        folder = self._folder(path.parent)
+        if path.parent not in self._leftovers:
+            self._leftovers[path.parent] = _leftovers(folder)
+        for name in self._leftovers[path.parent].pop(_beginning(path.name), ()):
+            with contextlib.suppress(OSError):
+                folder.remove(name)
 
     def _move(self, change: FileChange, name: str, to: str) -> None:
         folder = self._folder(change.path.parent)
@@ -126,6 +149,27 @@ class _Transaction:
             with contextlib.suppress(OSError):
                 folder.remove(name)
         self._temporaries.clear()
+
+
+def _beginning(name: str) -> str:
+    """The beginning of the temporary names of a file; its name may be as long as the system allows."""
+    return f".{name[:40]}"
+
+
+def _leftovers(folder: Folder) -> dict[str, list[str]]:
+    """The temporary files of killed processes in a folder, by the beginning of their names."""
+    found = defaultdict[str, list[str]](list)
+    with contextlib.suppress(OSError):  # the folder may be writable but not readable, or a file may go meanwhile
+        for name in folder.names():
+            beginning, _, random = name.rpartition(f".{_NEW}-")
+            if re.fullmatch(r"[0-9a-f]{8}", random) and _is_leftover(folder.status(name)):
+                found[beginning].append(name)
+    return found
+
+
+def _is_leftover(found: os.stat_result) -> bool:
+    is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+    return stat.S_ISREG(found.st_mode) and is_own and time.time() - found.st_mtime > _LEFTOVER_AGE
 
 
 def _new_file_mode() -> int:
