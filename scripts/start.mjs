@@ -1,7 +1,8 @@
 // `npm start`: opens a VS Code with the extension on a copy of the example workspace.
 //
 // It is the installed `code`; without one, or with --browser, a VS Code in the browser at a loopback address. The model is
-// the real one if the environment has a key or a base URL; otherwise a recording plays it.
+// the real one if the environment has a key or a base URL; otherwise a recording plays it. The copy is deleted when that
+// VS Code is closed.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -22,14 +23,11 @@ await main(async () => {
     say(built.output);
     return 1;
   }
-  const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-start-"));
-  const workspace = path.join(scratch, "workspace");
-  fs.cpSync(path.join(example, "workspace"), workspace, { recursive: true });
   const real = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"].some((name) => process.env[name]);
   const settings = real ? {} : { "fairlead.replay": path.join(example, "refactor.replay.yaml") };
   const desktop = !process.argv.includes("--browser") && (await hasDesktop());
   const open = desktop ? openDesktop : openInBrowser;
-  return open(workspace, settings, scratch, () => {
+  return open(settings, () => {
     say();
     say(
       real
@@ -47,7 +45,15 @@ async function hasDesktop() {
   return code === 0;
 }
 
-async function openDesktop(workspace, settings, scratch, explain) {
+/** Copies the example into a folder; returns the copy. */
+function copyExample(folder) {
+  const workspace = path.join(folder, "workspace");
+  fs.cpSync(path.join(example, "workspace"), workspace, { recursive: true });
+  return workspace;
+}
+
+async function openDesktop(settings, explain) {
+  const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-start-"));
   const data = path.join(scratch, "user");
   fs.mkdirSync(path.join(data, "User"), { recursive: true });
   fs.writeFileSync(
@@ -63,23 +69,29 @@ async function openDesktop(workspace, settings, scratch, explain) {
     "--extensions-dir",
     path.join(scratch, "extensions"),
     `--extensionDevelopmentPath=${root}`,
-    workspace,
+    copyExample(scratch),
   ];
-  return runHere("code", args, process.env, { shell: windows });
+  const code = await runHere("code", args, process.env, { shell: windows });
+  if (code === 0) {
+    fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 10 });
+  } else {
+    say(`VS Code may still be open. Close it, then delete ${scratch}.`);
+  }
+  return code;
 }
 
-async function openInBrowser(workspace, settings, _scratch, explain) {
+async function openInBrowser(settings, explain) {
   const { startVSCode } = await import("./vscode/vscode.mjs");
   const { showToUser } = await import("./vscode/browser.mjs");
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("ANTHROPIC_")));
-  const code = await startVSCode({ workspace, extensions: [root], settings, env });
+  const code = await startVSCode({ workspace: copyExample, extensions: [root], settings, env });
   explain();
   say();
   say(`VS Code is open at ${code.url}`);
   say("Press Ctrl+C to close it.");
   await showToUser(code.url);
   await new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, resolve);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, resolve);
   });
   await code.stop();
   return 0;
