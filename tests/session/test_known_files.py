@@ -3,14 +3,18 @@
 import asyncio
 import contextlib
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlead.edits.changeset import Raw
 from fairlead.edits.origins import Author
-from fairlead.session.known_files import KnownFiles
+from fairlead.session.known_files import ABSENT, EXECUTABLE, KnownFiles
+from fairlead.tools.command_changes import proposed_entries
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
@@ -108,3 +112,74 @@ def test_p16_a_verification_holds_for_exactly_the_text_that_it_saw(steps: list[t
     are those whose content differs from what a command saw then."""
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(play(Path(folder).resolve(), steps))
+
+
+BYTES = {
+    "UTF-8": "schön\n".encode(),
+    "CRLF and no last line ending": b"one\r\ntwo",
+    "byte order mark": b"\xef\xbb\xbfone\n",
+    "UTF-16": "one\n".encode("utf-16"),
+    "Windows-1252": b"sch\xf6n \x80\n",
+    "Latin-1": b"\x81 sch\xf6n\n",
+    "empty": b"",
+    "binary": b"\0\1\2\xff",
+}
+
+
+class ByteFiles:
+    """A file with some bytes, known to a session."""
+
+    def __init__(self, folder: Path, data: bytes) -> None:
+        self.path, self.documents = folder / "file", Documents()
+        self.path.write_bytes(data)
+        self.files = Files(Root(folder), self.documents)
+        self.known = KnownFiles(self.files)
+        self.known.update([self.path])
+
+    def digest_in_sandbox(self, path: Path) -> str:
+        """The digest of what the next command sees."""
+        self.known.update([path])
+        state = self.known.record_state("sandboxed")
+        return dict(self.known.states.at(state))[str(path)]
+
+    def bytes_in_sandbox(self, path: Path) -> bytes:
+        entry = proposed_entries(self.files).get(path.name)
+        return path.read_bytes() if entry is None else entry.data
+
+
+@pytest.mark.parametrize("data", BYTES.values(), ids=BYTES.keys())
+async def test_a_digest_is_the_sha_256_of_the_bytes(tmp_path: Path, data: bytes) -> None:
+    """`sha256sum` computes the same digests: of a file on disk, and of the proposals and unsaved text that a command
+    sees instead."""
+    found = ByteFiles(tmp_path, data)
+    assert found.known.on_disk() == {str(found.path): sha256(data).hexdigest()}
+    moved = tmp_path / "moved"
+    await found.files.rename(found.path, moved, Author("1", "call"))
+    assert found.digest_in_sandbox(moved) == sha256(data).hexdigest()
+    assert found.digest_in_sandbox(found.path) == ABSENT
+
+
+@pytest.mark.parametrize("data", [data for data in BYTES.values() if b"\1" not in data])
+async def test_the_digest_of_a_proposal_is_that_of_the_bytes_that_a_command_sees(tmp_path: Path, data: bytes) -> None:
+    found = ByteFiles(tmp_path, data)
+    text = found.files.read(found.path) or ""
+    await found.files.propose(found.path, f"{text}more", Author("1", "call"))
+    seen = found.bytes_in_sandbox(found.path)
+    assert seen != data
+    assert found.digest_in_sandbox(found.path) == sha256(seen).hexdigest()
+    assert found.known.on_disk() == {str(found.path): sha256(data).hexdigest()}
+
+
+async def test_the_digests_of_unsaved_new_binary_and_executable_files(tmp_path: Path) -> None:
+    found = ByteFiles(tmp_path, b"sch\xf6n\n")
+    found.documents.type(found.path, "schöner \u4e16\n")  # Windows-1252 cannot represent it
+    assert found.digest_in_sandbox(found.path) == sha256("schöner \u4e16\n".encode()).hexdigest()
+    new, image = tmp_path / "new", tmp_path / "image"
+    await found.files.propose(new, "\ufeffone\n", Author("1", "call"))
+    assert found.digest_in_sandbox(new) == sha256(b"\xef\xbb\xbfone\n").hexdigest()
+    await found.files.capture(image, None, "(binary)", Raw(b"\0\1", 0o755), Author("1", "call"))
+    assert found.digest_in_sandbox(image) == sha256(b"\0\1").hexdigest() + EXECUTABLE
+    script = tmp_path / "script"
+    script.write_bytes(b"#!/bin/sh\n")
+    script.chmod(0o755)
+    assert found.digest_in_sandbox(script) == sha256(b"#!/bin/sh\n").hexdigest() + EXECUTABLE

@@ -1,16 +1,21 @@
 """The contents of the files that a session knows, as digests, and the states of them that verifications ran on."""
 
 import os
-from collections.abc import Iterable
-from hashlib import blake2b
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from fairlead.plan.file_states import FileStates
 from fairlead.shell.layer import Where
+from fairlead.workspace.disk import DiskText
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 
 ABSENT = "absent"
+EXECUTABLE = "+x"
+"""Follows the SHA-256 of the bytes of an executable file."""
+
+_Content = tuple[str | bytes, str, bytes]  # a text with its encoding and byte order mark, or bytes
 
 
 class KnownFiles:
@@ -22,7 +27,7 @@ class KnownFiles:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._now: dict[str, str] = {}
-        self._digests: dict[str, tuple[str, str]] = {}  # by path: the text that was hashed last, and its digest
+        self._digests: dict[str, tuple[_Content, str]] = {}  # by path: what was hashed last, and its digest
         self._changed: dict[int, tuple[str, ...]] = {}  # by state, until a file changes
         self.states = FileStates()
         self.version = 0
@@ -56,11 +61,12 @@ class KnownFiles:
         A sandboxed command sees the proposals and unsaved documents, any other one only the files on disk.
         """
         self.update(map(Path, list(self._now)))
-        seen = self._now
-        if where == "workspace":
-            seen = {name: self._on_disk(Path(name)) for name in self._now}
-        self.states = self.states.with_state(seen)
+        self.states = self.states.with_state(self._now if where == "sandboxed" else self.on_disk())
         return len(self.states.changes) - 1
+
+    def on_disk(self) -> Mapping[str, str]:
+        """The digests of the known files on disk, without proposals and unsaved changes, by path."""
+        return {name: self._on_disk(Path(name)) for name in self._now}
 
     def changed_since(self, state: int) -> tuple[str, ...]:
         """The paths of the files whose content differs from a state."""
@@ -72,31 +78,46 @@ class KnownFiles:
         """The digest of a file as a sandboxed command sees it."""
         files, proposal = self._files, self._files.changes.for_target(str(path))
         if proposal is not None:
-            mode = _mode(Path(proposal.path)) if proposal.raw.mode is None else proposal.raw.mode
-            return self._hash(path, proposal.proposed, mode)
+            source, raw = Path(proposal.path), proposal.raw
+            mode = _mode(source) if raw.mode is None else raw.mode
+            if raw.data is not None:
+                return self._hash(path, raw.data, None, mode)
+            return self._hash(path, proposal.proposed, self._disk_text(source), mode)
         if files.proposal(path) is not None:  # it is moved or deleted
             return ABSENT
         try:
-            return self._hash(path, files.user_files.text(path, binary=True), _mode(path))
+            text = files.user_files.text(path, binary=True)
         except WorkspaceError:
             return _signature(path)
+        return self._hash(path, text, self._disk_text(path), _mode(path))
 
     def _on_disk(self, path: Path) -> str:
         try:
             disk = self._files.user_files.on_disk(path)
         except WorkspaceError:
             return _signature(path)
-        return self._hash(path, disk.text if disk is not None else None, _mode(path))
+        return self._hash(path, disk.text if disk is not None else None, disk, _mode(path))
 
-    def _hash(self, path: Path, text: str | None, mode: int) -> str:
-        """The digest of a text, and whether the file is executable."""
-        if text is None:
+    def _disk_text(self, path: Path) -> DiskText | None:
+        try:
+            return self._files.user_files.on_disk(path)
+        except WorkspaceError:
+            return None
+
+    def _hash(self, path: Path, content: str | bytes | None, disk: DiskText | None, mode: int) -> str:
+        """The digest of a file with this content, in the encoding of what is on disk."""
+        if content is None:
             return ABSENT
-        known = self._digests.get(str(path))
-        if known is None or known[0] is not text:
-            digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-            known = self._digests[str(path)] = text, digest
-        return f"{known[1]}+x" if mode & 0o100 else known[1]
+        digest = disk.binary_sha256 if disk is not None and disk.text == content else ""
+        if not digest:
+            encoding, bom = (disk.encoding, disk.bom) if disk is not None else ("utf-8", b"")
+            known = self._digests.get(str(path))
+            if known is None or known[0][0] is not content or known[0][1:] != (encoding, bom):
+                encoded = self._files.user_files.encoded
+                data = content if isinstance(content, bytes) else encoded(path, content, disk)
+                known = self._digests[str(path)] = (content, encoding, bom), sha256(data).hexdigest()
+            digest = known[1]
+        return digest + EXECUTABLE if mode & 0o100 else digest
 
 
 def _mode(path: Path) -> int:

@@ -8,14 +8,13 @@ from fairlead.edits.changeset import PLAIN, Changeset, Raw
 from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Author
 from fairlead.shell.layer import Change, Changes, Entry
-from fairlead.workspace.disk import BOM, DiskText, decode_or_describe, read_bytes
+from fairlead.workspace.disk import DiskText, decode_or_describe, read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import Yielder, compute
 
 MAX_NAMED = 40
 MAX_KEPT = 5
-NOT_TEXT = "surrogatepass"  # an unsaved document may contain lone surrogates
 
 
 def proposed_entries(files: Files, changes: Changeset | None = None) -> dict[str, Entry | None]:
@@ -35,13 +34,6 @@ def proposed_entries(files: Files, changes: Changeset | None = None) -> dict[str
     return entries
 
 
-def _encoded(disk: DiskText, text: str) -> bytes:
-    try:
-        return disk.encode(text)
-    except WorkspaceError:
-        return text.encode("utf-8", NOT_TEXT)
-
-
 def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | None:
     """The bytes of a file with this text; None if they are the same on disk."""
     proposal = changes.for_target(str(path))
@@ -52,14 +44,14 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
     except WorkspaceError:
         disk = None
     if disk is None:
-        return Entry((BOM if path in files.user_files.new_with_bom else b"") + text.encode("utf-8", NOT_TEXT), mode)
+        return Entry(files.user_files.encoded(path, text, None), mode)
     if source != path and mode is None:
         mode = source.stat().st_mode & 0o777
     if disk.text == text:
         if source == path and mode is None:
             return None
         return Entry(read_bytes(source) or b"", mode)
-    return Entry(_encoded(disk, text), mode)
+    return Entry(files.user_files.encoded(path, text, disk), mode)
 
 
 async def capture(files: Files, changes: Changes, author: Author) -> list[str]:

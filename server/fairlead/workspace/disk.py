@@ -45,6 +45,8 @@ class DiskText:
     encoding: Encoding = "utf-8"
     bom: bytes = b""
     """The byte order mark, which is not part of the text."""
+    binary_sha256: str = ""
+    """The digest of a binary file's bytes; empty for text."""
 
     def encode(self, text: str, name: str = "The file") -> bytes:
         """Another text as bytes, with this file's encoding and byte order mark.
@@ -81,7 +83,8 @@ def decode_or_describe(data: bytes, name: str) -> DiskText:
     try:
         return decode(data, name)
     except BinaryFile:
-        return DiskText(f"(binary file, {len(data):,} bytes, SHA-256 {hashlib.sha256(data).hexdigest()})", "binary")
+        digest = hashlib.sha256(data).hexdigest()
+        return DiskText(f"(binary file, {len(data):,} bytes, SHA-256 {digest})", "binary", binary_sha256=digest)
 
 
 def read_bytes(path: Path, root: Path | None = None) -> bytes | None:

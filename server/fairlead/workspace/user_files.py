@@ -8,11 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from fairlead.workspace.disk import BinaryFile, DiskText, Encoding, decode_or_describe, read_bytes, unusual_line_endings
+from fairlead.workspace.disk import (
+    BOM,
+    BinaryFile,
+    DiskText,
+    Encoding,
+    decode_or_describe,
+    read_bytes,
+    unusual_line_endings,
+)
 from fairlead.workspace.editor import Buffer, Buffers
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import LONG
 
+NOT_TEXT = "surrogatepass"  # an unsaved document may contain lone surrogates
 Signature = tuple[int, int, int, int]
 DocumentState = Literal["closed", "saved", "unsaved", "new", "stray"]
 """`new`: unsaved, and there is no file. `stray`: a document is open, but it does not belong to the file."""
@@ -63,6 +72,15 @@ class UserFiles:
         if signature is not None:
             self._read[path] = (signature, found[1])
         return found[1]
+
+    def encoded(self, path: Path, text: str, disk: DiskText | None) -> bytes:
+        """A text as the bytes of the file at `path`, in the encoding of what is on disk there, else in UTF-8."""
+        if disk is None:
+            return (BOM if path in self.new_with_bom else b"") + text.encode("utf-8", NOT_TEXT)
+        try:
+            return disk.encode(text)
+        except WorkspaceError:  # the encoding cannot represent what was typed in the editor
+            return text.encode("utf-8", NOT_TEXT)
 
     async def preload(self, path: Path) -> None:
         """Reads a long closed file in a thread, so that the next `text` is quick."""
