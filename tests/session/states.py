@@ -139,6 +139,7 @@ changes = st.one_of(
     st.builds(returning_results, places, texts, st.booleans()),
     st.just(lambda state: replace(state, calls={})),
     texts.map(lambda text: lambda state: replace(state, title=text, events_sent=state.events_sent + 1)),
+    texts.map(lambda text: lambda state: replace(state, models=(*state.models, text))),
     texts.map(
         lambda text: (
             lambda state: replace(state, pending_feedback=PendingFeedback((text,), (text,), ((text, text),), (text,)))

@@ -33,6 +33,27 @@ class Hunk:
     new_start: int
     new: tuple[str, ...]
 
+    @property
+    def position(self) -> "HunkPosition":
+        return HunkPosition(
+            self.id,
+            self.old_start + (1 if self.old else 0),
+            len(self.old),
+            self.new_start + (1 if self.new else 0),
+            len(self.new),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HunkPosition:
+    """The lines of a hunk as in a unified diff: they count from 1, and an empty side names the line before it."""
+
+    id: str
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+
 
 def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
     """The changed runs `(a_start, a_end, b_start, b_end)` between two lists of lines, in order, none touching another.

@@ -1,10 +1,11 @@
-"""The outcome of each proposed change, by file and author: accepted, rejected, undone or still to review."""
+"""The outcome of each proposed change, by file, author and hunk: accepted, rejected, undone or still to review."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.diff import Hunk, HunkPosition
 from fairlead.edits.origins import Origin
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import DecisionLog, FileDecision
@@ -14,7 +15,7 @@ ReviewStatus = Literal["accepted", "review", "undone", "rejected"]
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """The outcome of the changes that one author made in a file.
+    """The outcome of the changes that one author made in a file, or of one hunk of them.
 
     `file` is the file's path now, which identifies it; `path` and `new_path` are those of the proposal. `item_id` and
     `call_id` are the author's (`Origin`), None if unknown.
@@ -27,6 +28,8 @@ class ReviewOutcome:
     call_id: str | None
     decided_as_whole: bool
     outcome: ReviewStatus
+    hunk: HunkPosition | None = None
+    """None: all changes of the author, or with `hunk_outcomes` what is not in lines, such as a creation or a move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,11 @@ def _decided_parts(before: Proposal, after: Proposal) -> list[tuple[str, str | N
 
 
 def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
+    """The outcomes by file and author, in the order of `hunk_outcomes`."""
+    return list(dict.fromkeys(replace(result, hunk=None) for result in hunk_outcomes(changes, decisions)))
+
+
+def hunk_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
     """The decisions in order, without those that were undone, then the changes that are left to review."""
     found: list[ReviewOutcome] = []
     for decision in decisions.done:
@@ -85,16 +93,34 @@ def _decided(file: FileDecision, outcome: ReviewStatus) -> list[ReviewOutcome]:
     return _outcomes(file.before, _authors(file.before, file.hunk_ids), outcome)
 
 
-def _authors(proposal: Proposal, hunk_ids: frozenset[str] | None = None) -> list[Origin | None]:
-    """The authors of some hunks; None: of all changes."""
-    made = [proposal.origin(hunk) for hunk in proposal.hunks if hunk_ids is None or hunk.id in hunk_ids]
-    return made if hunk_ids is not None or proposal.file_origin is None else [proposal.file_origin, *made]
+_Change = tuple[Origin | None, HunkPosition | None]
 
 
-def _outcomes(proposal: Proposal, authors: Iterable[Origin | None], outcome: ReviewStatus) -> list[ReviewOutcome]:
+def _authors(proposal: Proposal, hunk_ids: frozenset[str] | None = None) -> list[_Change]:
+    """The authors of some hunks, with the hunks; None: of all changes."""
+
+    def change(hunk: Hunk) -> _Change:
+        return proposal.origin(hunk), hunk.position
+
+    made = [change(hunk) for hunk in proposal.hunks if hunk_ids is None or hunk.id in hunk_ids]
+    return made if hunk_ids is not None or proposal.file_origin is None else [(proposal.file_origin, None), *made]
+
+
+def _outcomes(proposal: Proposal, changes: Iterable[_Change], outcome: ReviewStatus) -> list[ReviewOutcome]:
     path, new_path, as_whole = proposal.path, proposal.new_path, proposal.decided_as_whole
-    names = [(author.item_id, author.call_id) if author is not None else (None, None) for author in authors]
-    return [ReviewOutcome(path, path, new_path, *name, as_whole, outcome) for name in names]
+    return [
+        ReviewOutcome(
+            path,
+            path,
+            new_path,
+            author.item_id if author is not None else None,
+            author.call_id if author is not None else None,
+            as_whole,
+            outcome,
+            hunk,
+        )
+        for author, hunk in changes
+    ]
 
 
 def _moved(result: ReviewOutcome, accepted: Proposal) -> ReviewOutcome:

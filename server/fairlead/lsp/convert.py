@@ -139,14 +139,13 @@ def file(root: Root, proposal: Proposal, protected: bool) -> wire.FileWire:
 
 def _hunk(proposal: Proposal, hunk: Hunk) -> wire.HunkWire:
     origin = proposal.origin(hunk)
-    conflict = proposal.conflicts.get(hunk.id)
+    conflict, position = proposal.conflicts.get(hunk.id), hunk.position
     return {
-        "id": hunk.id,
-        # in a unified diff, an empty side names the line before it
-        "oldStart": hunk.old_start + (1 if hunk.old else 0),
-        "oldLines": len(hunk.old),
-        "newStart": hunk.new_start + (1 if hunk.new else 0),
-        "newLines": len(hunk.new),
+        "id": position.id,
+        "oldStart": position.old_start,
+        "oldLines": position.old_lines,
+        "newStart": position.new_start,
+        "newLines": position.new_lines,
         "itemId": origin.item_id if origin else None,
         "state": "pending" if conflict is None else "conflict",
         "conflict": None

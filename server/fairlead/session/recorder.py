@@ -60,10 +60,12 @@ class Recorder:
         self._changes = self._commands = 0
         self.record = Record()
         self.inferred: tuple[Inferred, ...] = ()
+        self.models: tuple[str, ...] = ()
 
     def on_event(self, event: Event) -> None:
         match event:
-            case RunStarted():
+            case RunStarted(model):
+                self.models = tuple(dict.fromkeys((*self.models, model)))
                 self._usage, self._cost, self._calls = Usage(), 0.0, {}
                 self._timed_at, self._place = self._clock(), self._current_place()
             case ToolStarted():

@@ -338,6 +338,7 @@ class Session:
             record=self.recorder.record,
             file_states=self.known_files.states,
             inferred=self.recorder.inferred,
+            models=self.recorder.models,
             changes=self.files.changes,
             edits_version=self.files.version,
             decisions=self.decisions,
@@ -355,6 +356,7 @@ class Session:
         self.plan.restore(state.plan, state.versions, state.user_edits)
         self.plan_version = state.plan.version
         self.recorder.record, self.recorder.inferred = state.record, state.inferred
+        self.recorder.models = state.models
         self._decisions = state.decisions
         self.files.rejections.restore(state.rejected)
         await self.files.restore(state.changes, state.edits_version)

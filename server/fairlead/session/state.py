@@ -68,6 +68,8 @@ class SessionState:
     record: Record = field(default_factory=Record)
     file_states: FileStates = field(default_factory=FileStates)
     inferred: tuple[Inferred, ...] = ()
+    models: tuple[str, ...] = ()
+    """The names of the models that ran, each once."""
     changes: Changeset = field(default_factory=Changeset)
     edits_version: int = 0
     decisions: DecisionLog = field(default_factory=DecisionLog)

@@ -67,6 +67,8 @@ class EntryEncoder:
             shared = codec.common_prefix(old.inferred, new.inferred)
             if (shared, shared) != (len(old.inferred), len(new.inferred)):
                 entry["inferred"] = [shared, [asdict(step) for step in new.inferred[shared:]]]
+        if new.models != old.models:
+            entry["models"] = new.models
         self._add_edits(entry, old, new)
         if new.rejected is not old.rejected:
             entry["rejected"] = [codec.rejected_json(rejected) for rejected in new.rejected]
@@ -246,6 +248,7 @@ _WHOLE: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "title": ("title", _identity),
     "at": ("at", codec.read_time),
     "told": ("events_sent", _identity),
+    "models": ("models", tuple),
     "edits_version": ("edits_version", _identity),
     "wish": ("user_edits", codec.read_user_edits),
     "rejected": ("rejected", lambda values: tuple(map(codec.read_rejected, values))),
