@@ -81,6 +81,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showConversation: () => conversation.show(),
     showPlanHistory: () => pages.showHistory(),
     copyRecord: () => pages.copyRecord(),
+    copyRecordAsJson: () => pages.copyRecordAsJson(),
     showCommandRules: () => pages.showCommandRules(),
     reviewAll: () => diffs.openAll(),
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),

@@ -358,6 +358,12 @@ export interface PageResult {
   readonly markdown: string;
 }
 
+export interface RecordResult {
+  readonly markdown: string;
+  /** For others to verify. The client only copies it. */
+  readonly record: object;
+}
+
 export interface ApproveResult {
   readonly option: "allow_once" | "allow_session" | "reject";
   readonly reason?: string;

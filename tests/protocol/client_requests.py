@@ -16,10 +16,11 @@ from fairlead.lsp.content import proposal_uri
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import supports
 from fairlead.session.events import EditsChanged, PlanChanged
+from fairlead.session.record.shape import record_json
 from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
-from protocol.examples import A_CHECK, A_USAGE, a_plan, a_plan_state, proposals
+from protocol.examples import A_CHECK, A_USAGE, a_plan, a_plan_state, a_session_record, proposals
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
@@ -87,9 +88,10 @@ def requests() -> Iterator[Golden]:
     state = PlanChanged(8, plan, Record(), supports=supports(plan.items, Record(), lambda _: ()))
     yield _answers("plan.edit.result", wire.PLAN_EDIT, {"plan": convert.plan(SESSION, state)}, wire.PlanEditResult)
     page = {"markdown": "## 翻譯問候語\n\n- [x] Read 問候.py\n"}
-    for name, method in (("plan.history", wire.PLAN_HISTORY), ("record", wire.RECORD)):
-        yield _asks(f"{name}.params", method, {"sessionId": SESSION})
-        yield _answers(f"{name}.result", method, page, wire.PageResult)
+    yield _asks("plan.history.params", wire.PLAN_HISTORY, {"sessionId": SESSION})
+    yield _answers("plan.history.result", wire.PLAN_HISTORY, page, wire.PageResult)
+    yield _asks("record.params", wire.RECORD, {"sessionId": SESSION})
+    yield _answers("record.result", wire.RECORD, {**page, "record": record_json(a_session_record())}, wire.RecordResult)
     yield _asks("command.rules.params", wire.COMMAND_RULES, {})
     yield _answers("command.rules.result", wire.COMMAND_RULES, page, wire.PageResult)
     yield _asks("command.stop.params", wire.STOP_COMMAND, {"sessionId": SESSION, "handle": "cmd-1"})

@@ -4,11 +4,25 @@ from fairlead.agent.events import CheckFinished
 from fairlead.agent.model import Usage
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Raw
+from fairlead.edits.diff import HunkPosition
 from fairlead.edits.origins import Author
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import BEFORE, CommandRun, Record, Verification
 from fairlead.plan.verification import supports
 from fairlead.session.events import PlanChanged
+from fairlead.session.record.document import (
+    Change,
+    FileContent,
+    KnownFile,
+    PlannedItem,
+    PlanVersion,
+    RanCommand,
+    SessionRecord,
+    Step,
+    Work,
+    WorkOutside,
+)
+from fairlead.session.record.document import Verification as Verified
 from protocol.golden import FOLDER
 
 A_CHECK = CheckFinished(
@@ -66,6 +80,45 @@ def proposals() -> Changeset:
     changes = cs.propose(changes, _path("logo.png"), None, "(binary file, 5 bytes)", Author("2", "toolu_07"), picture)
     changes = cs.propose(changes, _path("run.sh"), "ls\n", "ls -l\n", Author("2", "toolu_07"), Raw(mode=0o755))
     return cs.observe(changes, _path("setup.cfg"), "a = 3\r\n")
+
+
+def a_session_record() -> SessionRecord:
+    """A verified step with a file that is changed again, a dropped step, and all kinds of changes and files."""
+    before, after = (FileContent(digit * 64, executable=digit == "b") for digit in "ab")
+    tests = RanCommand("pytest -q", 0, 2.5, stopped=False, verifies=True, without_changes=False)
+    red = RanCommand("pytest -q", 1, 2.25, stopped=False, verifies=False, without_changes=True)
+    work = Work(("src/問候.py",), (tests, red), 1, 12.34, 310, 0.0125)
+    nothing = Work((), (), 1, 0.5, 0, None)
+    version = PlanVersion(
+        1, "model", "1 added", "", (PlannedItem("1", "翻譯問候語 👋", "pending", "pytest -q", False, False),)
+    )
+    return SessionRecord(
+        format=1,
+        fairlead="0.1.0",
+        title="翻譯問候語",
+        state="idle",
+        updated_at="2026-11-22T20:15:00+00:00",
+        prompts=("翻譯問候語 👋", "用您好 (say it politely)"),
+        models=("claude-sonnet-5-5",),
+        seconds=12.84,
+        tokens=310,
+        cost_usd=0.0125,
+        plan=(version,),
+        steps=(
+            Step("1", "翻譯問候語 👋", "completed", False, "pytest -q", "stale", "pytest -q", ("src/問候.py",), work),
+            Step("2", "Read 問候.py", "pending", True, "", "none", "", (), nothing),
+        ),
+        outside=(WorkOutside("before", nothing),),
+        changes=(
+            Change("src/問候.py", None, "1", "accepted", HunkPosition("02e3da028f848ad7", 2, 1, 2, 1)),
+            Change("a.py", "lib/b.py", None, "review", None),
+        ),
+        verifications=(Verified("pytest -q", 0, 2.5, "1", True, {"src/問候.py": before, "alt.txt": None}),),
+        files=(
+            KnownFile("alt.txt", None, after),
+            KnownFile("src/問候.py", before, FileContent(None, executable=False)),
+        ),
+    )
 
 
 def _path(name: str) -> str:

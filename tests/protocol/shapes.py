@@ -8,7 +8,14 @@ from fairlead.lsp import protocol as wire
 SHAPES: dict[str, type] = {
     name.removesuffix("Wire"): value for name, value in vars(wire).items() if is_typeddict(value)
 }
-PLAIN: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
+PLAIN: dict[Any, str] = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    NoneType: "null",
+    object: "object",
+}
 
 
 def fields(shape: type) -> dict[str, Any]:

@@ -56,7 +56,7 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
     shown = {golden.shape for golden in typed}
     states = {wire.PlanWire, wire.EditsWire, wire.SessionsWire}
     results = {wire.RunResult, wire.ReviewResult, wire.AmendResult, wire.PlanEditResult, wire.PageResult}
-    results |= {wire.OpenResult, wire.SteerResult, wire.ChecksResult, wire.SuggestedChecks}
+    results |= {wire.OpenResult, wire.SteerResult, wire.ChecksResult, wire.SuggestedChecks, wire.RecordResult}
     asked = {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
     asked |= {wire.DiagnosticsParams, wire.DiagnosticsResult}
     assert shown == states | results | asked

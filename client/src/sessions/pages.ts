@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { safeMarkdown } from "./markdown";
 import { MarkdownPages } from "../ui/markdownPages";
-import { method, scheme, type PageResult } from "../protocol";
+import { method, scheme, type PageResult, type RecordResult } from "../protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
@@ -34,17 +34,26 @@ export class Pages implements vscode.Disposable {
   }
 
   /** Copies the record of the active session's work, for a pull request. */
-  async copyRecord(): Promise<void> {
-    const sessionId = this.activeId();
-    if (sessionId === undefined) return;
-    const markdown = await orShowWarning(() => this.request(method.record, { sessionId }));
-    if (markdown === undefined) return;
-    await vscode.env.clipboard.writeText(markdown);
-    vscode.window.setStatusBarMessage("Record copied.", 5000);
+  copyRecord(): Promise<void> {
+    return this.copy("Record copied.", (result) => result.markdown);
+  }
+
+  /** Copies the record for others, who can verify it. */
+  copyRecordAsJson(): Promise<void> {
+    return this.copy("Record copied as JSON.", (result) => `${JSON.stringify(result.record, null, 2)}\n`);
   }
 
   dispose(): void {
     this.pages.dispose();
+  }
+
+  private async copy(done: string, text: (result: RecordResult) => string): Promise<void> {
+    const sessionId = this.activeId();
+    if (sessionId === undefined) return;
+    const result = await orShowWarning(() => this.server.request<RecordResult>(method.record, { sessionId }));
+    if (result === undefined) return;
+    await vscode.env.clipboard.writeText(text(result));
+    vscode.window.setStatusBarMessage(done, 5000);
   }
 
   private activeId(): string | undefined {

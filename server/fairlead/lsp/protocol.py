@@ -176,6 +176,11 @@ class PageResult(TypedDict):
     markdown: str
 
 
+class RecordResult(TypedDict):
+    markdown: str
+    record: object
+
+
 class PlanEditResult(TypedDict):
     plan: PlanWire
 

@@ -55,12 +55,16 @@ class KnownFiles:
             self._changed = {}
             self.version += bool(self.states.changes)
 
+    def refresh(self) -> None:
+        """Reads all known files again."""
+        self.update(map(Path, list(self._now)))
+
     def record_state(self, where: Where) -> int:
         """Records the state that a command runs on; returns its number.
 
         A sandboxed command sees the proposals and unsaved documents, any other one only the files on disk.
         """
-        self.update(map(Path, list(self._now)))
+        self.refresh()
         self.states = self.states.with_state(self._now if where == "sandboxed" else self.on_disk())
         return len(self.states.changes) - 1
 

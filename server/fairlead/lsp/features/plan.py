@@ -6,6 +6,8 @@ from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.params import Params, read_ops
 from fairlead.lsp.server import AgentServer
 from fairlead.plan.history import history_page
+from fairlead.session.record.create import create_record
+from fairlead.session.record.shape import record_json
 from fairlead.session.report.rules_page import rules_page
 from fairlead.session.report.summary import record_page
 
@@ -21,9 +23,11 @@ async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
     return {"markdown": history_page(session.title, session.plan.history)}
 
 
-async def record(server: AgentServer, params: Params) -> wire.PageResult:
+async def record(server: AgentServer, params: Params) -> wire.RecordResult:
     session = await named_session(server, params)
-    return {"markdown": record_page(session.snapshot(), session.root, session.known_files.changed_since)}
+    made = create_record(session)
+    page = record_page(session.snapshot(), session.root, session.known_files.changed_since)
+    return {"markdown": page, "record": record_json(made)}
 
 
 async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:

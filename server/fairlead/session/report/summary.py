@@ -139,7 +139,7 @@ def _parts(session: SessionState, changed_since: ChangedSince) -> list[_Part]:
         return _Part(title, support, dropped, evidence, list(dict.fromkeys([*own, *further])), withdrawn)
 
     steps: list[_Part] = []
-    items = _all_steps(session.plan.items, session.versions)
+    items = all_steps(session.plan.items, session.versions)
     found = supports(items, session.record, changed_since)
     for item in items:
         is_done = item.status == "completed"
@@ -150,7 +150,7 @@ def _parts(session: SessionState, changed_since: ChangedSince) -> list[_Part]:
     return [*([first] if first.has_content else []), *steps, *([between] if between.has_content else [])]
 
 
-def _all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> list[PlanItem]:
+def all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> list[PlanItem]:
     """The steps of the plan and those that were removed from it, as they were last, after their former neighbours."""
     steps = list(items)
     for version in reversed(versions):

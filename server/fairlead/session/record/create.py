@@ -1,0 +1,174 @@
+"""Makes the record of a session."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fairlead import __version__
+from fairlead.edits.review_outcomes import hunk_outcomes
+from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence
+from fairlead.plan.items import PlanItem
+from fairlead.plan.verification import supports
+from fairlead.session.known_files import ABSENT, EXECUTABLE
+from fairlead.session.record.document import (
+    FORMAT,
+    Change,
+    FileContent,
+    KnownFile,
+    PlannedItem,
+    PlanVersion,
+    RanCommand,
+    SessionRecord,
+    Step,
+    Verification,
+    Work,
+    WorkOutside,
+)
+from fairlead.session.report.listing import transcript
+from fairlead.session.report.summary import all_steps
+from fairlead.session.session import Session
+from fairlead.workspace.paths import below
+
+_DIGEST_LENGTH = 64
+
+
+def create_record(session: Session) -> SessionRecord:
+    """The record of a session, with the files as they are on disk now.
+
+    Files that look like secrets are named, but their digests are left out: they would confirm a guess.
+    """
+    session.known_files.refresh()
+    return _Creator(session).record()
+
+
+class _Creator:
+    """Creates the parts of a session's record."""
+
+    def __init__(self, session: Session) -> None:
+        self._state, self._root = session.snapshot(), session.root
+        self._known, self._is_secret = session.known_files, session.files.secret_filter()
+        self._after = self._contents(session.known_files.on_disk().items())
+
+    def record(self) -> SessionRecord:
+        state = self._state
+        work = self._work(state.record.by_step.values())
+        return SessionRecord(
+            format=FORMAT,
+            fairlead=__version__,
+            title=state.title,
+            state=state.phase,
+            updated_at=datetime.fromtimestamp(state.updated, UTC).isoformat(timespec="seconds"),
+            prompts=tuple(line.text for line in transcript(state.messages, state.record) if line.role == "user"),
+            models=state.models,
+            seconds=work.seconds,
+            tokens=work.tokens,
+            cost_usd=work.cost_usd,
+            plan=tuple(self._plan()),
+            steps=tuple(self._steps()),
+            outside=tuple(
+                WorkOutside(place, self._work([state.record.of(place)]))
+                for place in (BEFORE, UNPLANNED)
+                if not state.record.of(place).empty
+            ),
+            changes=tuple(self._changes()),
+            verifications=tuple(self._verifications()),
+            files=tuple(self._files()),
+        )
+
+    def _plan(self) -> Iterator[PlanVersion]:
+        for version in self._state.versions:
+            items = tuple(map(_planned, version.items))
+            yield PlanVersion(version.revision, version.by, version.summary, version.reason, items)
+
+    def _steps(self) -> Iterator[Step]:
+        state, items = self._state, all_steps(self._state.plan.items, self._state.versions)
+        planned = {item.id for item in state.plan.items}
+        found = supports(items, state.record, self._known.changed_since)
+        for item in items:
+            support = found[item.id]
+            yield Step(
+                id=item.id,
+                content=item.content,
+                status=item.status,
+                dropped=item.id not in planned,
+                check=item.check,
+                verification=support.status,
+                decided_by=support.command,
+                changed_since=self._names(support.changed),
+                work=self._work([state.record.of(item.id)]),
+            )
+
+    def _work(self, evidence: Iterable[Evidence]) -> Work:
+        parts = list(evidence)
+        costs = [part.cost for part in parts if part.tokens]
+        known = [cost for cost in costs if cost is not None]
+        return Work(
+            files=self._names(dict.fromkeys(path for part in parts for path in part.files)),
+            commands=tuple(_ran(run) for part in parts for run in part.commands),
+            looks=sum(part.looks for part in parts),
+            seconds=round(sum(part.seconds for part in parts), 3),
+            tokens=sum(part.tokens for part in parts),
+            cost_usd=sum(known) if costs and len(known) == len(costs) else None,
+        )
+
+    def _changes(self) -> Iterator[Change]:
+        for outcome in hunk_outcomes(self._state.changes, self._state.decisions):
+            new_path = self._name(outcome.new_path) if outcome.new_path is not None else None
+            yield Change(self._name(outcome.path), new_path, outcome.item_id, outcome.outcome, outcome.hunk)
+
+    def _verifications(self) -> Iterator[Verification]:
+        """The last run of each verifying command, in the order in which they ran."""
+        runs = [(step, run) for step, part in self._state.record.by_step.items() for run in part.commands]
+        results = ((run.state, step, run) for step, run in runs if run.verified and not run.stopped)
+        last: dict[str, tuple[int, str, CommandRun]] = {}
+        for state, step, run in results:
+            command = run.command.strip()
+            if state is not None and (command not in last or last[command][0] < state):
+                last[command] = state, step, run
+        for command, (state, step, run) in sorted(last.items(), key=lambda item: item[1][0]):
+            proves = run.exit_code == 0 and self._failed_without_changes(command, state)
+            yield Verification(command, run.exit_code, round(run.seconds, 3), step, proves, self._differs(state))
+
+    def _failed_without_changes(self, command: str, state: int) -> bool:
+        """Whether a command failed when it last ran without the proposals of the same files."""
+        without = ((run.without_changes, run) for run in self._state.record.runs() if run.exit_code is not None)
+        own = [(at, run.exit_code) for at, run in without if at is not None and run.command.strip() == command]
+        same = [(at, code) for at, code in own if self._differs(at) == self._differs(state)]
+        return bool(same) and max(same, key=lambda found: found[0])[1] != 0
+
+    def _differs(self, state: int) -> Mapping[str, FileContent | None]:
+        then = self._contents(self._known.states.at(state))
+        return {path: content for path, content in then.items() if content != self._after.get(path)}
+
+    def _files(self) -> Iterator[KnownFile]:
+        before = self._contents(self._known.states.first.items())
+        for path in sorted(self._after):
+            yield KnownFile(path, before.get(path), self._after[path])
+
+    def _contents(self, digests: Iterable[tuple[str, str]]) -> Mapping[str, FileContent | None]:
+        named = ((self._name(path), digest) for path, digest in digests)
+        return {name: _content(digest) for name, digest in named if not self._is_secret(name)}
+
+    def _names(self, paths: Iterable[str]) -> tuple[str, ...]:
+        inside = (path for path in paths if below(Path(path), self._root.path) is not None)
+        return tuple(map(self._name, inside))
+
+    def _name(self, path: str) -> str:
+        return self._root.relative(Path(path))
+
+
+def _content(digest: str) -> FileContent | None:
+    if digest == ABSENT:
+        return None
+    sha256 = digest.removesuffix(EXECUTABLE)
+    # a file that cannot be read has its size and time instead
+    return FileContent(sha256 if len(sha256) == _DIGEST_LENGTH else None, digest.endswith(EXECUTABLE))
+
+
+def _planned(item: PlanItem) -> PlannedItem:
+    return PlannedItem(item.id, item.content, item.status, item.check, item.held, item.marked)
+
+
+def _ran(run: CommandRun) -> RanCommand:
+    is_without = run.without_changes is not None
+    return RanCommand(run.command, run.exit_code, round(run.seconds, 3), run.stopped, bool(run.verified), is_without)

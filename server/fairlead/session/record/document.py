@@ -1,0 +1,205 @@
+"""The values of a record, field by field as in docs/record.md.
+
+A value that breaks a rule of that page cannot be made: it raises ValueError.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath, PurePosixPath
+from typing import Literal
+
+from fairlead.edits.diff import HunkPosition
+from fairlead.edits.review_outcomes import ReviewStatus
+from fairlead.plan.history import Author
+from fairlead.plan.items import Status
+from fairlead.plan.verification import VerificationStatus
+
+FORMAT = 1
+
+_SHA_256 = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What a file contained."""
+
+    sha256: str | None
+    """Of the bytes, in lower-case hexadecimal digits. None: the file could not be read."""
+    executable: bool
+    """Whether its owner may execute it."""
+
+    def __post_init__(self) -> None:
+        if self.sha256 is not None and not _SHA_256.fullmatch(self.sha256):
+            raise ValueError("“sha256” must be 64 lower-case hexadecimal digits")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file that the session knows; its contents are None where there was no file."""
+
+    path: str
+    """Relative to the workspace, with `/`."""
+    before: FileContent | None
+    """On disk, when the session first knew it."""
+    after: FileContent | None
+    """On disk, when the record was made."""
+
+    def __post_init__(self) -> None:
+        check_path(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The last run of a verifying command."""
+
+    command: str
+    exit_code: int | None
+    """None: it was killed at its time limit."""
+    seconds: float
+    step: str
+    """The id of the step that ran it, or `before` or `unplanned`."""
+    fails_without_changes: bool
+    """Whether it failed on the same files without the proposals."""
+    differs: Mapping[str, FileContent | None]
+    """The files that it saw with another content than `after`, by path."""
+
+    @property
+    def passed(self) -> bool:
+        return self.exit_code == 0
+
+
+@dataclass(frozen=True, slots=True)
+class RanCommand:
+    """A command that ran."""
+
+    command: str
+    exit_code: int | None
+    """None: it was killed."""
+    seconds: float
+    stopped: bool
+    """The user or the agent stopped it."""
+    verifies: bool
+    without_changes: bool
+    """It ran on the files without the proposals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The recorded work of a step."""
+
+    files: tuple[str, ...]
+    """The changed files."""
+    commands: tuple[RanCommand, ...]
+    looks: int
+    """The number of reads and searches."""
+    seconds: float
+    tokens: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the plan, or one that was dropped from it."""
+
+    id: str
+    content: str
+    status: Status
+    dropped: bool
+    check: str
+    """The command that must pass before it is completed; empty: none."""
+    verification: VerificationStatus
+    decided_by: str
+    """The command that decides the verification; empty: none."""
+    changed_since: tuple[str, ...]
+    """The files that changed after it was verified."""
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOutside:
+    """Work that belongs to no step."""
+
+    id: Literal["before", "unplanned"]
+    """Before the plan, or between its steps."""
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedItem:
+    """An item of a version of the plan."""
+
+    id: str
+    content: str
+    status: Status
+    check: str
+    held: bool
+    """The user wants it not to be started."""
+    marked: bool
+    """The user marked it as completed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanVersion:
+    """The plan after a change."""
+
+    revision: int
+    by: Author
+    summary: str
+    reason: str
+    items: tuple[PlannedItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A proposed change, and what the user decided."""
+
+    path: str
+    new_path: str | None
+    """The destination, if the file was moved."""
+    step: str | None
+    decision: ReviewStatus
+    hunk: HunkPosition | None
+    """None: what is not in lines, such as a creation, a deletion or a move."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """The record of a session."""
+
+    format: int
+    fairlead: str
+    """The version of Fairlead."""
+    title: str
+    state: Literal["idle", "running", "paused"]
+    updated_at: str
+    """When the last run began or ended, in UTC (ISO 8601)."""
+    prompts: tuple[str, ...]
+    models: tuple[str, ...]
+    seconds: float
+    tokens: int
+    cost_usd: float | None
+    """None: unknown."""
+    plan: tuple[PlanVersion, ...]
+    steps: tuple[Step, ...]
+    outside: tuple[WorkOutside, ...]
+    changes: tuple[Change, ...]
+    verifications: tuple[Verification, ...]
+    files: tuple[KnownFile, ...]
+
+    def __post_init__(self) -> None:
+        twice = next((path for path, count in Counter(file.path for file in self.files).items() if count > 1), None)
+        if twice is not None:
+            raise ValueError(f"it names the file “{twice}” twice")
+
+
+def check_path(path: str) -> None:
+    """Raises ValueError if a path is not a plain path in a workspace on this system."""
+    spellings = [PurePosixPath(path), PurePath(path)]  # a record may come from another system
+    if not spellings[0].name or "\0" in path:
+        raise ValueError("a path must name a file, without NUL")
+    if any(spelling.anchor for spelling in spellings):
+        raise ValueError("a path must be relative to the workspace")
+    if any(".." in spelling.parts for spelling in spellings):
+        raise ValueError("a path must not lead outside of the workspace")
