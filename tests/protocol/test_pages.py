@@ -82,11 +82,14 @@ def test_the_rules_are_tested() -> None:
     assert [rule for rule in RULES if rule not in named] == []
 
 
-def test_the_page_has_the_options_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/terminal.md: every option of `fairlead run`, and no other."""
-    assert main(["run", "--help"]) == 0
+@pytest.mark.parametrize(("command", "section"), [("run", "Options"), ("verify", "Verifying a record")])
+def test_the_page_has_the_options_of_the_command(
+    command: str, section: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/terminal.md: every option of `fairlead run` and `fairlead verify`, and no other."""
+    assert main([command, "--help"]) == 0
     offered = set(re.findall(r"^  (?:-h, )?(--[a-z-]+)", capsys.readouterr().out, re.M)) - {"--help"}
-    table = tables(Page(ROOT / "docs" / "terminal.md").section("Options"))[0]
+    table = tables(Page(ROOT / "docs" / "terminal.md").section(section))[0]
     assert {name.split()[0] for row in table for name in names(row[0])} == offered
 
 

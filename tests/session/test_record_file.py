@@ -60,7 +60,7 @@ records = st.builds(
 @given(records)
 def test_what_is_written_is_read_back(record: SessionRecord) -> None:
     """Whatever texts, names and digests it contains; and the file is JSON in UTF-8 for any other reader."""
-    data = record_text(record)
+    data = record_text(record_json(record))
     assert read_record(data) == record
     assert json.loads(data.decode("utf-8")) == record_json(record)
 

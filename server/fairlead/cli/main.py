@@ -13,12 +13,16 @@ from fairlead import __version__
 from fairlead.agent.messages import clean_text
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
-from fairlead.cli.options import DemoOptions, RunOptions
+from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
 from fairlead.cli.record import overwrite_problem
 from fairlead.cli.run import run_task
+from fairlead.cli.saved_record import load_record, may_overwrite
 from fairlead.cli.signals import CANCELLED
+from fairlead.cli.verify import run_verify
 from fairlead.cli.view.terminal import open_terminal
+from fairlead.cli.view.text import escape_hidden
 from fairlead.models.endpoint import without_password
+from fairlead.session.record.shape import BadRecord
 from fairlead.session.settings import Provider
 
 WRONG_USAGE = 2
@@ -29,6 +33,7 @@ A coding agent that keeps to its plan and changes nothing before you accept it.
 commands:
   fairlead run "task"   run a task in the terminal; --continue continues it
   fairlead demo         play a recorded task on an example; needs no key
+  fairlead verify FILE  check a record of a session against the files; needs no key
   fairlead serve        start the language server on stdin and stdout, for editors
 
 `fairlead run --help` describes a command in full.
@@ -64,7 +69,22 @@ applied); 2 wrong usage, or nothing to continue; 130 stopped with Ctrl-C.
 DEMO_ABOUT = """\
 Copies an example script into a temporary folder and plays a recorded conversation
 that refactors it, with the real server, real tools and real edits, but without
-an API key. Then it runs the changed script.
+an API key. Then it verifies the record of the session, and runs the changed script.
+"""
+VERIFY_ABOUT = """\
+Compares a record (fairlead run --save-record, or Agent: Copy Record as JSON) with
+the files of a folder: each file that the session knew, byte for byte; and each
+command that verified the work and passed, which runs again. The commands of a
+record are untrusted: they only run in the sandbox, without a network, and their
+changes are discarded. It needs no key and no model.
+"""
+VERIFY_EXAMPLES = """\
+examples:
+  fairlead verify record.json
+  fairlead verify record.json --workspace ~/project --no-run
+
+exit codes: 0 everything holds; 1 something does not hold or could not be checked;
+2 wrong usage, or FILE is not a record; 130 stopped with Ctrl-C.
 """
 
 
@@ -81,6 +101,9 @@ def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn
             case "demo":
                 options = _demo_options(given, fail=given.parser.error)
                 return asyncio.run(run_demo(options, terminal, start_server))
+            case "verify":
+                options = _verify_options(given, fail=given.parser.error)
+                return asyncio.run(run_verify(options, terminal))
             case _:
                 parser.print_help()
                 return WRONG_USAGE
@@ -147,6 +170,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--record", metavar="FILE", help="write the conversation to a file for --replay")
     run.add_argument(
+        "--save-record", metavar="FILE", help="write what the session did and proved to a file for `fairlead verify`"
+    )
+    run.add_argument(
         "--allow-commands",
         action="store_true",
         help="DANGEROUS: run the agent's commands without asking, with all your permissions",
@@ -154,6 +180,26 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", description=DEMO_ABOUT, formatter_class=raw)
     demo.set_defaults(parser=demo)
     demo.add_argument("--keep", metavar="DIR", help="work in this new or empty folder and keep it")
+    verify = commands.add_parser(
+        "verify",
+        description=VERIFY_ABOUT,
+        epilog=VERIFY_EXAMPLES,
+        formatter_class=raw,
+        usage="fairlead verify FILE [OPTIONS]",
+    )
+    verify.set_defaults(parser=verify)
+    verify.add_argument("record", metavar="FILE", help="the record, as JSON")
+    verify.add_argument(
+        "--workspace", metavar="DIR", default=".", help="the folder to check (default: the current one)"
+    )
+    verify.add_argument("--no-run", action="store_true", help="only compare the files, and run no command")
+    verify.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_count,
+        default=VerifyOptions.timeout,
+        help="how long a command may run (default: %(default)s)",
+    )
     commands.add_parser("serve")  # only for the list of choices: __main__ handles it
     return parser
 
@@ -191,6 +237,11 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         fail(f"the recording must be a file in an existing folder: {given.record}")
     if record is not None and (problem := overwrite_problem(record, resume=given.resume)):
         fail(f"{problem}: {given.record}")
+    saved = _path(given.save_record) if given.save_record else None
+    if saved is not None and (saved.is_dir() or not saved.absolute().parent.is_dir()):
+        fail(f"the record must be a file in an existing folder: {given.save_record}")
+    if saved is not None and not may_overwrite(saved):
+        fail(f"the file exists and is not a record, so it is not overwritten; choose another one: {given.save_record}")
     return RunOptions(
         prompt=prompt,
         workspace=workspace.resolve(),
@@ -205,9 +256,21 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         max_silence=given.max_silence,
         accept=given.accept,
         record=record.absolute() if record else None,
+        save_record=saved.absolute() if saved else None,
         allow_commands=given.allow_commands,
         checks=given.check,
     )
+
+
+def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> VerifyOptions:
+    workspace = _path(given.workspace)
+    if not workspace.is_dir():
+        fail(f"the workspace is not a folder: {given.workspace}")
+    try:
+        record = load_record(_path(given.record))
+    except BadRecord as error:
+        fail(escape_hidden(f"{given.record} cannot be verified. {error}"))
+    return VerifyOptions(record, workspace.resolve(), not given.no_run, given.timeout)
 
 
 def _address(given: argparse.Namespace) -> str:

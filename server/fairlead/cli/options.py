@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from fairlead.session.record.document import SessionRecord
+from fairlead.session.settings import BashSettings
+
 Accept = Literal["ask", "all", "none"]
 
 
@@ -31,6 +34,9 @@ class RunOptions:
     accept: Accept | None = None
     """None: `ask` in a terminal, else `none`."""
     record: Path | None = None
+    """Where to write the conversation as a recording."""
+    save_record: Path | None = None
+    """Where to write what the session did (docs/record.md)."""
     allow_commands: bool = False
     checks: Sequence[str] = ()
     """Commands that must pass before a step is completed."""
@@ -56,3 +62,15 @@ class DemoOptions:
 
     keep: Path | None = None
     """The folder to work in. None: a temporary one."""
+
+
+@dataclass(frozen=True)
+class VerifyOptions:
+    """The options of `fairlead verify`. The path is absolute."""
+
+    record: SessionRecord
+    workspace: Path
+    run: bool = True
+    """Run the record's checks, if there is a sandbox."""
+    timeout: int = BashSettings().timeout_seconds
+    """For each check, in seconds."""

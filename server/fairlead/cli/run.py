@@ -33,10 +33,12 @@ from fairlead.cli.view.plain import PlainDisplay
 from fairlead.cli.view.plan_view import plan_lines
 from fairlead.cli.view.screen import LiveDisplay
 from fairlead.cli.view.terminal import Terminal
-from fairlead.cli.view.text import clean
+from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.cli.view.transcript import Transcript
 from fairlead.lsp import protocol as wire
 from fairlead.models.recording import write_recording
+from fairlead.session.record.shape import record_text
+from fairlead.workspace.replace_file import replace_file
 
 DONE, ENDED_OTHERWISE, NOTHING_TO_CONTINUE = 0, 1, 2
 SHOW_MESSAGE = "window/showMessage"
@@ -156,12 +158,15 @@ class Run:
         self._transcript.end_text()
         self._display.close()
         self._show_result(result, time.monotonic() - started)
-        recorded = self._write_recording()
-        reports = await self._review(finished=result["stopReason"] == "end_turn")
+        written = self._write_recording()
+        try:
+            reports = await self._review(finished=result["stopReason"] == "end_turn")
+        finally:
+            written = await self._save_record() and written
         if self._is_stopped or result["stopReason"] == "cancelled":
             return CANCELLED
         refused = any(report.counts["refused"] for report in reports)
-        return DONE if result["stopReason"] == "end_turn" and recorded and not refused else ENDED_OTHERWISE
+        return DONE if result["stopReason"] == "end_turn" and written and not refused else ENDED_OTHERWISE
 
     async def _cancel(self) -> None:
         with contextlib.suppress(wire.RequestError, ServerExited):  # the run ended at the same moment
@@ -219,6 +224,21 @@ class Run:
         count = len(recording.turns)
         answers, them = ("1 answer", "it") if count == 1 else (f"{count} answers", "them")
         self._display.show([Text(f"  Recorded {answers} to {path}; play {them} with --replay.", style="dim")])
+        return True
+
+    async def _save_record(self) -> bool:
+        path = self._options.save_record
+        if path is None:
+            return True
+        try:
+            result: wire.RecordResult = await self._client.request(wire.RECORD, {"sessionId": self._session_id})
+            replace_file(path, record_text(result["record"]))
+        except (wire.RequestError, ServerExited, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            self._display.show([Text(f"The record was not saved: {clean(reason or str(error))}", style="red")])
+            return False
+        shown = escape_hidden(str(path))
+        self._display.show([Text(f"Saved the record to {shown}. To check it: fairlead verify {shown}", style="dim")])
         return True
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:

@@ -8,8 +8,6 @@ turns:
   - text: Done.
 """
 
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +22,7 @@ from yaml.reader import ReaderError
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.models.fields import MAX_COUNT
+from fairlead.workspace.replace_file import replace_file
 
 MAX_DEPTH = 120
 MAX_SIZE = 1_000_000
@@ -307,18 +306,7 @@ def write_recording(path: Path, recording: Recording) -> None:
         fields["pace"] = recording.pace
     fields["turns"] = [_turn_fields(turn) for turn in recording.turns]
     text = yaml.dump(fields, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
-    path = path.resolve()
-    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
-        path.write_text(text, encoding="utf-8", newline="\n")
-        return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(path, text.encode())
 
 
 def _exact(text: str) -> str:

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
@@ -73,12 +75,8 @@ class SessionCommands:
 
     async def _view(self, changes: Changeset | None = None) -> View:
         """Created right before the command runs, because files may change while the user is asked."""
-        root = self._files.root.path
-        secrets, protected = await asyncio.gather(self._secrets.find(), asyncio.to_thread(protected_files, root))
-        closed = [name for name in protected if not is_repository(name)]
-        # hides links to secrets outside of the workspace, because their targets cannot be hidden
-        proposed = {**proposed_entries(self._files, changes), **dict.fromkeys(secrets.outside)}
-        return View(proposed, secrets.names, closed, secrets.repositories)
+        guarded = await guarded_view(self._files.root.path, self._secrets)
+        return replace(guarded, proposed={**proposed_entries(self._files, changes), **guarded.proposed})
 
     async def _captured(self, changes: Changes, call: RunningCall) -> str:
         lines = await capture(self._files, changes, call.author)
@@ -96,6 +94,14 @@ class SessionCommands:
             allow=_rules(settings.bash.allow),
             deny=_rules(settings.bash.deny),
         )
+
+
+async def guarded_view(root: Path, secrets: SecretFinder) -> View:
+    """The files on disk as any command sees them: without secrets, and with protected files that it cannot write."""
+    found, protected = await asyncio.gather(secrets.find(), asyncio.to_thread(protected_files, root))
+    closed = [name for name in protected if not is_repository(name)]
+    # hides links to secrets outside of the workspace, because their targets cannot be hidden
+    return View(dict.fromkeys(found.outside), found.names, closed, found.repositories)
 
 
 @lru_cache(maxsize=4)

@@ -28,9 +28,9 @@ class BadRecord(ValueError):
     """A text that is not a record; the message tells the user where and why."""
 
 
-def record_text(record: SessionRecord) -> bytes:
-    """A record as a file."""
-    text = json.dumps(record_json(record), ensure_ascii=False, indent=2) + "\n"
+def record_text(record_json: Any) -> bytes:
+    """A record, given as JSON values, as the content of a file."""
+    text = json.dumps(record_json, ensure_ascii=False, indent=2) + "\n"
     return text.encode("utf-8", "backslashreplace")  # half of a surrogate pair becomes its escape in JSON
 
 

@@ -1,0 +1,102 @@
+"""`fairlead verify`: compares a record with the files of a folder, and runs its checks again (docs/record.md)."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+import platformdirs
+from rich.text import Text
+
+from fairlead.cli.options import VerifyOptions
+from fairlead.cli.view.terminal import Terminal
+from fairlead.cli.view.text import clean, escape_hidden, wrap
+from fairlead.display import escape_to_one_line
+from fairlead.session.record.verify import Finding, compare_files, run_check
+from fairlead.shell.sandbox.probe import probe
+from fairlead.workspace.paths import Root
+
+HOLDS, DOES_NOT_HOLD = 0, 1
+
+
+async def run_verify(options: VerifyOptions, terminal: Terminal) -> int:
+    """Verify a record. Returns the exit code: 0 everything holds, 1 something does not or could not be checked."""
+    return await _Verification(options, terminal).execute()
+
+
+class _Verification:
+    """Verifies one record and reports line by line."""
+
+    def __init__(self, options: VerifyOptions, terminal: Terminal) -> None:
+        self._options, self._terminal, self._marks = options, terminal, terminal.marks
+        self._root = Root(options.workspace)
+        self._held = self._failed = 0
+
+    async def execute(self) -> int:
+        record = self._options.record
+        title = escape_to_one_line(record.title)
+        self._line(f"Record of “{title}”, made by Fairlead {escape_to_one_line(record.fairlead)}", "bold")
+        if record.files:
+            self._line("\nFiles")
+        for finding in compare_files(record, self._root):
+            self._report(finding)
+        await self._run_checks()
+        if self._failed:
+            count = f"{self._failed} of {self._failed + self._held}"
+            self._line(f"\n{self._marks.failed} The record does not hold: {count} failed.", "bold red")
+            return DOES_NOT_HOLD
+        if not self._held:
+            self._line(
+                f"\n{self._marks.failed} The record has no file and no check that could be verified.", "bold red"
+            )
+            return DOES_NOT_HOLD
+        self._line(f"\n{self._marks.done} The record holds.", "bold green")
+        return HOLDS
+
+    async def _run_checks(self) -> None:
+        verifications = self._options.record.verifications
+        if verifications:
+            self._line("\nChecks")
+        for verification in verifications:
+            if not verification.passed:
+                self._note(
+                    f"{escape_to_one_line(verification.command)}  not run: it did not pass in the session either"
+                )
+        commands = [verification.command for verification in verifications if verification.passed]
+        if commands and not self._options.run:
+            self._note("not run (--no-run)")
+        elif commands:
+            await self._run(commands)
+
+    async def _run(self, commands: Sequence[str]) -> None:
+        # the folder of the terminal's sessions is ours, so commands must not read it
+        state = platformdirs.user_state_path("fairlead", appauthor=False)
+        sandbox = await probe(self._options.workspace, state / "layers")
+        if sandbox.layers_folder is None:
+            self._failed += 1
+            reason = f"the commands of a record only run in a sandbox. {sandbox.reason}"
+            self._line(f"  {self._marks.failed} not run: {reason} Use --no-run to compare only the files.", "red")
+            return
+        for command in commands:
+            with self._running(command):
+                finding = await run_check(command, self._root, sandbox, [state], self._options.timeout)
+            self._report(finding)
+
+    def _running(self, command: str) -> AbstractContextManager[object]:
+        """Shows on a terminal which command is running."""
+        if not self._terminal.can_draw:
+            return nullcontext()
+        return self._terminal.console.status(Text(f"running {escape_to_one_line(command)}"))
+
+    def _report(self, finding: Finding) -> None:
+        self._held, self._failed = self._held + finding.holds, self._failed + (not finding.holds)
+        mark, style = (self._marks.done, "green") if finding.holds else (self._marks.failed, "red")
+        self._line(f"  {mark} {escape_to_one_line(finding.subject)}  {escape_hidden(finding.text)}", style)
+        for row in clean(finding.output).splitlines():
+            self._line(f"      {row}", "dim")
+
+    def _note(self, text: str) -> None:
+        self._line(f"  {self._marks.note} {text}", "yellow")
+
+    def _line(self, text: str, style: str = "") -> None:
+        width = self._terminal.console.width if self._terminal.can_ask else None
+        for row in wrap(Text(text, style=style), self._terminal.console, width):
+            self._terminal.console.print(row, soft_wrap=True)

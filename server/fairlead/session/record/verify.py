@@ -1,0 +1,115 @@
+"""Compares a record with the present files: their digests, and its checks, which run again (docs/record.md)."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.agent.errors import ToolError
+from fairlead.session.commands import guarded_view
+from fairlead.session.record.document import FileContent, KnownFile, SessionRecord
+from fairlead.shell.layer import Layer, Limits
+from fairlead.shell.process import Command, CommandResult
+from fairlead.shell.sandbox.probe import Capability
+from fairlead.shell.verifications import find_verifications
+from fairlead.tools.commands import open_box
+from fairlead.workspace.disk import read_bytes
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.paths import Root
+from fairlead.workspace.secrets import SecretFinder
+
+MAX_OUTPUT_LINES = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Whether a claim of a record holds."""
+
+    subject: str
+    """A file or a command."""
+    holds: bool
+    text: str
+    """What was found, in words for the user."""
+    output: str = ""
+    """The end of the output of a command that failed."""
+
+
+def compare_files(record: SessionRecord, root: Root) -> Iterator[Finding]:
+    """Whether each file has the content that it had when the record was made."""
+    for file in record.files:
+        yield _compared(file, root)
+
+
+def _compared(file: KnownFile, root: Root) -> Finding:
+    try:
+        now = _content(root.resolve(file.path), root)
+    except WorkspaceError as error:
+        return Finding(file.path, False, str(error))
+    then = file.after
+    if then is None:
+        return Finding(file.path, now is None, "exists now" if now else "does not exist, as recorded")
+    if then.sha256 is None:
+        return Finding(file.path, False, "could not be read when the record was made, so nothing is known about it")
+    if now is None:
+        return Finding(file.path, False, "does not exist anymore")
+    if now.sha256 != then.sha256:
+        return Finding(file.path, False, "has another content")
+    if now.executable != then.executable and os.name == "posix":
+        return Finding(file.path, False, "is executable now" if now.executable else "is not executable anymore")
+    return Finding(file.path, True, "unchanged")
+
+
+def _content(path: Path, root: Root) -> FileContent | None:
+    """What a file contains, None if there is no file. Raises WorkspaceError if it cannot be read."""
+    data = read_bytes(path, root.path)
+    if data is None:
+        return None
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise WorkspaceError(f"cannot be read: {error.strerror or error}") from error
+    return FileContent(hashlib.sha256(data).hexdigest(), bool(mode & stat.S_IXUSR))
+
+
+async def run_check(command: str, root: Root, sandbox: Capability, hidden: Sequence[Path], timeout: float) -> Finding:
+    """Runs a command of a record on the present files, and discards its changes.
+
+    The command is untrusted, so it runs nowhere but in the sandbox. Each has a layer of its own: what one leaves, such
+    as a cache, must not make another one pass.
+
+    Args:
+        hidden: our own folders, which commands must not read.
+        timeout: in seconds.
+    """
+    try:
+        layer = await sandbox.layer(hidden)
+        try:
+            return _result(command, await _run(layer, command, root, timeout))
+        finally:
+            await layer.aclose()
+    except ToolError as error:
+        return Finding(command, False, f"could not run: {error}")
+
+
+async def _run(layer: Layer, command: str, root: Root, timeout: float) -> CommandResult:
+    """Raises ToolError if the command cannot run."""
+    line = find_verifications(command).line(command)
+    box = await open_box(
+        layer, line, await guarded_view(root.path, SecretFinder(root.path)), limits=Limits.from_settings()
+    )
+    try:
+        return await Command(box.launch, timeout, lambda _: None).run()
+    finally:
+        await box.close()  # discards its changes
+
+
+def _result(command: str, result: CommandResult) -> Finding:
+    seconds = f"{result.seconds:.1f} s"
+    if result.exit_code == 0:
+        return Finding(command, True, f"passes ({seconds})")
+    tail = "\n".join(result.output.splitlines()[-MAX_OUTPUT_LINES:])
+    if result.ended == "timeout":
+        return Finding(command, False, f"killed at the time limit ({seconds})", tail)
+    return Finding(command, False, f"fails (exit code {result.exit_code}, {seconds})", tail)

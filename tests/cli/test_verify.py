@@ -1,0 +1,284 @@
+"""`fairlead run --save-record` and `fairlead verify`."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import Ended, all_gone, in_terminal, run_plain
+from cli.conftest import EXAMPLE
+from fairlead.cli.main import run_command_line
+from fairlead.session.record.shape import record_json
+from protocol.examples import a_session_record
+from support.sandbox import needs_sandbox
+
+Json = dict[str, Any]
+Record = Callable[..., Path]
+
+
+@pytest.fixture
+def sandbox() -> None:
+    needs_sandbox()
+
+
+def content(data: bytes, *, executable: bool = False) -> Json:
+    return {"sha256": sha256(data).hexdigest(), "executable": executable}
+
+
+def check(command: str, exit_code: int = 0) -> Json:
+    return {
+        "command": command,
+        "exitCode": exit_code,
+        "seconds": 0.5,
+        "step": "1",
+        "failsWithoutChanges": False,
+        "differs": {},
+    }
+
+
+class Records:
+    """Records of a workspace."""
+
+    def __init__(self, folder: Path, workspace: Path) -> None:
+        self.path, self.workspace = folder / "record.json", workspace
+
+    def write(self, files: dict[str, Json | None] | None = None, checks: Sequence[Json] = (), **more: Any) -> None:
+        known = [{"path": path, "before": None, "after": after} for path, after in (files or {}).items()]
+        record = {**record_json(a_session_record()), "files": known, "verifications": list(checks), **more}
+        self.path.write_text(json.dumps(record), encoding="utf-8")
+
+    def verify(self, *options: str, home: Path | None = None) -> Ended:
+        env = {"HOME": str(home), "XDG_STATE_HOME": str(self.path.parent / "state")} if home is not None else {}
+        return run_plain("verify", self.path, "--workspace", self.workspace, *options, cwd=None, spawned=False, **env)
+
+
+@pytest.fixture
+def records(tmp_path: Path, workspace: Path) -> Records:
+    return Records(tmp_path, workspace)
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_the_record_of_the_example_holds_until_a_byte_or_a_check_changes(
+    tmp_path: Path, example: Path, records: Records
+) -> None:
+    shutil.copytree(EXAMPLE / "workspace", records.workspace, dirs_exist_ok=True)
+    task = ("run", "Refactor hello.py", "--workspace", records.workspace, "--replay", example)
+    saved = run_plain(*task, "--accept", "all", "--save-record", records.path)
+    assert saved.code == 0, saved.out
+    assert f"Saved the record to {records.path}. To check it: fairlead verify {records.path}" in saved.out
+
+    held = records.verify()
+    assert held.code == 0, held.out
+    assert held.out.startswith("Record of “Refactor hello.py”, made by Fairlead ")
+    assert "\nFiles\n  ✓ hello.py  unchanged\n" in held.out
+    assert "\nChecks\n  ✓ python3 -B -m unittest  passes (" in held.out
+    assert held.out.endswith("\n✓ The record holds.\n")
+
+    script = records.workspace / "hello.py"
+    good = script.read_bytes()
+    script.write_bytes(good.replace(b"night", b"nigth"))
+    changed = records.verify()
+    assert changed.code == 1
+    assert "  ✗ hello.py  has another content\n" in changed.out
+    assert "  ✓ python3 -B -m unittest  passes (" in changed.out
+    assert changed.out.endswith("\n✗ The record does not hold: 1 of 2 failed.\n")
+
+    script.write_bytes(good)
+    tests = records.workspace / "test_hello.py"  # the session did not read it, so it is not known
+    tests.write_text(tests.read_text().replace(", Ada!", ", Eve!"))
+    broken = records.verify()
+    assert broken.code == 1
+    assert "  ✓ hello.py  unchanged\n" in broken.out
+    assert "  ✗ python3 -B -m unittest  fails (exit code 1, " in broken.out
+    assert "      FAILED (failures=1)\n" in broken.out
+
+
+FILES: dict[str, tuple[Json | None, bytes | None, str]] = {
+    "unchanged": (content(b"a\n"), b"a\n", "✓ file  unchanged"),
+    "absent as recorded": (None, None, "✓ file  does not exist, as recorded"),
+    "one byte more": (content(b"a\n"), b"a\r\n", "✗ file  has another content"),
+    "gone": (content(b"a\n"), None, "✗ file  does not exist anymore"),
+    "there again": (None, b"", "✗ file  exists now"),
+    "executable": (content(b"a\n", executable=True), b"a\n", "✗ file  is not executable anymore"),
+    "unreadable then": ({"sha256": None, "executable": False}, b"a\n", "✗ file  could not be read when the record was"),
+}
+
+
+@pytest.mark.parametrize(("after", "now", "line"), FILES.values(), ids=FILES.keys())
+def test_each_file_is_compared(records: Records, after: Json | None, now: bytes | None, line: str) -> None:
+    if now is not None:
+        (records.workspace / "file").write_bytes(now)
+    records.write({"file": after})
+    ended = records.verify()
+    assert (ended.code, ended.err) == (0 if line.startswith("✓") else 1, "")
+    assert f"  {line}" in ended.out
+
+
+def test_a_folder_a_pipe_and_a_link_to_elsewhere_do_not_hold(records: Records, tmp_path: Path) -> None:
+    """What is there is named, and nothing outside of the workspace is read."""
+    (records.workspace / "folder").mkdir()
+    os.mkfifo(records.workspace / "pipe")
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"a\n")
+    (records.workspace / "link").symlink_to(outside)
+    (records.workspace / "up").symlink_to(tmp_path, target_is_directory=True)
+    records.write(dict.fromkeys(["folder", "pipe", "link", "up/outside"], content(b"a\n")))
+    ended = records.verify()
+    assert ended.code == 1
+    for line in (
+        "folder  folder is a folder",
+        "pipe  pipe is not a regular file",
+        "link  Path escapes workspace: link",
+    ):
+        assert f"  ✗ {line}" in ended.out
+    assert "  ✗ up/outside  Path escapes workspace: up/outside\n" in ended.out
+    assert "4 of 4 failed" in ended.out
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_the_commands_of_a_record_run_only_in_the_sandbox(records: Records) -> None:
+    """They see no secret, reach no network, change nothing, and do not see what another one left. A command that
+    did not pass in the session does not run."""
+    (records.workspace / ".env").write_text("KEY=1\n")
+    (records.workspace / ".gitignore").write_text("cache\n")
+    (records.workspace / "a").write_text("a\n")
+    passing = ["echo b > a; touch new cache; cat a", "test ! -e cache && test ! -e new && grep -q a a"]
+    failing = ["grep KEY .env", "bash -c 'exec 3<>/dev/tcp/192.0.2.1/80'", "echo x > /etc/fairlead-was-here"]
+    records.write(checks=[*map(check, [*passing, *failing]), check("touch never", exit_code=1)])
+    ended = records.verify()
+    assert ended.code == 1
+    assert all(f"  ✓ {command}  passes" in ended.out for command in passing), ended.out
+    assert all(f"  ✗ {command}  fails" in ended.out for command in failing), ended.out
+    assert "  · touch never  not run: it did not pass in the session either\n" in ended.out
+    assert sorted(path.name for path in records.workspace.iterdir()) == [".env", ".gitignore", "a"]
+    assert (records.workspace / "a").read_text() == "a\n"
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_a_command_without_end_is_killed(records: Records) -> None:
+    records.write(checks=[check("echo started; sleep 60"), check("true")])
+    ended = records.verify("--timeout", "1")
+    assert ended.code == 1
+    assert "  ✗ echo started; sleep 60  killed at the time limit (1." in ended.out
+    assert "      started\n  ✓ true  passes" in ended.out
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_a_pipe_does_not_hide_a_failure(records: Records) -> None:
+    """As in the session."""
+    (records.workspace / "test_no.py").write_text("import unittest\nassert False\n")
+    records.write(checks=[check("python3 -B -m unittest | tail -1")])
+    assert "  ✗ python3 -B -m unittest | tail -1  fails (exit code 1" in records.verify().out
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_ctrl_c_ends_a_command_of_a_record(records: Records) -> None:
+    records.write(checks=[check("sleep 60")])
+    with in_terminal("verify", records.path, "--workspace", records.workspace, spawned=True) as terminal:
+        terminal.until("running sleep 60")
+        children = terminal.children()
+        terminal.press("\x03")
+        assert terminal.end() == 130
+        assert "Traceback" not in terminal.screen.text
+        assert all_gone(children)
+
+
+def test_without_a_sandbox_no_command_runs(records: Records) -> None:
+    """In a home folder there is none. The record then does not hold; `--no-run` compares the files only."""
+    (records.workspace / "a").write_text("a\n")
+    records.write({"a": content(b"a\n")}, [check("touch made")])
+    ended = records.verify(home=records.workspace)
+    assert ended.code == 1
+    assert "  ✗ not run: the commands of a record only run in a sandbox. " in ended.out
+    assert "Use --no-run to compare only the files." in ended.out
+    without = records.verify("--no-run", home=records.workspace)
+    assert without.code == 0
+    assert "\nChecks\n  · not run (--no-run)\n" in without.out
+    assert [path.name for path in records.workspace.iterdir()] == ["a"]
+
+
+def test_a_record_with_nothing_to_verify_does_not_hold(records: Records) -> None:
+    records.write()
+    ended = records.verify()
+    assert ended.code == 1
+    assert ended.out.endswith("✗ The record has no file and no check that could be verified.\n")
+
+
+def test_a_record_cannot_write_to_the_terminal(records: Records) -> None:
+    """Terminal sequences and characters that reorder text are shown as escapes."""
+    evil = "\x1b]0;x\x07\u202eevil\nsecond"
+    records.write({f"a{evil}".replace("/", ""): None}, [check(evil)], title=evil, fairlead=evil)
+    ended = records.verify("--no-run")
+    assert "\x1b" not in ended.out
+    assert "\u202e" not in ended.out
+    assert "Record of “\\x1b]0;x\\x07\\u202eevil\\nsecond”" in ended.out
+
+
+UNREADABLE: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "is not valid JSON"),
+    "cut off": (json.dumps(record_json(a_session_record())).encode()[:-9], "is not valid JSON"),
+    "a recording": (b"replay: 1\nturns: []\n", "is not valid JSON"),
+    "another format": (b'{"format": 99}', "Its format is 99"),
+    "too large": (b" " * 20_000_001, "too large for a record: more than 20 MB"),
+}
+
+
+@pytest.mark.parametrize(("data", "reason"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_a_file_that_is_no_record(records: Records, data: bytes, reason: str) -> None:
+    """Exit code 2, the reason on stderr, and nothing else."""
+    records.path.write_bytes(data)
+    ended = records.verify()
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"fairlead verify: {records.path} cannot be verified. It")
+    assert reason in ended.err
+
+
+def test_a_record_with_a_path_outside_is_refused(records: Records) -> None:
+    records.write({"../a": None})
+    ended = records.verify()
+    assert (ended.code, ended.out) == (2, "")
+    assert "“files[0]”: a path must not lead outside of the workspace." in ended.err
+
+
+@pytest.mark.parametrize("name", ["folder", "pipe", "missing"])
+def test_what_is_no_file_is_no_record(records: Records, name: str) -> None:
+    (records.workspace / "folder").mkdir()
+    os.mkfifo(records.workspace / "pipe")
+    records.path = records.workspace / name
+    ended = records.verify()
+    assert (ended.code, ended.out) == (2, "")
+    assert {"folder": "It is a folder.", "pipe": "It is not a regular file."}.get(
+        name, "It cannot be read: No such"
+    ) in (ended.err)
+
+
+def test_wrong_usage_of_verify(records: Records, capsys: pytest.CaptureFixture[str]) -> None:
+    records.write()
+    assert run_command_line(["verify"]) == 2
+    assert run_command_line(["verify", str(records.path), "--workspace", "nowhere"]) == 2
+    assert run_command_line(["verify", str(records.path), "--timeout", "0"]) == 2
+    err = capsys.readouterr().err
+    assert "the following arguments are required: FILE" in err
+    assert "the workspace is not a folder: nowhere" in err
+    assert "'0' is not a whole number above 0" in err
+
+
+def test_a_record_is_saved_however_the_run_ends(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """After a failure too; it replaces an older record, and no other file."""
+    saved = tmp_path / "record.json"
+    task = ("run", "Look", "--workspace", workspace, "--replay", record({"calls": [{"list_files": {}}]}))
+    for _ in range(2):
+        ended = run_plain(*task, "--save-record", saved)
+        assert ended.code == 1  # the recording has ended
+        assert json.loads(saved.read_text())["prompts"] == ["Look"]
+    saved.write_text("mine")
+    ended = run_plain(*task, "--save-record", saved)
+    assert (ended.code, saved.read_text()) == (2, "mine")
+    assert "the file exists and is not a record, so it is not overwritten" in ended.err
+    ended = run_plain(*task, "--save-record", tmp_path / "nowhere" / "r.json")
+    assert (ended.code, "the record must be a file in an existing folder" in ended.err) == (2, True)
