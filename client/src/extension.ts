@@ -7,12 +7,13 @@ import { Conversation } from "./sessions/conversation";
 import { ReviewCursor } from "./review/cursor";
 import { Decorations } from "./review/decorations";
 import { Diffs } from "./review/diffs";
-import { isEditRow, type EditRow } from "./review/editRows";
+import { isEditRow, type CheckRow, type EditRow } from "./review/editRows";
 import { EditsView } from "./review/editsView";
 import { registerHelp } from "./server/help";
 import { restoreSessions } from "./sessions/restore";
 import { ModelAccess } from "./server/modelAccess";
 import { Notices } from "./questions/notices";
+import { Checks } from "./plan/checks";
 import { PlanEdits } from "./plan/planEdits";
 import type { CommandNode, FileNode, PauseNode, PlanNode, RunningNode, StepNode } from "./plan/planNodes";
 import { PlanView } from "./plan/planView";
@@ -59,6 +60,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const pages = new Pages(store, agent, restored);
   const planEdits = new PlanEdits(store, agent);
   const terminals = new Terminals(store, agent);
+  const checks = new Checks(store, agent, planEdits, terminals);
   server = agent;
 
   const trees = [edits, new PlanView(store, planEdits), new SessionsView(store)];
@@ -87,7 +89,7 @@ export function activate(context: vscode.ExtensionContext): void {
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),
     nextChange: () => cursor.goTo("next"),
     previousChange: () => cursor.goTo("previous"),
-    acceptAll: () => review.decideAll("accept"),
+    acceptAll: () => review.decideAll("accept", ({ id }) => checks.allowsAcceptAll(id)),
     rejectAll: () => review.decideAll("reject"),
     acceptFocused: () => edits.withFocused((row) => (row ? review.decideRow("accept", row) : onUnknownRow())),
     rejectFocused: () => edits.withFocused((row) => (row ? review.decideRow("reject", row) : onUnknownRow())),
@@ -97,6 +99,9 @@ export function activate(context: vscode.ExtensionContext): void {
     rejectShown: () => cursor.decideShown("reject"),
     acceptHunk: () => cursor.decideHunk("accept"),
     rejectHunk: () => cursor.decideHunk("reject"),
+    runCheck: (node?: Partial<StepNode>) => checks.run(node),
+    checkWithoutChange: (node?: Partial<StepNode>) => checks.runWithoutChange(node),
+    checkAccepted: () => checks.runOnAccepted(),
     undoReview: () => review.undo(),
     redoReview: () => review.redo(),
     restartServer: () => agent.restart(),
@@ -119,7 +124,7 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     stopCommand: (node: RunningNode) => terminals.stop(node),
     rewordStep: (step: StepNode) => planEdits.reword(step),
-    setCheck: (step: StepNode) => planEdits.setCheck(step),
+    setCheck: (step: StepNode) => checks.setCheck(step),
     dropStep: (step: StepNode) => planEdits.drop(step),
     holdStep: (step: StepNode) => planEdits.setHeld(step, true),
     releaseStep: (step: StepNode) => planEdits.setHeld(step, false),
@@ -129,12 +134,17 @@ export function activate(context: vscode.ExtensionContext): void {
     reject: (row: EditRow) => review.decideRow("reject", row),
     acceptProposed: (row: EditRow) => review.decideRow("accept", row, { resolution: "proposed" }),
     keepMine: (row: EditRow) => review.decideRow("reject", row),
+    showCheck: ({ sessionId, result }: CheckRow) => {
+      checks.showOutput(sessionId, result);
+    },
     rejectWithReason: (row?: unknown) =>
-      isEditRow(row) ? review.rejectWithReason(row.sessionId, targetOf(row)) : cursor.rejectFileWithReason(),
+      isEditRow(row) && row.kind !== "check"
+        ? review.rejectWithReason(row.sessionId, targetOf(row))
+        : cursor.rejectFileWithReason(),
     openDiff: (row: EditRow) =>
-      row.kind === "session"
-        ? undefined
-        : diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined),
+      row.kind === "file" || row.kind === "hunk"
+        ? diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined)
+        : undefined,
     showApproval: ({ approval }: { approval: ApproveParams }) => approvals.showDialog(approval),
     allowCommand: ({ approval }: { approval: ApproveParams }) => {
       approvals.decide(approval, "allow_once");

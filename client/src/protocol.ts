@@ -25,6 +25,8 @@ export const method = {
   sessions: "agent/sessions",
   approve: "agent/approve",
   content: "workspace/textDocumentContent",
+  runChecks: "agent/checks/run",
+  suggestChecks: "agent/checks/suggest",
   planEdit: "agent/plan/edit",
   planHistory: "agent/plan/history",
   commandRules: "agent/command/rules",
@@ -75,6 +77,10 @@ export interface PlanItem {
   readonly byUser: boolean;
   /** A command that must pass before the step is completed; empty: none. */
   readonly check: string;
+  /** Whether the user attached or removed the check. */
+  readonly checkByUser: boolean;
+  /** Whether its command has passed and failed on the same files. */
+  readonly flaky: boolean;
   readonly verification:
     "none" | "looked" | "unverified" | "verified" | "proved" | "stale" | "failed" | "noEvidence" | "marked";
   /** The command that decides the verification; empty if none does. */
@@ -150,6 +156,48 @@ export interface Edits {
   /** What an undo would undo, such as "Accept a.py"; null if nothing. */
   readonly undoLabel: string | null;
   readonly redoLabel: string | null;
+  /** The check of what was accepted that failed, else the last one. Null as soon as a file or a proposal changes. */
+  readonly checked: CheckResult | null;
+}
+
+/** The result of a check that the user ran. */
+export interface CheckResult {
+  readonly toolCallId: string | null;
+  readonly itemId: string | null;
+  readonly command: string;
+  /** The undecided changes that it saw. */
+  readonly changes: "all" | "some" | "none";
+  /** Null: it was stopped or could not run. */
+  readonly passed: boolean | null;
+  readonly exitCode: number | null;
+  readonly seconds: number;
+  /** How many of the agent's changes the user has accepted, and of how many. */
+  readonly accepted: number;
+  readonly total: number;
+  /** Whether it fails without any of the changes and passes with all of them. */
+  readonly proves: boolean;
+  /** Whether a file or a proposal changed while it ran. */
+  readonly outdated: boolean;
+  /** What the result means. */
+  readonly message: string;
+}
+
+export interface CheckResults {
+  readonly results: readonly CheckResult[];
+}
+
+export interface RunChecksParams {
+  readonly sessionId: string;
+  /** Undefined: all checks that are set. */
+  readonly check?: string;
+  /** Whether they run without the undecided changes. */
+  readonly base?: true;
+}
+
+/** A command that the workspace suggests as a check, and the file that does. */
+export interface SuggestedCheck {
+  readonly command: string;
+  readonly source: string;
 }
 
 export interface Usage {
@@ -261,7 +309,7 @@ export interface CommandStarted extends EventOf<"command"> {
   readonly cwd: string;
   readonly mode: "sandboxed" | "workspace";
   readonly network: boolean;
-  /** Set for a background command. */
+  /** Set for a background command, and for a check that the user ran. */
   readonly handle: string | null;
 }
 
@@ -289,6 +337,7 @@ export type AgentEvent =
   | CommandStarted
   | (EventOf<"tool_output"> & { readonly toolCallId: string; readonly text: string })
   | CommandEnded
+  | (EventOf<"check_finished"> & CheckResult)
   | (EventOf<"tool_finished"> & { readonly toolCallId: string; readonly isError: boolean; readonly text: string })
   | (EventOf<"reminder"> & { readonly text: string })
   | (EventOf<"steered"> & { readonly text: string })

@@ -80,6 +80,9 @@ const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
 /** Events that are shown even after the user stopped the run: what ended, and what it cost. */
 const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
 
+/** How the call ids of checks begin, which the user runs beside the agent. */
+const CHECK_CALL = "check-";
+
 /** Stop reasons of a run that the user can continue. */
 const PAUSES = ["budget", "max_turn_requests", "loop"];
 
@@ -124,8 +127,9 @@ export function closeRun(session: Session, result: Pick<EndEntry, "stopReason" |
 
 /** Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is final. */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
-  if (isStopping(session) && !FINAL_EVENTS.includes(event.kind)) return undefined;
-  session.retry = undefined;
+  const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_CALL);
+  if (isStopping(session) && !FINAL_EVENTS.includes(event.kind) && !isCheck) return undefined;
+  if (!isCheck) session.retry = undefined;
   switch (event.kind) {
     case "run_started": {
       session.model = event.model;
@@ -189,6 +193,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       session.entries.push({ kind: "note", text: event.text });
       break;
     case "round_started":
+    case "check_finished":
     case "run_finished":
       break;
   }

@@ -25,6 +25,7 @@ test("the store handles every event of the goldens", () => {
     store.addEvent(event);
   }
   const known = [
+    "check_finished",
     "command",
     "command_ended",
     "feedback",

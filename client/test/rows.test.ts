@@ -361,3 +361,27 @@ test("the view's title counts the files left to review, until all are decided", 
     [`${all} files`, `${all - 1} of ${all} files left`, `${all} files`, "", "1 file"],
   );
 });
+
+test("the check of what was accepted is the first row, and cannot be decided on", () => {
+  const [session] = sessions("a");
+  assert.ok(session?.edits);
+  const { checked } = params<Edits>("edits.empty");
+  assert.ok(checked);
+  session.edits = { ...session.edits, checked };
+  const [row] = editRows([session], undefined, relative);
+  assert.ok(row?.kind === "check");
+  assert.equal(row.label, "Fails without src/問候.py, line 4.");
+  assert.equal(row.description, "3 of 7 accepted · pytest -q");
+  assert.equal(row.tooltip, "3 of 7 changes accepted: pytest -q fails without src/問候.py, line 4.");
+  assert.equal(parentRow(allRows([session], relative), row), undefined);
+});
+
+test("a flaky check is said in words", () => {
+  const { description, screenReaderLabel } = stepRow(
+    step({ status: "completed", verification: "unverified", decidedBy: "sh a.sh", flaky: true }),
+    "rests",
+    relative,
+  );
+  assert.equal(description, "unverified: flaky check");
+  assert.match(screenReaderLabel, /sh a\.sh is flaky/);
+});

@@ -140,8 +140,16 @@ export function conversationSays(page, parts) {
   });
 }
 
-/** Takes a picture for a person to look at, where FAIRLEAD_EDITOR_PICTURES names a folder for them. */
+/** Takes pictures for a person to look at, dark and light, where FAIRLEAD_EDITOR_PICTURES names a folder for them. */
 export async function picture(page, name) {
   const folder = process.env.FAIRLEAD_EDITOR_PICTURES;
-  if (folder) await page.screenshot(path.join(folder, `${name}.png`));
+  if (!folder) return;
+  await page.screenshot(path.join(folder, `${name}-dark.png`));
+  const dark = await page.themeColor("editor.background");
+  const shows = (wanted) => async () => ((await page.themeColor("editor.background")) === dark) === wanted;
+  await page.setTheme("light");
+  await page.until("the light theme", shows(false));
+  await page.screenshot(path.join(folder, `${name}-light.png`));
+  await page.setTheme("dark");
+  await page.until("the dark theme", shows(true));
 }

@@ -1,27 +1,44 @@
-// A completed step proves something, in a real VS Code: verified by a command, until one of the files changes.
+// A completed step proves something, in a real VS Code: a task of four steps with a check, from a tick that is refused to a
+// partial accept that breaks it.
 
 import assert from "node:assert/strict";
-import { edit, picture, plan, runTask, useAgent } from "./agent.mjs";
+import { bash, edit, picture, plan, runTask, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
+const CHANGES = "Proposed Changes";
 const TEST = `from pathlib import Path
 
 assert Path("greeting.txt").read_text() == "Good morning\\n"
-print("1 passed")
+assert Path("farewell.txt").read_text() == "Good night\\n"
+print("2 passed")
 `;
-const RUN = "python3 test_greeting.py | tail -5";
+const RUN = "python3 test_words.py | tail -5";
+const steps = (read, change, note, tidy) =>
+  plan(["Read the test", read], ["Change the words", change, "", RUN], ["Note the change", note], ["Tidy up", tidy]);
+const [TODO, NOW, DONE] = ["pending", "in_progress", "completed"];
 const editorTest = useAgent(
   [
-    { calls: [plan(["Read the test", "in_progress"], ["Change the greeting", "pending", "", RUN], ["Tidy up"])] },
-    { calls: [{ read_file: { path: "test_greeting.py" } }] },
+    { calls: [steps(NOW, TODO, TODO, TODO)] },
+    { calls: [{ read_file: { path: "test_words.py" } }] },
+    { calls: [steps(DONE, NOW, TODO, TODO), edit("greeting.txt", "Good day", "Good morning")] },
     // too early: the check fails, and the step stays in progress
-    { calls: [plan(["Read the test", "completed"], ["Change the greeting", "completed"], ["Tidy up", "in_progress"])] },
+    { calls: [steps(DONE, DONE, NOW, TODO)] },
     { calls: [{ ask_user: { question: "Shall I go on?" } }] },
-    { calls: [edit("greeting.txt", "Good day", "Good morning")] },
-    { calls: [plan(["Read the test", "completed"], ["Change the greeting", "completed"], ["Tidy up", "completed"])] },
-    { text: "The greeting is changed." },
+    { calls: [edit("farewell.txt", "Goodbye", "Good night")] },
+    { calls: [steps(DONE, DONE, NOW, TODO), edit("notes.txt", "Mine", "Mine\n- The words changed.")] },
+    { calls: [bash(RUN)] },
+    { calls: [steps(DONE, DONE, DONE, DONE)] },
+    { text: "The words are changed." },
   ],
-  { workspace: { "greeting.txt": "Good day\n", "notes.txt": "Mine\n", "test_greeting.py": TEST } },
+  {
+    workspace: {
+      "greeting.txt": "Good day\n",
+      "farewell.txt": "Goodbye\n",
+      "notes.txt": "Mine\n",
+      "test_words.py": TEST,
+      "package.json": '{ "scripts": { "test": "python3 test_words.py" } }\n',
+    },
+  },
 );
 const find = (rows, label) => rows.find((row) => row.label === label);
 const described = (label, description) => (rows) => find(rows, label)?.description === description;
@@ -29,23 +46,32 @@ let sandboxed = true; // without a sandbox, the command does not see the edit
 
 editorTest("a step is not completed while its check fails", async ({ page }, context) => {
   await page.showContainer("Fairlead");
-  await runTask(page, "Change the greeting");
+  await runTask(page, "Change the words");
   const rows = await page.rows(PLAN, (all) => all.some(({ label }) => /^(Allow|Answer)/.test(label)));
   sandboxed = !rows.some(({ label }) => label.startsWith("Allow"));
   if (!sandboxed) return context.skip("there is no sandbox on this machine");
-  assert.equal(find(rows, "Change the greeting").name, "Change the greeting, waiting for you");
+  assert.equal(find(rows, "Change the words").name, "Change the words, waiting for you");
   assert.equal(find(rows, RUN).name, `${RUN}, failed with exit code 1`);
   assert.equal(find(rows, "Tidy up").name, "Tidy up, to do");
   await picture(page, "refused");
 });
 
-editorTest("the user sets and removes the check of a step", async ({ page }, context) => {
+editorTest("the user chooses, writes and removes the check of a step", async ({ page }, context) => {
   if (!sandboxed) return context.skip();
+  const title = "Agent: Set Check";
   await page.rowMenu(PLAN, "Tidy up", "Set Check...");
-  await page.fillInput("true", { title: "Agent: Set Check" });
+  const { items } = await page.quickInput(title);
+  assert.deepEqual(items, [
+    { label: "npm test", description: "suggested by package.json" },
+    { label: "python3 -m unittest", description: "suggested by test_words.py" },
+  ]);
+  await page.pick("npm test", { title });
+  await page.rows(PLAN, described("Tidy up", "check: npm test"));
+  await page.rowMenu(PLAN, "Tidy up", "Set Check...");
+  await page.fillInput("true", { title });
   await page.rows(PLAN, described("Tidy up", "check: true"));
   await page.rowMenu(PLAN, "Tidy up", "Set Check...");
-  await page.fillInput("", { title: "Agent: Set Check" });
+  await page.pick("No Check", { title });
   await page.rows(PLAN, described("Tidy up", ""));
 });
 
@@ -53,33 +79,57 @@ editorTest("a tick says what supports it", async ({ page }, context) => {
   if (!sandboxed) return context.skip();
   await page.rowAction(PLAN, "Answer: Shall I go on?", "Answer");
   await page.fillInput("Yes", { title: "Agent: Answer" });
-  const rows = await page.rows(PLAN, described("Change the greeting", "proved"));
+  const rows = await page.rows(PLAN, described("Note the change", "verified"));
   assert.deepEqual(
     rows.filter(({ level }) => level === 1).map(({ label, description }) => `${label}: ${description}`),
-    ["Read the test: only read", "Change the greeting: proved", "Tidy up: no evidence"],
+    ["Read the test: only read", "Change the words: verified", "Note the change: verified", "Tidy up: no evidence"],
   );
+});
+
+editorTest("a check without the change proves the step", async ({ page }, context) => {
+  if (!sandboxed) return context.skip();
+  await page.rowMenu(PLAN, "Change the words", "Check Without the Change");
+  const { message, severity } = await page.toast(`Without the changes: ${RUN} fails`);
+  assert.match(message, /With them it passes, so it proves them\.$/);
+  assert.equal(severity, "info");
+  await page.toastButton("Without the changes", "Show Output");
+  const terminal = page.page.locator(".terminal-wrapper:visible .xterm-rows").last();
+  await page.until("the output of the check", async () => (await terminal.innerText()).includes("AssertionError"));
+  const rows = await page.rows(PLAN, described("Change the words", "proved"));
   assert.equal(
-    find(rows, "Change the greeting").name,
-    `Change the greeting, done, proved by ${RUN}, which fails without the change`,
+    find(rows, "Change the words").name,
+    `Change the words, done, proved by ${RUN}, which fails without the change`,
   );
   await picture(page, "proved");
 });
 
-editorTest("accepting the changes leaves it proved", async ({ page }, context) => {
+editorTest("a partial accept that breaks the check is reported", async ({ page }, context) => {
+  if (!sandboxed) return context.skip();
+  await page.rowAction(CHANGES, "greeting.txt", "Accept");
+  await page.rows(CHANGES, (all) => !find(all, "greeting.txt"));
+  await page.runCommand("Agent: Check What I Accepted");
+  await page.toast(`1 of 3 changes accepted: ${RUN} fails without farewell.txt and notes.txt.`);
+  const broken = "Fails without farewell.txt and notes.txt.";
+  const [first] = await page.rows(CHANGES, (all) => find(all, broken));
+  assert.deepEqual([first.label, first.description, first.icon], [broken, `1 of 3 accepted · ${RUN}`, "error"]);
+  await picture(page, "accepted-in-part");
+});
+
+editorTest("accepting the rest leaves it proved", async ({ page }, context) => {
   if (!sandboxed) return context.skip();
   await page.runCommand("Agent: Accept All");
-  await page.rows("Proposed Changes", (all) => all.length === 0);
-  await page.rows(PLAN, described("Change the greeting", "proved"));
+  await page.rows(CHANGES, (all) => all.length === 0);
+  await page.rows(PLAN, described("Change the words", "proved"));
 });
 
 editorTest("typing in a file makes it stale, and undoing that makes it hold again", async ({ page }, context) => {
   if (!sandboxed) return context.skip();
-  await page.openFile("notes.txt");
+  await page.openFile("farewell.txt");
   await page.typeText("More", { at: "start" });
-  const rows = await page.rows(PLAN, described("Change the greeting", "1 file changed since"));
-  assert.equal(find(rows, "Change the greeting").icon, "warning");
-  assert.match(find(rows, "Change the greeting").name, /done, 1 file changed since it was verified by python3/);
+  const rows = await page.rows(PLAN, described("Change the words", "1 file changed since"));
+  assert.equal(find(rows, "Change the words").icon, "warning");
+  assert.match(find(rows, "Change the words").name, /done, 1 file changed since it was verified by python3/);
   await picture(page, "stale");
   await page.page.keyboard.press("Control+Z");
-  await page.rows(PLAN, described("Change the greeting", "proved"));
+  await page.rows(PLAN, described("Change the words", "proved"));
 });

@@ -52,6 +52,8 @@ async def test_p18_a_check_runs_with_and_without_the_changes(workspace: Path, re
         [failed] = await run_checks(client, base=True)
         assert (failed["changes"], failed["passed"]) == ("none", False)
         assert failed["message"].endswith("With them it passes, so it proves them.")
+        assert (failed["proves"], failed["accepted"], failed["total"]) == (True, 0, 2)
+        assert client.last("agent/edits")["checked"] is None  # nothing was accepted
         assert client.events("check_finished")[-1] | failed == client.events("check_finished")[-1]
         await client.run(sessionId=session(client))
         assert item(client)["verification"] == "proved"
@@ -163,6 +165,23 @@ async def test_p18_checks_run_one_at_a_time_beside_the_agent_and_can_be_stopped(
         assert passed["passed"] is True
         (workspace / "go").touch()
         assert (await run)["stopReason"] == "end_turn"
+
+
+async def test_p18_a_result_is_for_the_text_that_the_check_saw(workspace: Path, replay: Replay) -> None:
+    """The user accepts a change while it runs: the result says so, and is not shown as that of what was accepted."""
+    write_workspace(workspace)
+    async with Client(workspace, settings=replay(*proposes_both("sleep 60"))) as client:
+        await client.run()
+        only = [{"uri": (workspace / name).as_uri()} for name in ("a.txt", "b.txt")]
+        await review(client, "accept", target=only[0])
+        check = "echo started; while ! grep -q more a.txt; do sleep 0.05; done"
+        running = asyncio.ensure_future(run_checks(client, check=f"timeout 1 sh -c '{check}'", base=True))
+        await client.until(lambda: client.events("tool_output"))
+        await review(client, "accept", target=only[1])
+        [result] = await running
+        assert result["outdated"] is True
+        assert result["message"].endswith("Files have changed since it started, so run it again.")
+        assert client.last("agent/edits")["checked"] is None
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,17 @@ from fairlead.session.record.document import Verification as Verified
 from protocol.golden import FOLDER
 
 A_CHECK = CheckFinished(
+    "check-1.1",
     "2",
     "pytest -q",
     "none",
     False,
     1,
     2.04,
+    3,
+    7,
+    False,
+    False,
     "3 of 7 changes accepted: `pytest -q` fails without src/問候.py, line 4.",
 )
 A_USAGE = Usage(requests=2, input_tokens=310, cache_read_tokens=9000, cache_write_tokens=412, output_tokens=88)

@@ -59,7 +59,7 @@ export function runningRow({ command, handle, toolCallId }: CommandStarted): Pla
     id: `running ${toolCallId}`,
     label: handle === null ? label : `${handle}: ${label}`,
     description: "running",
-    tooltip: handle === null ? shown : `${shown}\nRuns in the background until it ends or is stopped.`,
+    tooltip: handle === null ? shown : `${shown}\nRuns beside the agent until it ends or is stopped.`,
     icon: "sync~spin",
     color: "charts.blue",
     screenReaderLabel: `${shown}, running${handle === null ? "" : ` in the background as ${handle}`}`,

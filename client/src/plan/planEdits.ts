@@ -40,18 +40,9 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     await this.editStep(step, { op: "remove", id: step.item.id });
   }
 
-  /** Asks for the command that must pass before the step is completed. An empty answer removes it. */
-  async setCheck(step: StepNode): Promise<void> {
-    const given = await vscode.window.showInputBox({
-      title: "Agent: Set Check",
-      prompt: "A command that must pass before this step is completed. Leave it empty for none.",
-      placeHolder: "pytest -q",
-      value: step.item.check,
-      ignoreFocusOut: true,
-    });
-    const check = given?.trim();
-    if (check !== undefined && check !== step.item.check)
-      await this.editStep(step, { op: "update", id: step.item.id, check });
+  /** Sets the command that must pass before the step is completed; empty: none. */
+  async setCheck(step: StepNode, check: string): Promise<void> {
+    if (check !== step.item.check) await this.editStep(step, { op: "update", id: step.item.id, check });
   }
 
   async setHeld(step: StepNode, held: boolean): Promise<void> {

@@ -43,7 +43,7 @@ export function stepRow(
     item.content,
     sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
     changed,
-    item.check ? `Check: ${escapeInvisible(item.check)}` : "",
+    item.check ? `Check, set by ${item.checkByUser ? "you" : "the agent"}: ${escapeInvisible(item.check)}` : "",
     item.byUser ? "Your wording." : "",
     ...laterChanges.map((words) => `${sentence(words)}.`),
     ...evidenceLines(item.evidence),
@@ -119,7 +119,7 @@ function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
   return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
 }
 
-function completedAppearance({ verification, decidedBy, changedSince }: PlanItem): StepAppearance {
+function completedAppearance({ verification, decidedBy, changedSince, flaky }: PlanItem): StepAppearance {
   const command = escapeInvisible(decidedBy).replace(/\s+/g, " ");
   const changed = `${plural(changedSince.length, "file")} changed since`;
   switch (verification) {
@@ -132,6 +132,12 @@ function completedAppearance({ verification, decidedBy, changedSince }: PlanItem
     case "failed":
       return { ...ORANGE, word: `done, but ${command} failed`, note: `failed: ${command}` };
     case "unverified":
+      if (flaky)
+        return {
+          ...ORANGE,
+          word: `done, but ${command} is flaky: it passed and failed`,
+          note: "unverified: flaky check",
+        };
       return { ...GREY, word: "done, unverified: no test, build or linter ran on it", note: "unverified" };
     case "looked":
       return { ...GREY, word: "done, it only read files", note: "only read" };

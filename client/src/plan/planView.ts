@@ -145,6 +145,7 @@ function contextValue({ item, reviewable }: StepNode): string {
     item.status === "completed" ? "done" : item.held ? "held" : "open",
     item.evidence.files.length > 0 ? "changed" : "",
     reviewable ? "reviewable" : "",
+    item.check ? "checked" : "",
   ];
   return words.filter(Boolean).join(" ");
 }

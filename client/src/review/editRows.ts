@@ -2,10 +2,22 @@
 
 import { plural } from "../ui/format";
 import { isDecidedAsWhole } from "./changeNavigation";
-import type { FileEdits, Hunk } from "../protocol";
+import type { CheckResult, FileEdits, Hunk } from "../protocol";
 import type { Session } from "../session";
+import { escapeInvisible } from "../ui/text";
+
+/** The last check of what the user accepted. */
+export interface CheckRow {
+  readonly kind: "check";
+  readonly sessionId: string;
+  readonly result: CheckResult;
+  readonly label: string;
+  readonly description: string;
+  readonly tooltip: string;
+}
 
 export type EditRow =
+  | CheckRow
   | { readonly kind: "session"; readonly sessionId: string; readonly label: string; readonly description: string }
   | {
       readonly kind: "file";
@@ -54,6 +66,8 @@ const isBelow = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith
 /** The id of a row, which stays the same when the tree is refreshed. */
 export function rowId(row: EditRow): string {
   switch (row.kind) {
+    case "check":
+      return `${row.sessionId} check`;
     case "session":
       return row.sessionId;
     case "file":
@@ -85,7 +99,7 @@ export function editRows(
 ): EditRow[] {
   if (parent === undefined) {
     const [only, another] = sessions;
-    if (only && !another) return fileRows(only, relative);
+    if (only && !another) return sessionRows(only, relative);
     return sessions.map((session) => ({
       kind: "session",
       sessionId: session.id,
@@ -95,10 +109,30 @@ export function editRows(
   }
   if (parent.kind === "session") {
     const session = sessions.find((other) => other.id === parent.sessionId);
-    return session ? fileRows(session, relative) : [];
+    return session ? sessionRows(session, relative) : [];
   }
   // a created, deleted or renamed file is decided as a whole
   return parent.kind === "file" && !isDecidedAsWhole(parent.file) ? hunkRows(parent.sessionId, parent.file) : [];
+}
+
+function sessionRows(session: Session, relative: (uri: string) => string): EditRow[] {
+  const checked = session.edits?.checked;
+  return [...(checked ? [checkRow(session.id, checked)] : []), ...fileRows(session, relative)];
+}
+
+function checkRow(sessionId: string, result: CheckResult): CheckRow {
+  const plain = (text: string): string => escapeInvisible(text).replaceAll("`", "");
+  const [message, command] = [plain(result.message), plain(result.command)] as const;
+  const progress = `${result.accepted} of ${result.total} accepted`;
+  const [, verdict = message] = message.split(`: ${command} `);
+  return {
+    kind: "check",
+    sessionId,
+    result,
+    label: verdict.charAt(0).toUpperCase() + verdict.slice(1),
+    description: `${progress} · ${command}`,
+    tooltip: message,
+  };
 }
 
 function fileRows(session: Session, relative: (uri: string) => string): EditRow[] {

@@ -18,6 +18,8 @@ import type { Store } from "../state";
 import { StoreTree } from "../ui/tree";
 
 const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
+const PASSED = new vscode.ThemeIcon("pass", new vscode.ThemeColor("charts.green"));
+const FAILED = new vscode.ThemeIcon("error", new vscode.ThemeColor("charts.red"));
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
 export class EditsView extends StoreTree<EditRow> {
@@ -33,6 +35,13 @@ export class EditsView extends StoreTree<EditRow> {
     item.id = rowId(row);
     item.contextValue = contextValue(row);
     switch (row.kind) {
+      case "check":
+        item.label = row.label;
+        item.tooltip = row.tooltip;
+        item.iconPath = row.result.passed ? PASSED : FAILED;
+        item.command = { command: "fairlead.showCheck", title: "Show Output", arguments: [row] };
+        item.accessibilityInformation = { label: `Check of what you accepted: ${row.tooltip}` };
+        break;
       case "session":
         item.label = row.label;
         item.tooltip = `${row.label}\n${row.description}`;

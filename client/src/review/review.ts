@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { stepCount, type DecisionSteps, type Direction } from "./decisions";
-import type { EditRow } from "./editRows";
+import type { CheckRow, EditRow } from "./editRows";
 import { relative } from "./editsView";
 import {
   method,
@@ -19,6 +19,7 @@ import { failureSummary } from "../ui/text";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import { unsavedProposals, fileOf } from "./diffUris";
+import type { Session } from "../session";
 import type { Store } from "../state";
 
 export type Decision = "accept" | "reject";
@@ -47,11 +48,15 @@ export class Review {
 
   /** Decides on a row of the tree: a session, a file or a hunk. */
   async decideRow(decision: Decision, row: EditRow, how: DecisionOptions = {}): Promise<void> {
+    if (row.kind === "check") return;
     await this.decide(decision, { sessionId: row.sessionId, target: targetOf(row), ...how });
   }
 
-  /** Decides on all proposals of all sessions. */
-  async decideAll(decision: Decision): Promise<void> {
+  /** Decides on all proposals of all sessions that `allows` says. */
+  async decideAll(
+    decision: Decision,
+    allows: (session: Session) => Promise<boolean> = () => Promise.resolve(true),
+  ): Promise<void> {
     const sessions = this.store.reviewable;
     if (sessions.length === 0) void vscode.window.showInformationMessage("There is nothing to review.");
     if (decision === "reject" && sessions.length > 0) {
@@ -62,7 +67,11 @@ export class Review {
       );
       if (sure === undefined) return;
     }
-    const parts = sessions.map(({ id, edits }) => ({ id, shown: edits }));
+    const parts: { id: string; shown: Edits | undefined }[] = [];
+    for (const session of sessions) {
+      const shown = session.edits;
+      if (await allows(session)) parts.push({ id: session.id, shown });
+    }
     const taken: DecisionSteps = [];
     for (const { id, shown } of parts)
       await this.decide(decision, { sessionId: id, target: { all: true } }, { taken, shown });
@@ -214,7 +223,7 @@ export class Review {
   }
 }
 
-export function targetOf(row: EditRow): Target {
+export function targetOf(row: Exclude<EditRow, CheckRow>): Target {
   switch (row.kind) {
     case "session":
       return { all: true };

@@ -17,7 +17,12 @@ export async function orShowWarning<Result>(request: () => Promise<Result>): Pro
   try {
     return await request();
   } catch (error) {
-    if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(messageOf(error));
+    showFailure(error);
     return undefined;
   }
+}
+
+/** Shows why a request failed, unless the user has seen it. */
+export function showFailure(error: unknown): void {
+  if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(messageOf(error));
 }

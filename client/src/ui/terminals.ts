@@ -32,7 +32,7 @@ export class Terminals implements vscode.Disposable {
   }
 
   /** Opens the terminal of a command or brings it to the front. */
-  show({ sessionId, callId }: CommandNode | RunningNode): void {
+  show({ sessionId, callId }: Pick<CommandNode | RunningNode, "sessionId" | "callId">): void {
     const found = this.commands.get(commandKey(sessionId, callId));
     if (!found) {
       void vscode.window.showInformationMessage(
@@ -44,7 +44,7 @@ export class Terminals implements vscode.Disposable {
     found.terminal.show();
   }
 
-  /** Stops a background command. */
+  /** Stops a background command, or a check. */
   async stop({ sessionId, handle }: RunningNode): Promise<void> {
     await orShowWarning(() => this.server.request(method.stopCommand, { sessionId, handle }));
   }

@@ -70,6 +70,8 @@ class CommandEnded:
 class CheckFinished:
     """A check that the user asked for has ended (docs/plan.md P18)."""
 
+    call_id: str | None
+    """That of its `CommandStarted`; None if it did not start."""
     item_id: str | None
     """The plan item whose evidence it is."""
     command: str
@@ -78,6 +80,14 @@ class CheckFinished:
     """None: it was stopped or could not run."""
     exit_code: int | None
     seconds: float
+    accepted: int
+    """How many of the agent's changes the user has accepted."""
+    total: int
+    """With the rejected and the undecided ones."""
+    proves: bool
+    """It fails without any of the changes and passes with all of them."""
+    outdated: bool
+    """A file or a proposal changed while it ran."""
     message: str
     """What the result means, for the user."""
 

@@ -195,12 +195,17 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
 
 def check_result(found: events.CheckFinished) -> wire.CheckResultWire:
     return {
+        "toolCallId": found.call_id,
         "itemId": found.item_id,
         "command": found.command,
         "changes": found.changes,
         "passed": found.passed,
         "exitCode": found.exit_code,
         "seconds": round(found.seconds, 1),
+        "accepted": found.accepted,
+        "total": found.total,
+        "proves": found.proves,
+        "outdated": found.outdated,
         "message": found.message,
     }
 

@@ -237,12 +237,17 @@ class EditsWire(TypedDict):
 
 
 class CheckResultWire(TypedDict):
+    toolCallId: str | None
     itemId: str | None
     command: str
     changes: Literal["all", "some", "none"]
     passed: bool | None
     exitCode: int | None
     seconds: float
+    accepted: int
+    total: int
+    proves: bool
+    outdated: bool
     message: str
 
 

@@ -30,6 +30,7 @@ from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.feedback import Feedback
 from fairlead.session.known_files import KnownFiles
+from fairlead.session.last_checks import LastChecks
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
 from fairlead.session.server_context import ServerContext
@@ -113,8 +114,7 @@ class Session:
         self.recorder = Recorder(self.plan.snapshot, context.clock, self._path_of, self._file_states)
         self.plan.since = self.recorder.since
         self.plan_version = 0
-        self._checked: tuple[CheckFinished, int, int] | None = None
-        """With the versions of the known files and of the proposals."""
+        self._last_checks = LastChecks(lambda: self.file_versions)
         self._published = _Published(0, self.recorder.record, 0, 0, self.decisions, None)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._system = system_prompt(root)
@@ -132,6 +132,11 @@ class Session:
     def _general_checks(self, item: PlanItem) -> Sequence[str]:
         """The checks of the settings, if the item changed files (P17)."""
         return self._context.settings.checks if self.recorder.record.of(item.id).files else ()
+
+    @property
+    def file_versions(self) -> tuple[int, int]:
+        """A value that differs when a known file or a proposal has changed."""
+        return self.known_files.version, self.files.version
 
     @property
     def settings(self) -> Settings:
@@ -302,9 +307,9 @@ class Session:
             self.updated = self._context.now()
         self.known_files.update(self.files.take_touched())
         plan, edits = self.plan.snapshot(), self.files.version
-        if isinstance(event, CheckFinished) and event.changes == "none" and event.passed is not None:
-            self._checked = event, self.known_files.version, edits
-        files, checked = self.known_files.version, self._last_check()
+        if isinstance(event, CheckFinished):
+            self._last_checks.add(event)
+        files, checked = self.known_files.version, self._last_checks.shown
         now = _Published(plan.version, self.recorder.record, files, edits, self.decisions, checked)
         before, self._published = self._published, now
         if not now.same_plan(before):
@@ -316,12 +321,6 @@ class Session:
             self._sink(self.edits())
         if event is not None:
             self._sink(event)
-
-    def _last_check(self) -> CheckFinished | None:
-        """The last check of what was accepted, unless a file or a proposal has changed since."""
-        if self._checked is not None and self._checked[1:] != (self.known_files.version, self.files.version):
-            self._checked = None
-        return self._checked[0] if self._checked is not None else None
 
     def _phase_after(self, stop_reason: StopReason) -> Phase:
         return "paused" if self._exiting or stop_reason in PAUSES else "idle"
@@ -398,7 +397,7 @@ class Session:
         done, undone = self.decisions.done, self.decisions.undone
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
         protected = frozenset(protections(self.root, self.files.changes))
-        return EditsChanged(self.files.version, self.files.changes, *labels, protected, self._last_check())
+        return EditsChanged(self.files.version, self.files.changes, *labels, protected, self._last_checks.shown)
 
     async def observe(self, paths: Collection[Path]) -> None:
         """Reads files that may have changed. Publishes once, because thousands may change at the same time."""

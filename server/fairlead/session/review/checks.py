@@ -10,7 +10,7 @@ from fairlead.agent.tool import RunningCall
 from fairlead.edits import selection
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import Hunk
-from fairlead.edits.review_outcomes import count_review
+from fairlead.edits.review_outcomes import ReviewCount, count_review
 from fairlead.edits.selection import Change
 from fairlead.session.check_queue import Stopped
 from fairlead.session.errors import RequestRefused
@@ -22,6 +22,7 @@ MAX_NAMED = 3
 
 NO_CHECKS = "No check is set. Attach one to a step, or list commands in the setting “checks”."
 NOTHING_PROPOSED = "Nothing was proposed, so there is no state without the changes."
+OUTDATED = " Files have changed since it started, so run it again."
 FLAKY = " It has passed and failed on the same files, so it is flaky and proves nothing."
 
 
@@ -48,6 +49,15 @@ class _Request:
         if self.chosen is None:
             return "all"
         return "some" if self.chosen else "none"
+
+
+@dataclass(frozen=True)
+class _Review:
+    """The review when a check started."""
+
+    left: Changeset
+    """The undecided changes."""
+    reviewed: ReviewCount
 
 
 async def run_checks(session: Session, command: str | None, chosen: Collection[Change] | None) -> list[CheckFinished]:
@@ -87,7 +97,7 @@ async def run_checks(session: Session, command: str | None, chosen: Collection[C
     except Stopped:
         for number in range(len(results), len(checks)):
             stopped = request(number, "")
-            finish(_without_result(stopped, f"`{stopped.check.command}` was stopped. It has no result."))
+            finish(_without_result(session, stopped, f"`{stopped.check.command}` was stopped. It has no result."))
     return results
 
 
@@ -107,23 +117,40 @@ def _check(session: Session, command: str) -> Check:
 
 
 async def _run(session: Session, request: _Request) -> CheckFinished:
-    check = request.check
-    held = session.holds(check.command)
+    check, held, before = request.check, session.holds(request.check.command), _review_of(session)
+    proves = False
     try:
-        end = await _end(session, request, _seen(session, request), request.call_id)
-        match request.scope:
-            case "all":
-                is_flaky = session.is_flaky(check.command) or (held and not end.passed)
-                text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
-            case "some":
-                chosen, pending = len(request.chosen or ()), len(selection.pending(session.files.changes))
-                text = f"With {chosen} of {pending} undecided changes: {_sentence(check, end)}"
-            case "none":
-                text = await _about_accepted(session, request, end)
+        end, is_outdated = await _end(session, request, _seen(session, request), request.call_id)
+        if is_outdated:
+            text = f"{_sentence(check, end)}{OUTDATED}"
+        elif request.scope == "all":
+            is_flaky = session.is_flaky(check.command) or (held and not end.passed)
+            text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
+        elif request.scope == "some":
+            chosen = len(request.chosen or ())
+            text = f"With {chosen} of {len(selection.pending(before.left))} undecided changes: {_sentence(check, end)}"
+        else:
+            text, proves = await _about_accepted(session, request, end, before)
     except ToolError as error:
-        return _without_result(request, f"`{check.command}` could not run. {error}")
-    code, seconds, message = end.result.exit_code, end.result.seconds, f"{text}{end.discarded}"
-    return CheckFinished(check.item_id, check.command, request.scope, end.passed, code, seconds, message)
+        return _without_result(session, request, f"`{check.command}` could not run. {error}")
+    return CheckFinished(
+        request.call_id,
+        check.item_id,
+        check.command,
+        request.scope,
+        end.passed,
+        end.result.exit_code,
+        end.result.seconds,
+        before.reviewed.accepted,
+        before.reviewed.total,
+        proves,
+        is_outdated,
+        f"{text}{end.discarded}",
+    )
+
+
+def _review_of(session: Session) -> _Review:
+    return _Review(session.files.changes, count_review(session.files.changes, session.decisions))
 
 
 def _seen(session: Session, request: _Request) -> Changeset | None:
@@ -132,35 +159,42 @@ def _seen(session: Session, request: _Request) -> Changeset | None:
     return None if request.chosen is None or not len(changes) else selection.only(changes, request.chosen)
 
 
-async def _end(session: Session, request: _Request, seen: Changeset | None, call_id: str) -> CheckEnd:
-    """Runs the command. Raises ToolError if it could not be started."""
+async def _end(session: Session, request: _Request, seen: Changeset | None, call_id: str) -> tuple[CheckEnd, bool]:
+    """Runs the command; returns how it ended, and whether a file or a proposal changed meanwhile.
+
+    Raises:
+        ToolError: it could not be started.
+    """
     commands, command = session.commands.tools(), request.check.command
     call = RunningCall(call_id, request.check.item_id, lambda text: session.publish(ToolOutput(call_id, text)))
     where = await allow_check(commands, session.approvals, command, call)
     if where == "workspace" and seen is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
-    return await run_check(commands, CheckRun(command, where, commands.record_state(where), seen, request.handle), call)
+    check = CheckRun(command, where, commands.record_state(where), seen, request.handle)
+    files = session.file_versions
+    end = await run_check(commands, check, call)
+    session.publish()
+    return end, session.file_versions != files
 
 
-async def _about_accepted(session: Session, request: _Request, end: CheckEnd) -> str:
-    """What a run without the undecided changes means."""
-    left, command = session.files.changes, request.check.command
-    reviewed = count_review(left, session.decisions)
+async def _about_accepted(session: Session, request: _Request, end: CheckEnd, before: _Review) -> tuple[str, bool]:
+    """What a run without the undecided changes means, and whether it proves the changes."""
+    left, reviewed, command = before.left, before.reviewed, request.check.command
     lead = (
         f"{reviewed.accepted} of {reviewed.total} changes accepted: " if reviewed.accepted else "Without the changes: "
     )
     said = f"{lead}{_sentence(request.check, end)}"
     if end.passed:
-        return said if reviewed.accepted else f"{said} So it does not prove them."
+        return said if reviewed.accepted else f"{said} So it does not prove them.", False
     if not len(left):
-        return said
+        return said, False
     if not session.holds(command):
-        complete = await _end(session, request, None, f"{request.call_id}.all")
+        complete, _ = await _end(session, request, None, f"{request.call_id}.all")
         if not complete.passed:
-            return f"{said} It fails with all of them, too."
+            return f"{said} It fails with all of them, too.", False
     if reviewed.accepted:
-        return f"{lead}`{command}` fails without {_named(left, session.root)}."
-    return f"{said} With them it passes, so it proves them."
+        return f"{lead}`{command}` fails without {_named(left, session.root)}.", False
+    return f"{said} With them it passes, so it proves them.", True
 
 
 def _sentence(check: Check, end: CheckEnd) -> str:
@@ -176,9 +210,10 @@ def _named(changes: Changeset, root: Root) -> str:
             names.append(name)
         else:
             names += [f"{name}, {_lines(hunk)}" for hunk in proposal.hunks]
-    shown = names[:MAX_NAMED]
-    more = len(names) - len(shown)
-    return "; ".join(shown) + (f" and {more} more" if more else "")
+    more = len(names) - MAX_NAMED
+    shown = [*names[:MAX_NAMED], *([f"{more} more"] if more > 0 else [])]
+    first = "; ".join(shown[:-1]) if any("," in name for name in shown) else ", ".join(shown[:-1])
+    return " and ".join(filter(None, [first, shown[-1]]))
 
 
 def _lines(hunk: Hunk) -> str:
@@ -187,6 +222,9 @@ def _lines(hunk: Hunk) -> str:
     return f"lines {first}-{last}" if last > first else f"line {first}"
 
 
-def _without_result(request: _Request, message: str) -> CheckFinished:
-    check = request.check
-    return CheckFinished(check.item_id, check.command, request.scope, None, None, 0.0, message)
+def _without_result(session: Session, request: _Request, message: str) -> CheckFinished:
+    check, reviewed = request.check, _review_of(session).reviewed
+    counts = reviewed.accepted, reviewed.total
+    return CheckFinished(
+        None, check.item_id, check.command, request.scope, None, None, 0.0, *counts, False, False, message
+    )

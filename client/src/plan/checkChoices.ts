@@ -1,0 +1,63 @@
+// The checks that the user can choose from: those that are set, and those that the workspace suggests. Pure.
+
+import type { PlanItem, SuggestedCheck } from "../protocol";
+import { escapeInvisible } from "../ui/text";
+
+export interface CheckChoice {
+  /** The command; empty: no check; undefined: all checks that are set. */
+  readonly command: string | undefined;
+  readonly label: string;
+  readonly description: string;
+}
+
+/** A choice as a row of the list. */
+export interface CheckRow extends CheckChoice {
+  /** The text in the box that the row was made for. */
+  readonly typed: string;
+}
+
+/** The choices of a check for a step, without what the user types. */
+export function stepChoices({ check, checkByUser }: PlanItem, suggestions: readonly SuggestedCheck[]): CheckChoice[] {
+  const now = check === "" ? [] : [choice(check, `set by ${checkByUser ? "you" : "the agent"}`)];
+  const others = suggestions.filter(({ command }) => command !== check).map(suggested);
+  const none = { command: "", label: "No Check", description: "the agent can complete the step without one" };
+  return [...now, ...others, ...(check === "" ? [] : [none])];
+}
+
+/** The choices of a check to run. */
+export function runChoices(items: readonly PlanItem[], suggestions: readonly SuggestedCheck[]): CheckChoice[] {
+  const set = new Map(items.filter(({ check }) => check !== "").map(({ check, content }) => [check, content]));
+  const all = { command: undefined, label: "All Checks", description: "of the steps and the settings" };
+  return [
+    all,
+    ...[...set].map(([command, content]) => choice(command, `check of “${content}”`)),
+    ...suggestions.filter(({ command }) => !set.has(command)).map(suggested),
+  ];
+}
+
+/** The rows for a text in the box: the text as a command, then the choices that contain it. */
+export function listedChoices(typed: string, choices: readonly CheckChoice[]): CheckRow[] {
+  const command = typed.trim();
+  const exact = choices.find((known) => known.command === command);
+  const own = command === "" ? [] : [exact ?? choice(command, "your command")];
+  const fitting = choices.filter(({ label }) => label.toLowerCase().includes(command.toLowerCase()));
+  const others = command === "" ? fitting : fitting.filter((other) => other !== exact);
+  return [...own, ...others].map((listed) => ({ ...listed, typed }));
+}
+
+/** The choice that Enter accepts. While rows for a new text are on their way, VS Code still reports an older one. */
+export function acceptedChoice(
+  typed: string,
+  row: CheckRow | undefined,
+  choices: readonly CheckChoice[],
+): CheckChoice | undefined {
+  return row?.typed === typed ? row : listedChoices(typed, typed.trim() === "" ? [] : choices)[0];
+}
+
+const suggested = ({ command, source }: SuggestedCheck): CheckChoice => choice(command, `suggested by ${source}`);
+
+const choice = (command: string, description: string): CheckChoice => ({
+  command,
+  label: escapeInvisible(command),
+  description,
+});

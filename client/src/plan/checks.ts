@@ -1,0 +1,160 @@
+// Checks: choosing one for a step, and running them on all proposed changes, without them, or on what was accepted.
+
+import * as vscode from "vscode";
+import {
+  acceptedChoice,
+  listedChoices,
+  runChoices,
+  stepChoices,
+  type CheckChoice,
+  type CheckRow,
+} from "./checkChoices";
+import type { PlanEdits } from "./planEdits";
+import type { StepNode } from "./planNodes";
+import { method, type CheckResult, type CheckResults, type RunChecksParams, type SuggestedCheck } from "../protocol";
+import { orShowWarning, showFailure } from "../server/errors";
+import type { AgentServer } from "../server/server";
+import type { Store } from "../state";
+import { escapeInvisible, withoutLinks } from "../ui/text";
+import type { Terminals } from "../ui/terminals";
+
+const SHOW_OUTPUT = "Show Output";
+
+export class Checks {
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly planEdits: PlanEdits,
+    private readonly terminals: Terminals,
+  ) {}
+
+  /** Asks for the command that must pass before the step is completed. */
+  async setCheck(step: StepNode): Promise<void> {
+    const choices = stepChoices(step.item, await this.suggestions());
+    const chosen = await pick("Agent: Set Check", "A command that must pass before this step is completed", choices);
+    if (chosen?.command !== undefined) await this.planEdits.setCheck(step, chosen.command);
+  }
+
+  /** Runs a check on the proposed files: that of a step, or one that the user chooses. */
+  async run(step?: Partial<StepNode>): Promise<void> {
+    if (isStep(step)) return this.runAndReport({ sessionId: step.sessionId, check: step.item.check });
+    const session = this.activeSession();
+    if (!session) return;
+    const choices = runChoices(session.plan?.items ?? [], await this.suggestions());
+    const chosen = await pick("Agent: Run Check", "A command to run on the proposed files", choices);
+    if (chosen) await this.runAndReport({ sessionId: session.id, ...withCommand(chosen.command) });
+  }
+
+  /** Runs the check of a step, or all checks, on the files without the undecided changes. */
+  async runWithoutChange(step?: Partial<StepNode>): Promise<void> {
+    if (isStep(step)) return this.runAndReport({ sessionId: step.sessionId, check: step.item.check, base: true });
+    const session = this.activeSession();
+    if (session) await this.runAndReport({ sessionId: session.id, base: true });
+  }
+
+  /** Runs all checks on what the user accepted, in every session with something to review, or else in the active one. */
+  async runOnAccepted(): Promise<void> {
+    const sessions = this.store.reviewable.length > 0 ? this.store.reviewable : [this.activeSession()];
+    for (const session of sessions) if (session) await this.runAndReport({ sessionId: session.id, base: true });
+  }
+
+  /** Whether a session's changes may all be accepted: its checks pass, it has none, or the user decides so. */
+  async allowsAcceptAll(sessionId: string): Promise<boolean> {
+    const isSet = this.store.get(sessionId)?.plan?.items.some(({ check }) => check !== "");
+    const configuration = vscode.workspace.getConfiguration("fairlead");
+    const general = configuration.get<readonly string[]>("checks") ?? [];
+    if (!configuration.get<boolean>("check.beforeAcceptAll") || (!isSet && general.length === 0)) return true;
+    const results = await this.request({ sessionId });
+    if (!results) return false;
+    const failed = results.find(({ passed }) => passed !== true);
+    if (!failed) return true;
+    const detail = `${plainText(failed.message)}\nYour files have not changed yet.`;
+    const accept = "Accept Anyway";
+    return (await vscode.window.showWarningMessage("Accept all changes?", { modal: true, detail }, accept)) === accept;
+  }
+
+  private async runAndReport(params: RunChecksParams): Promise<void> {
+    const results = await this.request(params);
+    if (!results) return;
+    const worst =
+      results.find(({ passed, proves }) => passed === false && !proves) ??
+      results.find(({ passed }) => passed === null);
+    const shown = worst ?? results.at(-1);
+    if (!shown) return;
+    const others =
+      results.length > 1 && results.every(({ passed }) => passed) ? `All ${results.length} checks pass. ` : "";
+    const show = worst ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
+    const actions = shown.toolCallId === null ? [] : [SHOW_OUTPUT];
+    // without waiting: the result may be of no interest
+    void show(`${others}${plainText(shown.message)}`, ...actions).then((action) => {
+      if (action !== undefined) this.showOutput(params.sessionId, shown);
+    });
+  }
+
+  /** Opens the output of a check. */
+  showOutput(sessionId: string, { toolCallId }: CheckResult): void {
+    if (toolCallId !== null) this.terminals.show({ sessionId, callId: toolCallId });
+  }
+
+  /** The results; undefined if the server refused, or the user cancelled. */
+  private async request(params: RunChecksParams): Promise<readonly CheckResult[] | undefined> {
+    const options = { location: vscode.ProgressLocation.Notification, title: "Running checks", cancellable: true };
+    return vscode.window.withProgress(options, async (_, token) => {
+      try {
+        return (await this.server.request<CheckResults>(method.runChecks, params, token)).results;
+      } catch (error) {
+        if (!token.isCancellationRequested) showFailure(error);
+        return undefined;
+      }
+    });
+  }
+
+  private async suggestions(): Promise<readonly SuggestedCheck[]> {
+    const found = await orShowWarning(() =>
+      this.server.request<{ suggestions: readonly SuggestedCheck[] }>(method.suggestChecks, {}),
+    );
+    return found?.suggestions ?? [];
+  }
+
+  private activeSession(): Store["active"] {
+    const session = this.store.active;
+    if (!session) void vscode.window.showInformationMessage("There is nothing to check yet. Run a task first.");
+    return session;
+  }
+}
+
+/** A message of the server as plain text for a notification. */
+const plainText = (message: string): string => withoutLinks(escapeInvisible(message).replaceAll("`", ""));
+
+/** Whether VS Code passed a step. The command palette passes nothing. */
+function isStep(step: Partial<StepNode> | undefined): step is StepNode {
+  return step?.kind === "item";
+}
+
+const withCommand = (check: string | undefined): { check?: string } => (check === undefined ? {} : { check });
+
+/** Lets the user choose, or type a command. Undefined if they do neither. */
+async function pick(
+  title: string,
+  placeholder: string,
+  choices: readonly CheckChoice[],
+): Promise<CheckChoice | undefined> {
+  const box = vscode.window.createQuickPick<vscode.QuickPickItem & CheckRow>();
+  Object.assign(box, { title, placeholder, ignoreFocusOut: true });
+  const show = (): void => {
+    box.items = listedChoices(box.value, choices).map((row) => ({ ...row, alwaysShow: true }));
+  };
+  box.onDidChangeValue(show);
+  show();
+  const chosen = await new Promise<CheckChoice | undefined>((resolve) => {
+    box.onDidAccept(() => {
+      resolve(acceptedChoice(box.value, box.selectedItems[0], choices));
+    });
+    box.onDidHide(() => {
+      resolve(undefined);
+    });
+    box.show();
+  });
+  box.dispose();
+  return chosen;
+}

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { acceptedChoice, listedChoices, runChoices, stepChoices } from "../src/plan/checkChoices";
+import type { Plan, PlanItem } from "../src/protocol";
+import { params } from "./goldens";
+
+const SUGGESTED = [
+  { command: "npm test", source: "package.json" },
+  { command: "make lint", source: "Makefile" },
+];
+
+function step(check: string, checkByUser = false): PlanItem {
+  const [item] = params<Plan>("plan").items;
+  assert.ok(item);
+  return { ...item, check, checkByUser };
+}
+
+test("a step offers its check first, with who set it, and none last", () => {
+  const texts = (item: PlanItem): string[] =>
+    stepChoices(item, SUGGESTED).map(({ label, description }) => `${label}: ${description}`);
+  assert.deepEqual(texts(step("npm test")), [
+    "npm test: set by the agent",
+    "make lint: suggested by Makefile",
+    "No Check: the agent can complete the step without one",
+  ]);
+  assert.equal(texts(step("pytest", true))[0], "pytest: set by you");
+  assert.deepEqual(texts(step("")), ["npm test: suggested by package.json", "make lint: suggested by Makefile"]);
+});
+
+test("a run offers all checks, those of the steps once, then the suggestions", () => {
+  const commands = runChoices([step("pytest"), step(""), step("npm test")], SUGGESTED).map(({ command }) => command);
+  assert.deepEqual(commands, [undefined, "pytest", "npm test", "make lint"]);
+});
+
+test("what is typed comes first, and Enter accepts it whatever VS Code still shows", () => {
+  const choices = stepChoices(step(""), SUGGESTED);
+  const rows = listedChoices(" lint ", choices);
+  assert.deepEqual(
+    rows.map(({ command }) => command),
+    ["lint", "make lint"],
+  );
+  assert.equal(acceptedChoice(" lint ", rows[1], choices)?.command, "make lint");
+  const two = ["npm test:unit", "npm test"].map((command) => ({ command, source: "package.json" }));
+  assert.deepEqual(
+    listedChoices("npm test", stepChoices(step(""), two)).map(({ command }) => command),
+    ["npm test", "npm test:unit"],
+  );
+  const older = listedChoices("", choices)[0];
+  assert.equal(acceptedChoice(" lint ", older, choices)?.command, "lint");
+  assert.equal(acceptedChoice("npm test", older, choices)?.command, "npm test");
+  assert.equal(acceptedChoice("", undefined, choices), undefined);
+});
