@@ -4,19 +4,20 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 from cli.command import run_plain
+from support.sandbox import needs_sandbox
 
 
-def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
-    """The worked example of docs/plan.md: five items, a reminder after three silent rounds, a failed call that the
-    model corrects, all five completed, the diff, the changed script run; exit 0. It says that no model was used.
-    """
-    folder = tmp_path / "kept"
-    ended = run_plain("demo", "--keep", folder, spawned=True)
-    assert ended.code == 0, ended.out + ended.err
-    assert ended.err == ""
-    out = ended.out
+@pytest.fixture
+def sandbox() -> None:
+    """The check sees the proposed file only there."""
+    needs_sandbox()
 
+
+def check_whole(out: str, folder: Path) -> None:
+    """What the demo shows with and without a sandbox, and the files that it leaves."""
     assert "This demo plays a recorded conversation." in out
     assert 'fairlead run "Refactor hello.py: add type hints, docstrings, and a main guard"' in out
     assert "(0/5 completed)" in out
@@ -24,9 +25,11 @@ def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
     failed, reminded = out.index("old_text not found"), out.index("↻ Update your todos.")
     assert failed < reminded < out.index("[x] #2: Add type hints  unverified")
     assert out.count("↻ Update your todos.") == 1
-    assert "\n[x] #5: Check the result  verified\n\n(5/5 completed)\n" in out
+    assert "\n\n(5/5 completed)\n" in out
     assert "\n-def part_of_day(hour):\n+def part_of_day(hour: int) -> str:\n" in out
     assert "Changed: hello.py" in out
+    assert "  ✓ hello.py  unchanged\n" in out
+    assert "\n✓ The record holds.\n" in out
     assert "✓ hello.py has type hints, docstrings and a main guard." in out
     assert re.search(r"Good \w+, Ada!\nGood \w+, 世界!\n✓ The changed script runs\.", out)
     assert "ANTHROPIC_API_KEY" in out
@@ -37,4 +40,46 @@ def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
     functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
     assert [function.name for function in functions] == ["part_of_day", "greeting", "main"]
     assert all(function.returns and ast.get_docstring(function) for function in functions)
-    assert sorted(path.name for path in folder.iterdir()) == ["hello.py", "test_hello.py"]
+    assert sorted(path.name for path in folder.iterdir()) == ["hello.py", "record.json", "test_hello.py"]
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
+    """The worked example of docs/plan.md: five items, a reminder after three silent rounds, a failed call that the
+    model corrects, a tick that its check refuses until the model fixes its mistake, all five completed and proved, the
+    diff, the record verified, the changed script run; exit 0. It says that no model was used.
+    """
+    folder = tmp_path / "kept"
+    ended = run_plain("demo", "--keep", folder, spawned=True)
+    assert ended.code == 0, ended.out + ended.err
+    assert ended.err == ""
+    out = ended.out
+    refused = out.index("\n  ✗ #5 is not completed: its check failed\n")
+    proved = "#5: Check the result  proved: fails without the change, passes with it"
+    assert refused < out.index("I take it back.") < out.index(f"    [x] {proved}\n")
+    assert f"\n[x] {proved}\n\n(5/5 completed)\n" in out
+    assert "  ✓ python3 -B -m unittest  passes (" in out
+    check_whole(out, folder)
+
+
+def test_the_demo_without_a_sandbox_claims_nothing_that_was_not_proved(tmp_path: Path) -> None:
+    """In a home folder there is no sandbox. The check cannot run, so its step is not completed: the model replaces it.
+    The demo asks nothing and ends with 0."""
+    folder = tmp_path / "kept"
+    state = tmp_path / "state"
+    ended = run_plain("demo", "--keep", folder, spawned=True, HOME=str(folder), XDG_STATE_HOME=str(state))
+    assert ended.code == 0, ended.out + ended.err
+    assert ended.err == ""
+    out = ended.out
+    assert out.count("✗ Update the plan  #5 is not completed: its check could not run: `python3 -B -m unittest`. ") == 2
+    assert "#5: Check the result  " not in out
+    last = out[out.rindex("[x] #1") : out.rindex("(5/5 completed)")]
+    assert re.findall(r"\[x\] #\d: [^\n]*?  ([^\n]+)\n", last) == [
+        "only read",
+        "unverified",
+        "unverified",
+        "unverified",
+        "no evidence",
+    ]
+    assert "python3 -B -m unittest  passes" not in out
+    check_whole(out, folder)

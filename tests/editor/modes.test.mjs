@@ -99,6 +99,13 @@ editorTest("the record is copied, and the plan's history is a page", async ({ pa
     return text.includes("Greet a") && text;
   });
   assert.match(clipboard, /b\.txt/);
+  await page.runCommand("Agent: Copy Record as JSON");
+  const record = await page.until("the record as JSON in the clipboard", async () => {
+    const text = await page.page.evaluate(() => navigator.clipboard.readText());
+    return text.startsWith("{") && JSON.parse(text);
+  });
+  assert.equal(record.format, 1);
+  assert.ok(record.files.some(({ path, after }) => path === "b.txt" && /^[0-9a-f]{64}$/.test(after?.sha256)));
   await page.runCommand("Agent: Show Plan History");
   await page.tab("Preview Plan History.md");
 });

@@ -39,6 +39,7 @@ TURNS = st.builds(
     calls=st.lists(st.tuples(NAMES, st.dictionaries(TEXTS, JSON, max_size=3)), max_size=3).map(tuple),
     stop=st.none() | st.sampled_from(["max_tokens", "end_turn", "null", "1"]),
     usage=USAGES,
+    when=TEXTS,
 )
 RECORDINGS = st.builds(
     Recording,

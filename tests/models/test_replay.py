@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ModelError
+from fairlead.agent.messages import ToolResult, text_block
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Usage
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice, open_model
@@ -26,12 +27,12 @@ def recorded(path: Path, *turns: Turn, **fields: Any) -> ReplayModel:
     return ReplayModel(path)
 
 
-async def events(model: ReplayModel) -> list[ModelEvent]:
-    return [event async for event in model.stream(REQUEST)]
+async def events(model: ReplayModel, request: Request = REQUEST) -> list[ModelEvent]:
+    return [event async for event in model.stream(request)]
 
 
-async def reply(model: ReplayModel) -> Reply:
-    last = (await events(model))[-1]
+async def reply(model: ReplayModel, request: Request = REQUEST) -> Reply:
+    last = (await events(model, request))[-1]
     assert isinstance(last, Reply)
     return last
 
@@ -50,6 +51,22 @@ async def test_it_plays_each_turn_once_in_order(path: Path) -> None:
     assert (last.stop_reason, last.usage) == ("tool_use", Usage(1, 2, 3, 4, 5))
     second = await reply(model)
     assert (second.text, second.stop_reason, second.calls) == ("Done.", "end_turn", [])
+
+
+def with_results(*texts: str) -> Request:
+    results = [ToolResult(f"call-{number}", text).block() for number, text in enumerate(texts)]
+    return Request("system", [], [*REQUEST.messages, {"role": "user", "content": [*results, text_block("no hint")]}])
+
+
+async def test_a_turn_for_a_result_is_skipped_without_it(path: Path) -> None:
+    """Only the results of the last calls count: not what the user said, and not earlier results."""
+    turns = [Turn("1"), Turn("2", when="failed"), Turn("3", when="whatever"), Turn("4"), Turn("5", when="hint")]
+    model = recorded(path, *turns)
+    assert [(await reply(model, with_results("ok", "it failed"))).text for _ in range(3)] == ["1", "2", "4"]
+    model = recorded(path, *turns)
+    assert [(await reply(model)).text, (await reply(model, with_results("ok"))).text] == ["1", "4"]
+    with pytest.raises(ModelError, match="has ended"):
+        await reply(model, with_results("ok"))
 
 
 async def test_every_call_has_an_id_of_its_own(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`fairlead demo`: plays the recorded example with the code of `fairlead run`, and checks the result."""
+"""`fairlead demo`: plays the recorded example with the code of `fairlead run`, and checks the result and its record."""
 
 import ast
 import os
@@ -14,14 +14,17 @@ from pathlib import Path
 from rich.text import Text
 
 from fairlead.cli.client import StartServer
-from fairlead.cli.options import DemoOptions, RunOptions
+from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
 from fairlead.cli.run import DONE, ENDED_OTHERWISE, run_task
+from fairlead.cli.saved_record import load_record
+from fairlead.cli.verify import run_verify
 from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean, wrap
 
 PROMPT = "Refactor hello.py: add type hints, docstrings, and a main guard"
 SCRIPT = "hello.py"
 RECORDING = "refactor.replay.yaml"
+RECORD = "record.json"
 ARGUMENTS = ("Ada", "世界")
 TIME_LIMIT = 30  # seconds
 REAL_MODELS = """\
@@ -41,9 +44,14 @@ async def run_demo(options: DemoOptions, terminal: Terminal, start_server: Start
             "This demo plays a recorded conversation. The server, the tools and the edits are real.",
         )
         _print(terminal, f"The example is in {folder}{'' if options.keep else ' until the end of the demo'}.", "dim")
-        command = f'fairlead run "{PROMPT}" --workspace {shlex.quote(str(folder))} --replay {RECORDING} --accept all'
+        workspace, record = f"--workspace {shlex.quote(str(folder))}", folder / RECORD
+        command = f'fairlead run "{PROMPT}" {workspace} --replay {RECORDING} --accept all --save-record {RECORD}'
         _print(terminal, f"\n{terminal.marks.command} {command}\n", "bold")
-        code = await run_task(RunOptions(PROMPT, folder, replay=replay, accept="all"), terminal, start_server)
+        run = RunOptions(PROMPT, folder, replay=replay, accept="all", save_record=record)
+        code = await run_task(run, terminal, start_server)
+    if code == DONE:
+        _print(terminal, f"\n{terminal.marks.command} fairlead verify {RECORD} {workspace}\n", "bold")
+        code = await run_verify(VerifyOptions(load_record(record), folder), terminal)
     if code == DONE:
         code = _check_result(folder / SCRIPT, terminal)
     if code == DONE:

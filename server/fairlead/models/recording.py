@@ -27,7 +27,7 @@ from fairlead.workspace.replace_file import replace_file
 MAX_DEPTH = 120
 MAX_SIZE = 1_000_000
 YAML_LINE_ENDS = "\x85\u2028\u2029\ufeff"
-TURN_FIELDS = ("text", "thinking", "calls", "stop", "usage")
+TURN_FIELDS = ("text", "thinking", "calls", "stop", "usage", "when")
 FILE_FIELDS = ("replay", "about", "pace", "turns")
 USAGE_FIELDS = {
     "input": "input_tokens",
@@ -48,6 +48,8 @@ class Turn:
     stop: str | None = None
     """The stop reason; None if it follows from the calls."""
     usage: Usage = field(default_factory=lambda: Usage(requests=1))
+    when: str = ""
+    """Play it only if a result of the last calls contains this text; otherwise skip it."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,8 @@ def _turn(node: yaml.Node, number: int) -> Turn:
         fields = dict(_fields(node, TURN_FIELDS, "a turn"))
         calls = tuple(map(_call, _items(fields["calls"], "calls"))) if "calls" in fields else ()
         usage = _usage(fields["usage"]) if "usage" in fields else Usage(requests=1)
-        return Turn(_text(fields, "text"), _text(fields, "thinking"), calls, _text(fields, "stop") or None, usage)
+        text, thinking, stop = (_text(fields, name) for name in ("text", "thinking", "stop"))
+        return Turn(text, thinking, calls, stop or None, usage, _text(fields, "when"))
 
 
 def _usage(node: yaml.Node) -> Usage:
@@ -314,7 +317,7 @@ def _exact(text: str) -> str:
 
 
 def _turn_fields(turn: Turn) -> dict[str, Any]:
-    fields: dict[str, Any] = {"thinking": _exact(turn.thinking), "text": _exact(turn.text)}
+    fields: dict[str, Any] = {"when": _exact(turn.when), "thinking": _exact(turn.thinking), "text": _exact(turn.text)}
     fields["calls"] = [{name: given} for name, given in turn.calls]
     fields["stop"] = turn.stop
     fields["usage"] = {

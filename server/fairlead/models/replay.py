@@ -12,7 +12,7 @@ from fairlead.models.recording import Recording, Turn, read_recording
 
 
 class ReplayModel:
-    """Answers each request with the next turn of a recording, whatever the request says."""
+    """Answers each request with the next turn of a recording. Of the request, it reads only the last results."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -26,7 +26,9 @@ class ReplayModel:
     async def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         if self._recording is None:
             self._recording = await asyncio.to_thread(read_recording, self._path)
-        recording = self._recording
+        recording, results = self._recording, _last_results(request)
+        while self._next < len(recording.turns) and recording.turns[self._next].when not in results:
+            self._next += 1
         if self._next >= len(recording.turns):
             count = len(recording.turns)
             played = "1 answer was" if count == 1 else f"{count} answers were"
@@ -41,6 +43,11 @@ class ReplayModel:
 
     async def aclose(self) -> None:
         """Do nothing: no connection is open."""
+
+
+def _last_results(request: Request) -> str:
+    blocks = request.messages[-1]["content"]
+    return "\n".join(block["content"] for block in blocks if block["type"] == "tool_result")
 
 
 def _deltas(turn: Turn) -> list[ModelEvent]:

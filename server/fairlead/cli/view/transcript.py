@@ -20,6 +20,8 @@ OUTPUT_TAIL = 5
 RETRY_REPORT_SECONDS = 30
 """A repeated reason is reported again after this time, because a model may be loaded for minutes."""
 _EXIT = re.compile(r"\(exit code (-?\d+), ([\d.]+ s)\)\s*\Z")
+# a step that the model cannot complete (docs/plan.md P17), and why
+_REFUSED = re.compile(r"^The check of (#.+?) (failed(?=: )|could not run: .*)", re.MULTILINE)
 _TAGS = re.compile(r"</?reminder>")
 
 
@@ -184,11 +186,16 @@ class Transcript:
         """The line of a finished call: a mark, the title (not again below output), and the outcome."""
         marks, ended = self._display.marks, _EXIT.search(event["text"]) if call.kind == "execute" else None
         title = "" if call.shown else _one_line(call.title)
-        succeeded = not event["isError"] and (ended is None or ended[1] == "0")
+        refused = _REFUSED.findall(clean(event["text"])) if call.kind == "think" else []
+        succeeded = not event["isError"] and not refused and (ended is None or ended[1] == "0")
         line = Text.assemble((marks.done, "green") if succeeded else (marks.failed, "red"), f" {title}".rstrip())
         gap = "  " if title else " "
         if event["isError"]:
             line.append(f"{gap}{first_line(event['text']).rstrip(':')}", style="red")
+            return wrap(line, self._display.console, self._display.width, indent=2)
+        if refused:
+            reasons = [f"{step} is not completed: its check {why}" for step, why in refused]
+            line.append(gap + "\n".join(reasons), style="red")
             return wrap(line, self._display.console, self._display.width, indent=2)
         if ended is not None:
             line.append(f"{gap}exit code {ended[1]}, {ended[2]}{call.location}", style="dim" if succeeded else "red")
