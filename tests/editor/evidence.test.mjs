@@ -31,6 +31,7 @@ const editorTest = useAgent(
     { text: "The words are changed." },
   ],
   {
+    settings: { "fairlead.check.beforeAcceptAll": true },
     workspace: {
       "greeting.txt": "Good day\n",
       "farewell.txt": "Goodbye\n",
@@ -113,6 +114,21 @@ editorTest("a partial accept that breaks the check is reported", async ({ page }
   const [first] = await page.rows(CHANGES, (all) => find(all, broken));
   assert.deepEqual([first.label, first.description, first.icon], [broken, `1 of 3 accepted · ${RUN}`, "error"]);
   await picture(page, "accepted-in-part");
+});
+
+editorTest("before all is accepted, the checks run, and the user decides if one fails", async ({ page }, context) => {
+  if (!sandboxed) return context.skip();
+  await page.rowAction(CHANGES, "farewell.txt", "Reject");
+  await page.rows(CHANGES, (all) => !find(all, "farewell.txt"));
+  await page.runCommand("Agent: Accept All");
+  const { message, detail, buttons } = await page.dialog();
+  assert.equal(message, "Accept all changes?");
+  assert.match(detail, /test_words\.py \| tail -5 fails \(exit code 1, .*\)\.\s+Your files have not changed yet\./);
+  assert.deepEqual(buttons.toSorted(), ["Accept Anyway", "Cancel"]);
+  await page.pressDialog("Cancel");
+  await page.rows(CHANGES, (all) => find(all, "notes.txt"));
+  await page.runCommand("Agent: Undo Review");
+  await page.rows(CHANGES, (all) => find(all, "farewell.txt"));
 });
 
 editorTest("accepting the rest leaves it proved", async ({ page }, context) => {
