@@ -1,5 +1,6 @@
 """Checks: a command that must pass before a step is completed (docs/plan.md P17), in a real server and sandbox."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,21 @@ async def test_p17_a_check_that_cannot_pass(workspace: Path, replay: Replay, che
         await client.run()
         assert said in results(client)[1]
         assert steps(client)[0] == ("in_progress", "none")
+
+
+async def test_p17_the_user_stops_a_check(workspace: Path, replay: Replay) -> None:
+    """It has no result: the item stays in progress, and the run goes on."""
+    write_workspace(workspace)
+    turns = [{"calls": [todo(*BEGIN, check="sleep 60"), TICK]}, {"text": "Done."}]
+    async with Client(workspace, settings=replay(*turns)) as client:
+        run = asyncio.ensure_future(client.run())
+        started = await client.event("command")
+        stop = {"sessionId": started["sessionId"], "handle": started["handle"]}
+        await client.request("agent/command/stop", stop)
+        assert (await run)["stopReason"] == "end_turn"
+        assert "The check of #1 was stopped by the user, so it has no result: `sleep 60`." in results(client)[1]
+        assert steps(client)[0] == ("in_progress", "none")
+        assert [run["stopped"] for run in client.last("agent/plan")["items"][0]["evidence"]["commands"]] == [True]
 
 
 @pytest.mark.parametrize("option", ["allow_once", "reject"])

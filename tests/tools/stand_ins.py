@@ -15,6 +15,7 @@ from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, View, Where
 from fairlead.shell.policy import Permission
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
 from fairlead.tools.commands import Commands
 from fairlead.tools.table import tool_table
@@ -85,7 +86,7 @@ OUTSIDE = Permission("ask", ("It runs outside the sandbox, with your permissions
 
 def own_checks(files: Files, commands: Commands, approvals: Approvals) -> Checks:
     """The checks of items without those of a session."""
-    return Checks(files, commands, approvals, lambda _: (), lambda _: False, without_seconds=30)
+    return Checks(files, commands, approvals, CheckQueue(), lambda _: (), lambda _: False, without_seconds=30)
 
 
 def direct_commands(

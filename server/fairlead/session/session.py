@@ -24,7 +24,6 @@ from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanItem, PlanOp, StalePlan, TodoManager
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import holds, is_flaky, supports
-from fairlead.session.check_queue import CheckQueue
 from fairlead.session.commands import SessionCommands
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
@@ -41,6 +40,7 @@ from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
 from fairlead.tools.commands import Commands, finish_uncancelled
 from fairlead.tools.table import tool_table
@@ -429,7 +429,8 @@ class Session:
             settings.context_tokens or context_of(self._model.name) if choice.replay is None else None
         )
         without_seconds = settings.check.without_changes_seconds
-        checks = Checks(self.files, commands, self.approvals, self._general_checks, self.holds, without_seconds)
+        find_general, queue = self._general_checks, self.checks
+        checks = Checks(self.files, commands, self.approvals, queue, find_general, self.holds, without_seconds)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
             model=self._model,

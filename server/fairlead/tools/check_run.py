@@ -24,10 +24,10 @@ class CheckRun:
     where: Where
     state: int
     """The number of the file state with all proposals."""
+    handle: str
+    """The name under which the user can stop it."""
     changes: Changeset | None = None
     """The proposals that it sees; None: all."""
-    handle: str | None = None
-    """The name under which the user can stop it; it runs beside other commands. None: part of a tool call."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> C
     found = _find(check.command)
     layer = await commands.layer()
     view = await commands.view(check.changes) if layer.where == "sandboxed" else View()
-    line, background = found.line(check.command), check.handle is not None
-    box = await open_box(layer, line, view, limits=commands.limits, background=background)
+    # other commands may run beside it
+    box = await open_box(layer, found.line(check.command), view, limits=commands.limits, background=True)
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer.where, False, box, running, handle=check.handle)
     if check.changes is None:

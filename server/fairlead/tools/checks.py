@@ -8,7 +8,8 @@ from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanItem
 from fairlead.tools.approvals import Approvals
-from fairlead.tools.check_run import CheckRun, allow_check, run_check
+from fairlead.tools.check_queue import CheckQueue, Stopped
+from fairlead.tools.check_run import CheckEnd, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files
 
@@ -30,6 +31,7 @@ class Checks:
         files: Files,
         commands: Commands,
         approvals: Approvals,
+        queue: CheckQueue,
         general: Callable[[PlanItem], Sequence[str]],
         holds: Callable[[str], bool],
         without_seconds: float,
@@ -40,7 +42,7 @@ class Checks:
             holds: returns whether this command passed on the files as they are now.
             without_seconds: a check that passes in less time also runs without the proposals.
         """
-        self._files, self._commands, self._approvals = files, commands, approvals
+        self._files, self._commands, self._approvals, self._queue = files, commands, approvals, queue
         self._general, self._holds, self._without_seconds = general, holds, without_seconds
         self._tried_without: set[str] = set()
 
@@ -60,37 +62,43 @@ class Checks:
         name = f"The check of #{item.id}"
         call.progress = "Cancelled while a check ran. The plan was not changed."
         call = replace(call, item_id=item.id)
-        try:
+
+        async def in_turn(handle: str) -> Checked:
             where = await allow_check(self._commands, self._approvals, command, call)
-            check = CheckRun(command, where, self._commands.record_state(where))
+            check = CheckRun(command, where, self._commands.record_state(where), handle=handle)
             call.output(f"$ {command}\n")
             end = await run_check(self._commands, check, call)
+            call.output(f"({end.summary})\n")
+            took = f"`{command}` ({end.summary})"
+            if not end.passed:
+                failed = f"{name} failed: {took}.{end.discarded} The end of its output:\n{end.tail}"
+                return Checked(False, failed.rstrip())
+            return Checked(True, f"{name} passed: {took}.{end.discarded}{await self._proof(check, end, call)}")
+
+        try:
+            return await self._queue.run(in_turn)
+        except Stopped:
+            return Checked(False, f"{name} was stopped by the user, so it has no result: `{command}`.")
         except ToolError as error:
             return Checked(False, f"{name} could not run: `{command}`. {error}")
-        call.output(f"({end.summary})\n")
-        took = f"`{command}` ({end.summary})"
-        if not end.passed:
-            failed = f"{name} failed: {took}.{end.discarded} The end of its output:\n{end.tail}"
-            return Checked(False, failed.rstrip())
-        proof = ""
-        if where == "sandboxed" and end.result.seconds < self._without_seconds and len(self._files.changes) > 0:
-            proof = await self._without_changes(check, call)
-        return Checked(True, f"{name} passed: {took}.{end.discarded}{proof}")
 
-    async def _without_changes(self, check: CheckRun, call: RunningCall) -> str:
+    async def _proof(self, check: CheckRun, end: CheckEnd, call: RunningCall) -> str:
         """Runs a check that passed without the proposals too, once in a run; returns a sentence for the model."""
-        if check.command in self._tried_without:
+        is_quick = check.where == "sandboxed" and end.result.seconds < self._without_seconds
+        if not is_quick or not len(self._files.changes) or check.command in self._tried_without:
             return ""
         self._tried_without.add(check.command)
         call.output(f"$ {check.command}  (without the changes)\n")
         try:
-            end = await run_check(self._commands, replace(check, changes=Changeset()), replace(call, output=_ignore))
+            without = await run_check(
+                self._commands, replace(check, changes=Changeset()), replace(call, output=_ignore)
+            )
         except ToolError:
             return ""  # the check itself has passed
-        call.output(f"({end.summary})\n")
-        if end.result.exit_code is None:
+        call.output(f"({without.summary})\n")
+        if without.result.exit_code is None:
             return ""
-        if not end.passed:
+        if not without.passed:
             return " It fails without your changes, so it proves them."
         return " It passes without your changes too, so it does not prove them."
 

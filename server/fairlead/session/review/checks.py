@@ -12,9 +12,9 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import Hunk
 from fairlead.edits.review_outcomes import ReviewCount, count_review
 from fairlead.edits.selection import Change
-from fairlead.session.check_queue import Stopped
 from fairlead.session.errors import RequestRefused
 from fairlead.session.session import Session
+from fairlead.tools.check_queue import Stopped
 from fairlead.tools.check_run import CheckEnd, CheckRun, allow_check, run_check
 from fairlead.workspace.paths import Root
 
@@ -170,7 +170,7 @@ async def _end(session: Session, request: _Request, seen: Changeset | None, call
     where = await allow_check(commands, session.approvals, command, call)
     if where == "workspace" and seen is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
-    check = CheckRun(command, where, commands.record_state(where), seen, request.handle)
+    check = CheckRun(command, where, commands.record_state(where), request.handle, seen)
     files = session.file_versions
     end = await run_check(commands, check, call)
     session.publish()

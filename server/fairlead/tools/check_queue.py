@@ -1,4 +1,4 @@
-"""The checks that the user asked for in one session, which run one at a time."""
+"""The turns of a session's checks, which run one at a time, whoever asked for them (docs/plan.md P18)."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
