@@ -138,6 +138,51 @@ async def test_p17_a_check_that_cannot_pass(workspace: Path, replay: Replay, che
         assert steps(client)[0] == ("in_progress", "none")
 
 
+async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Path, replay: Replay) -> None:
+    """The refusal says how. The run with the network asks the user, and the check then holds without another run."""
+    write_workspace(workspace)
+    # passes only with the network, whose interface the sandbox does not have
+    check = "python3 -c 'import socket; socket.getaddrinfo(\"localhost\", 80); assert len(socket.if_nameindex()) > 1'"
+    check = f"{check} || {{ echo getaddrinfo ENOTFOUND; false; }}"
+    network: Json = {"bash": {"command": check, "network": True}}
+    turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"calls": [network]}, {"calls": [TICK]}, {"text": "Done."}]
+    answers: dict[str, Any] = {"agent/approve": lambda _: {"option": "allow_once"}}
+    async with Client(workspace, settings=replay(*turns), capabilities=ABLE, answers=answers) as client:
+        await client.run()
+        _, refused, passed = results(client)
+        assert "Checks have no network." in refused
+        assert "The check of #1 holds" in passed
+        assert steps(client)[0][0] == "completed"
+
+
+async def test_p17_a_killed_server_leaves_no_result(workspace: Path, replay: Replay, storage: Path) -> None:
+    """After the restart the item is still in progress, and nothing passed."""
+    write_workspace(workspace)
+    turns = [{"calls": [todo(*BEGIN, check="echo started; sleep 60"), TICK]}, {"text": "Done."}]
+    async with Client(workspace, settings=replay(*turns), storage=storage) as client:
+        run = asyncio.ensure_future(client.run())
+        await client.event("tool_output")
+        client.process.kill()
+        await client.process.wait()
+        run.cancel()
+    async with Client(workspace, storage=storage) as client:
+        plan = await client.until(lambda: client.last("agent/plan"))
+        assert steps(client)[0] == ("in_progress", "none")
+        assert plan["items"][0]["evidence"]["commands"] == []
+
+
+async def test_p17_one_command_checks_forty_steps_once(workspace: Path, replay: Replay) -> None:
+    write_workspace(workspace)
+    begun = [{"content": f"Step {number}", "check": "true"} for number in range(40)]
+    done = [{**item, "status": "completed"} for item in begun]
+    turns = [{"calls": [{"todo": {"items": begun}}, {"todo": {"items": done}}]}, {"text": "Done."}]
+    settings = {**replay(*turns), "plan": {"maxItems": 40}}
+    async with Client(workspace, settings=settings) as client:
+        await client.run()
+        assert client.last("agent/plan")["completed"] == 40
+        assert len(client.events("command")) == 1
+
+
 async def test_p17_the_user_stops_a_check(workspace: Path, replay: Replay) -> None:
     """It has no result: the item stays in progress, and the run goes on."""
     write_workspace(workspace)

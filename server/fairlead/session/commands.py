@@ -1,7 +1,7 @@
 """How a session's commands run: where, with which permission, what they see, and how their changes are proposed."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -27,11 +27,17 @@ class SessionCommands:
     """The commands of one session. Its layer is created for the first command and reused for the next ones."""
 
     def __init__(
-        self, files: Files, known_files: KnownFiles, context: ServerContext, emit: Callable[[Event | None], None]
+        self,
+        files: Files,
+        known_files: KnownFiles,
+        checks: Callable[[], Collection[str]],
+        context: ServerContext,
+        emit: Callable[[Event | None], None],
     ) -> None:
+        """`checks` returns the commands that are checks now."""
         self._files, self._context, self._emit = files, context, emit
         self.background = BackgroundCommands()
-        self._known_files = known_files
+        self._known_files, self._checks = known_files, checks
         self._direct = DirectLayer(files.root.path)
         self._secrets = SecretFinder(files.root.path)
         self._layer: asyncio.Task[Layer] | None = None
@@ -57,6 +63,7 @@ class SessionCommands:
             limits=Limits.from_settings(bash.processes, bash.memory_mb),
             background=self.background,
             unavailable=self._unavailable,
+            checks=self._checks,
         )
 
     def stop(self) -> None:

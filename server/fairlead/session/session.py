@@ -101,7 +101,7 @@ class Session:
         self.approvals = Approvals(self.editor, session_id)
         self.known_files = KnownFiles(self.files)
         self.checks = CheckQueue()
-        self.commands = SessionCommands(self.files, self.known_files, context, self.publish)
+        self.commands = SessionCommands(self.files, self.known_files, self._check_commands, context, self.publish)
         self._model: ClosableModel | None = None
         self._choice: ModelChoice | None = None
         self._task: asyncio.Task[Outcome] | None = None
@@ -128,6 +128,10 @@ class Session:
 
     def _file_states(self) -> int:
         return len(self.known_files.states.changes)
+
+    def _check_commands(self) -> set[str]:
+        """All checks, of the items and of the settings."""
+        return {item.check for item in self.plan.snapshot().items} | set(self._context.settings.checks)
 
     def _general_checks(self, item: PlanItem) -> Sequence[str]:
         """The checks of the settings, if the item changed files (P17)."""

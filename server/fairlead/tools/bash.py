@@ -16,6 +16,7 @@ from fairlead.shell.layer import Layer, NotRun, View
 from fairlead.shell.process import Command
 from fairlead.shell.verifications import find_verifications
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.check_run import find_check
 from fairlead.tools.commands import Commands, Job, open_box
 from fairlead.workspace.files import Files
 
@@ -90,7 +91,7 @@ class Bash:
         await self._allow(call, command, layer, network=network, unsandboxed=unsandboxed)
         call.progress = "Cancelled before the command was run."
         # before the view is made: a change in between must not count as verified
-        found = find_verifications(command)
+        found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         state = commands.record_state(layer.where) if found.verified else None
         view = await commands.view() if layer.where == "sandboxed" else View()
         options = {"limits": commands.limits, "network": network, "background": background}

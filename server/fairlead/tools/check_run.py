@@ -77,7 +77,7 @@ async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> C
     Raises:
         ToolError: it could not be started.
     """
-    found = _find(check.command)
+    found = find_check(check.command)
     layer = await commands.layer()
     view = await commands.view(check.changes) if layer.where == "sandboxed" else View()
     # other commands may run beside it
@@ -98,7 +98,7 @@ async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> C
     return CheckEnd(result, f" {closed}" if closed else "")
 
 
-def _find(command: str) -> Found:
+def find_check(command: str) -> Found:
     """What a check verifies. Its exit code always counts, even if the program is unknown."""
     found = find_verifications(command)
     if found.verified and not found.hidden:

@@ -1,5 +1,6 @@
 """Runs the checks of plan items: on the proposed files, in a box whose changes are discarded (docs/plan.md P17)."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,16 @@ from fairlead.tools.check_queue import CheckQueue, Stopped
 from fairlead.tools.check_run import CheckEnd, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files
+
+# what common programs print when a name cannot be resolved
+NEEDS_NETWORK = re.compile(
+    "could not resolve|name resolution|name or service not known|network is unreachable|getaddrinfo|enotfound|eai_again",
+    re.IGNORECASE,
+)
+NO_NETWORK = (
+    " Checks have no network. If this one needs it, run the same command with bash and `network`, which asks the user; "
+    "if it passes, complete the item."
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,8 @@ class Checks:
             call.output(f"({end.summary})\n")
             took = f"`{command}` ({end.summary})"
             if not end.passed:
-                failed = f"{name} failed: {took}.{end.discarded} The end of its output:\n{end.tail}"
+                hint = NO_NETWORK if NEEDS_NETWORK.search(end.result.output) and check.where == "sandboxed" else ""
+                failed = f"{name} failed: {took}.{end.discarded}{hint} The end of its output:\n{end.tail}"
                 return Checked(False, failed.rstrip())
             return Checked(True, f"{name} passed: {took}.{end.discarded}{await self._proof(check, end, call)}")
 

@@ -54,6 +54,8 @@ class Commands:
     unavailable: str = ""
     """Why there is no sandbox; empty if there is one."""
     limits: Limits = DEFAULT_LIMITS
+    checks: Callable[[], Collection[str]] = tuple
+    """The commands that are checks (docs/plan.md P17)."""
 
 
 @dataclass(frozen=True)
