@@ -16,7 +16,8 @@ from fairlead.workspace.files import Files
 
 # what common programs print when a name cannot be resolved
 NEEDS_NETWORK = re.compile(
-    "could not resolve|name resolution|name or service not known|network is unreachable|getaddrinfo|enotfound|eai_again",
+    "could not resolve|name resolution|name or service not known|network is unreachable|"
+    "getaddrinfo|enotfound|eai_again",
     re.IGNORECASE,
 )
 NO_NETWORK = (
