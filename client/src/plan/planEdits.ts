@@ -6,10 +6,11 @@ import { method, type Plan, type PlanItem, type PlanOp } from "../protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
+import type { TreeRow } from "../ui/treeRow";
 
 const MIME = "application/vnd.code.tree.fairlead.plan";
 
-export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
+export class PlanEdits implements vscode.TreeDragAndDropController<TreeRow<PlanNode>> {
   readonly dragMimeTypes = [MIME];
   readonly dropMimeTypes = [MIME];
 
@@ -53,13 +54,13 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     await this.editStep(step, { op: "update", id: step.item.id, status: "completed" });
   }
 
-  handleDrag(nodes: readonly PlanNode[], data: vscode.DataTransfer): void {
-    const [node] = nodes;
-    if (node?.kind === "item") data.set(MIME, new vscode.DataTransferItem(node));
+  handleDrag([row]: readonly TreeRow<PlanNode>[], data: vscode.DataTransfer): void {
+    if (row?.shown.kind === "item") data.set(MIME, new vscode.DataTransferItem(row.shown));
   }
 
   /** Moves a step to the position of the step that it is dropped on, or to the end. */
-  async handleDrop(target: PlanNode | undefined, data: vscode.DataTransfer): Promise<void> {
+  async handleDrop(row: TreeRow<PlanNode> | undefined, data: vscode.DataTransfer): Promise<void> {
+    const target = row?.shown;
     const step = data.get(MIME)?.value as StepNode | undefined;
     const items = step && this.store.get(step.sessionId)?.plan?.items;
     if (!items || (target && target.kind !== "item")) return;
