@@ -120,7 +120,7 @@ def test_each_file_is_compared(records: Records, after: Json | None, now: bytes 
 
 
 def test_a_folder_a_pipe_and_a_link_to_elsewhere_do_not_hold(records: Records, tmp_path: Path) -> None:
-    """What is there is named, and nothing outside of the workspace is read."""
+    """docs/faults.md 95: what is there is named, and nothing outside of the workspace is read."""
     (records.workspace / "folder").mkdir()
     os.mkfifo(records.workspace / "pipe")
     outside = tmp_path / "outside"
@@ -142,8 +142,8 @@ def test_a_folder_a_pipe_and_a_link_to_elsewhere_do_not_hold(records: Records, t
 
 @pytest.mark.usefixtures("sandbox")
 def test_the_commands_of_a_record_run_only_in_the_sandbox(records: Records) -> None:
-    """They see no secret, reach no network, change nothing, and do not see what another one left. A command that
-    did not pass in the session does not run."""
+    """docs/faults.md 95: they see no secret, reach no network, change nothing, and do not see what another one left. A
+    command that did not pass in the session does not run."""
     (records.workspace / ".env").write_text("KEY=1\n")
     (records.workspace / ".gitignore").write_text("cache\n")
     (records.workspace / "a").write_text("a\n")
@@ -210,7 +210,7 @@ def test_a_record_with_nothing_to_verify_does_not_hold(records: Records) -> None
 
 
 def test_a_record_cannot_write_to_the_terminal(records: Records) -> None:
-    """Terminal sequences and characters that reorder text are shown as escapes."""
+    """docs/faults.md 95: terminal sequences and characters that reorder text are shown as escapes."""
     evil = "\x1b]0;x\x07\u202eevil\nsecond"
     records.write({f"a{evil}".replace("/", ""): None}, [check(evil)], title=evil, fairlead=evil)
     ended = records.verify("--no-run")
@@ -230,7 +230,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize(("data", "reason"), UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_a_file_that_is_no_record(records: Records, data: bytes, reason: str) -> None:
-    """Exit code 2, the reason on stderr, and nothing else."""
+    """docs/faults.md 96: exit code 2, the reason on stderr, and nothing else."""
     records.path.write_bytes(data)
     ended = records.verify()
     assert (ended.code, ended.out) == (2, "")

@@ -46,8 +46,10 @@ class _Creator:
 
     def __init__(self, session: Session) -> None:
         self._state, self._root = session.snapshot(), session.root
-        self._known, self._is_secret = session.known_files, session.files.secret_filter()
-        self._after = self._contents(session.known_files.on_disk().items())
+        self._known, self._now = session.known_files, session.known_files.on_disk()
+        is_secret = session.files.secret_filter()
+        names = {path: self._name(path) for path in self._now}
+        self._files = {path: name for path, name in names.items() if not is_secret(name)}
 
     def record(self) -> SessionRecord:
         state = self._state
@@ -72,7 +74,7 @@ class _Creator:
             ),
             changes=tuple(self._changes()),
             verifications=tuple(self._verifications()),
-            files=tuple(self._files()),
+            files=tuple(sorted(self._known_files(), key=lambda file: file.path)),
         )
 
     def _plan(self) -> Iterator[PlanVersion]:
@@ -133,21 +135,22 @@ class _Creator:
         """Whether a command failed when it last ran without the proposals of the same files."""
         without = ((run.without_changes, run) for run in self._state.record.runs() if run.exit_code is not None)
         own = [(at, run.exit_code) for at, run in without if at is not None and run.command.strip() == command]
-        same = [(at, code) for at, code in own if self._differs(at) == self._differs(state)]
+        then = self._digests(state)
+        same = [(at, code) for at, code in own if self._digests(at) == then]
         return bool(same) and max(same, key=lambda found: found[0])[1] != 0
 
+    def _digests(self, state: int) -> Mapping[str, str]:
+        return dict(self._known.states.at(state))
+
     def _differs(self, state: int) -> Mapping[str, FileContent | None]:
-        then = self._contents(self._known.states.at(state))
-        return {path: content for path, content in then.items() if content != self._after.get(path)}
+        then = self._digests(state)
+        changed = ((path, name) for path, name in self._files.items() if then[path] != self._now[path])
+        return {name: _content(then[path]) for path, name in changed}
 
-    def _files(self) -> Iterator[KnownFile]:
-        before = self._contents(self._known.states.first.items())
-        for path in sorted(self._after):
-            yield KnownFile(path, before.get(path), self._after[path])
-
-    def _contents(self, digests: Iterable[tuple[str, str]]) -> Mapping[str, FileContent | None]:
-        named = ((self._name(path), digest) for path, digest in digests)
-        return {name: _content(digest) for name, digest in named if not self._is_secret(name)}
+    def _known_files(self) -> Iterator[KnownFile]:
+        first = self._known.states.first
+        for path, name in self._files.items():
+            yield KnownFile(name, _content(first[path]), _content(self._now[path]))
 
     def _names(self, paths: Iterable[str]) -> tuple[str, ...]:
         inside = (path for path in paths if below(Path(path), self._root.path) is not None)
