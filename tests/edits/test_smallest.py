@@ -9,19 +9,19 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.edits.smallest import SmallestSet, Verdict
+from fairlead.edits.smallest import SmallestSetSearch, Verdict
 
 Test = Callable[[Sequence[int]], bool]
 
 
-def search(count: int, test: Test, max_runs: int | None = None) -> tuple[Verdict, SmallestSet[int]]:
+def search(count: int, test: Test, max_runs: int | None = None) -> tuple[Verdict, SmallestSetSearch[int]]:
     """Searches among the changes 0 to `count` - 1."""
 
     async def passes(chosen: Sequence[int]) -> bool:
         assert list(chosen) == sorted(set(chosen)), "the changes are in order, each of them once"
         return test(chosen)
 
-    search = SmallestSet(range(count), passes, max_runs)
+    search = SmallestSetSearch(range(count), passes, max_runs)
     return asyncio.run(search.search()), search
 
 
@@ -108,7 +108,7 @@ def test_a_search_that_is_cancelled_keeps_what_it_found() -> None:
             raise asyncio.CancelledError
         return {2, 6, 10} <= set(chosen)
 
-    search = SmallestSet(range(12), passes)
+    search = SmallestSetSearch(range(12), passes)
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(search.search())
     assert search.found is not None and {2, 6, 10} <= set(search.found) and search.runs == 6

@@ -13,6 +13,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.content import proposal_uri
+from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import supports
 from fairlead.session.events import EditsChanged, PlanChanged
@@ -20,7 +21,7 @@ from fairlead.session.record.shape import record_json
 from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
-from protocol.examples import A_CHECK, A_USAGE, a_plan, a_plan_state, a_session_record, proposals
+from protocol.examples import A_CHECK, A_SMALLEST_SET, A_USAGE, a_plan, a_plan_state, a_session_record, proposals
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
@@ -107,8 +108,10 @@ def requests() -> Iterator[Golden]:
 def _checks() -> Iterator[Golden]:
     yield _asks("checks.run.params.base", wire.RUN_CHECKS, {"sessionId": SESSION, "check": "pytest -q", "base": True})
     yield _asks("checks.run.params.target", wire.RUN_CHECKS, {"sessionId": SESSION, "target": {"item": "2"}})
-    results = {"results": [convert.check_result(A_CHECK)]}
+    results = {"results": [check_result(A_CHECK)]}
     yield _answers("checks.run.result", wire.RUN_CHECKS, results, wire.ChecksResult)
+    yield _asks("checks.minimize.params", wire.MINIMIZE_CHECKS, {"sessionId": SESSION, "check": "pytest -q"})
+    yield _answers("checks.minimize.result", wire.MINIMIZE_CHECKS, smallest_set(A_SMALLEST_SET), wire.SmallestSetWire)
     yield _asks("checks.suggest.params", wire.SUGGEST_CHECKS, {})
     suggested = {"suggestions": [{"command": "npm test", "source": "package.json"}]}
     yield _answers("checks.suggest.result", wire.SUGGEST_CHECKS, suggested, wire.SuggestedChecks)

@@ -1,11 +1,12 @@
 """Core values that several golden messages use: a plan, its record, proposed edits, the usage of a run."""
 
-from fairlead.agent.events import CheckFinished
+from fairlead.agent.events import CheckFinished, SmallestSet
 from fairlead.agent.model import Usage
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Raw
 from fairlead.edits.diff import HunkPosition
 from fairlead.edits.origins import Author
+from fairlead.edits.selection import Change
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import BEFORE, CommandRun, Record, Verification
 from fairlead.plan.verification import supports
@@ -38,6 +39,15 @@ A_CHECK = CheckFinished(
     False,
     False,
     "3 of 7 changes accepted: `pytest -q` fails without src/問候.py, line 4.",
+)
+A_SMALLEST_SET = SmallestSet(
+    ("pytest -q",),
+    "minimal",
+    5,
+    (Change(str(FOLDER / "setup.cfg"), "02e3da028f848ad7"),),
+    (Change(str(FOLDER / "docs/new file.md")),),
+    5,
+    "`pytest -q` needs 1 of 2 changes: it passes with this one, and fails without it. (5 runs)",
 )
 A_USAGE = Usage(requests=2, input_tokens=310, cache_read_tokens=9000, cache_write_tokens=412, output_tokens=88)
 

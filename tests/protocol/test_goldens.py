@@ -57,6 +57,7 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
     states = {wire.PlanWire, wire.EditsWire, wire.SessionsWire}
     results = {wire.RunResult, wire.ReviewResult, wire.AmendResult, wire.PlanEditResult, wire.PageResult}
     results |= {wire.OpenResult, wire.SteerResult, wire.ChecksResult, wire.SuggestedChecks, wire.RecordResult}
+    results |= {wire.SmallestSetWire}
     asked = {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
     asked |= {wire.DiagnosticsParams, wire.DiagnosticsResult}
     assert shown == states | results | asked
@@ -66,6 +67,7 @@ async def test_each_event_has_exactly_the_fields_of_the_page(made: dict[str, Gol
     """docs/protocol.md, `agent/event`: every kind of the core's union, with the fields of its row and no others."""
     rows = tables(Page().section("Notifications from the server"))[1]
     shapes = {"[`Usage`]": wire.UsageWire, "[`CheckResult`]": wire.CheckResultWire}
+    shapes["[`SmallestSet`]"] = wire.SmallestSetWire
     known = {
         row[0].strip("`"): [
             *(name for link, shape in shapes.items() if f"those of {link}" in row[1] for name in fields(shape)),

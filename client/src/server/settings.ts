@@ -32,6 +32,8 @@ const KEYS = [
   "check.withoutChangesSeconds",
   "check.afterPartialAccept",
   "check.beforeAcceptAll",
+  "check.searchMaxRuns",
+  "check.searchMaxMinutes",
   "sessions.keepDays",
   "approvals",
   "saveAfterAccept",

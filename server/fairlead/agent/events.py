@@ -5,9 +5,13 @@ from typing import Any, Literal
 
 from fairlead.agent.model import Usage
 from fairlead.agent.tool import Location, ToolKind
+from fairlead.edits.selection import Change
 from fairlead.plan.evidence import CommandRun
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "budget", "loop", "refusal", "cancelled", "error"]
+
+SearchOutcome = Literal["minimal", "limit", "stopped", "fails", "flaky", "changed"]
+"""`changed`: the proposals changed during the search, so it has no result."""
 
 CheckScope = Literal["all", "some", "none"]
 """The undecided changes that a check saw."""
@@ -93,6 +97,39 @@ class CheckFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckSearch:
+    """A search for the smallest set of changes with which checks pass tests another set (docs/plan.md P19)."""
+
+    handle: str
+    commands: tuple[str, ...]
+    runs: int
+    """The number of this run, from 1. A run is one of each check, until one fails."""
+    most_runs: int
+    """How many runs there can be at most."""
+    changes: int
+    """How many changes are undecided."""
+    left: int
+    """How many of them the smallest set that has passed so far contains."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallestSet:
+    """The result of a search."""
+
+    commands: tuple[str, ...]
+    outcome: SearchOutcome
+    runs: int
+    needed: tuple[Change, ...]
+    """The changes with which the checks pass. All of them are needed only if the outcome is `minimal`."""
+    not_needed: tuple[Change, ...]
+    """The other changes. Both are empty if no smaller set was found."""
+    version: int
+    """The version of the proposals for which it was found."""
+    message: str
+    """What the result means, for the user."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutput:
     """A piece of a command's output. It may contain colours (SGR sequences) and lone carriage returns."""
 
@@ -169,6 +206,8 @@ Event = (
     | ToolOutput
     | CommandEnded
     | CheckFinished
+    | CheckSearch
+    | SmallestSet
     | ToolFinished
     | ReminderSent
     | FeedbackSent

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import content_key, hunks
+from fairlead.edits.merge import Region
 from fairlead.edits.proposal import Proposal
 
 
@@ -20,10 +22,20 @@ class Change:
 
 def pending(changes: Changeset) -> list[Change]:
     """All changes that are left to decide, in order."""
-    found: list[Change] = []
+    return list(chain.from_iterable(units(changes)))
+
+
+def units(changes: Changeset) -> list[tuple[Change, ...]]:
+    """All changes that are left to decide, with those that `only` chooses together: the hunks of a conflict."""
+    found: list[tuple[Change, ...]] = []
     for proposal in changes:
-        ids = [None] if proposal.decided_as_whole else [hunk.id for hunk in proposal.hunks]
-        found += [Change(proposal.path, hunk_id) for hunk_id in ids]
+        if proposal.decided_as_whole:
+            found.append((Change(proposal.path),))
+            continue
+        by_region: dict[Region, list[Change]] = {}
+        for hunk in proposal.hunks:
+            by_region.setdefault(proposal.region_of[hunk.id], []).append(Change(proposal.path, hunk.id))
+        found += map(tuple, by_region.values())
     return found
 
 

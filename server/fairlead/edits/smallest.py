@@ -12,7 +12,7 @@ T = TypeVar("T")
 Verdict = Literal["minimal", "limit", "fails", "flaky"]
 
 
-class SmallestSet(Generic[T]):
+class SmallestSetSearch(Generic[T]):
     """A search for the smallest set of changes with which `passes` returns true. It can be cancelled at any time."""
 
     def __init__(

@@ -13,6 +13,7 @@ from fairlead.edits.changeset import Proposal
 from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.convert_checks import check_event, check_result, smallest_set
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.verification import Support
@@ -113,6 +114,7 @@ def edits(session_id: str, root: Root, state: EditsChanged) -> wire.EditsWire:
         "undoLabel": state.undo_label,
         "redoLabel": state.redo_label,
         "checked": check_result(state.checked) if state.checked is not None else None,
+        "smallest": smallest_set(state.smallest) if state.smallest is not None else None,
     }
 
 
@@ -193,23 +195,6 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
     }
 
 
-def check_result(found: events.CheckFinished) -> wire.CheckResultWire:
-    return {
-        "toolCallId": found.call_id,
-        "itemId": found.item_id,
-        "command": found.command,
-        "changes": found.changes,
-        "passed": found.passed,
-        "exitCode": found.exit_code,
-        "seconds": round(found.seconds, 1),
-        "accepted": found.accepted,
-        "total": found.total,
-        "proves": found.proves,
-        "outdated": found.outdated,
-        "message": found.message,
-    }
-
-
 def event(root: Root, value: events.Event) -> dict[str, Any]:
     """The fields of an `agent/event`, without `sessionId` and `seq`."""
     match value:
@@ -249,8 +234,8 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
                 "seconds": round(run.seconds, 1),
                 "ended": ended,
             }
-        case events.CheckFinished():
-            return {"kind": "check_finished", **check_result(value)}
+        case events.CheckFinished() | events.CheckSearch() | events.SmallestSet():
+            return check_event(value)
         case events.ToolFinished(call_id, is_error, text):
             return {"kind": "tool_finished", "toolCallId": call_id, "isError": is_error, "text": text}
         case events.Retry(attempt, delay, reason):

@@ -18,6 +18,7 @@ AMEND = "agent/edits/amend"
 UNDO = "agent/edits/undo"
 REDO = "agent/edits/redo"
 RUN_CHECKS = "agent/checks/run"
+MINIMIZE_CHECKS = "agent/checks/minimize"
 SUGGEST_CHECKS = "agent/checks/suggest"
 PLAN_EDIT = "agent/plan/edit"
 RECORD = "agent/record"
@@ -234,6 +235,7 @@ class EditsWire(TypedDict):
     undoLabel: str | None
     redoLabel: str | None
     checked: "CheckResultWire | None"
+    smallest: "SmallestSetWire | None"
 
 
 class CheckResultWire(TypedDict):
@@ -253,6 +255,21 @@ class CheckResultWire(TypedDict):
 
 class ChecksResult(TypedDict):
     results: list[CheckResultWire]
+
+
+class ChangeWire(TypedDict):
+    uri: str
+    hunk: str | None
+
+
+class SmallestSetWire(TypedDict):
+    commands: list[str]
+    outcome: Literal["minimal", "limit", "stopped", "fails", "flaky", "changed"]
+    runs: int
+    version: int
+    needed: list[ChangeWire]
+    notNeeded: list[ChangeWire]
+    message: str
 
 
 class SuggestedCheckWire(TypedDict):

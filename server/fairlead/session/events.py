@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fairlead.agent.events import CheckFinished, Event
+from fairlead.agent.events import CheckFinished, Event, SmallestSet
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
@@ -38,6 +38,8 @@ class EditsChanged:
     """The paths of the proposals that need a separate confirmation."""
     checked: CheckFinished | None = None
     """The last check of what was accepted (P18), until a file or a proposal changes."""
+    smallest: SmallestSet | None = None
+    """The last smallest set that was found (P19), as long as it holds."""
 
 
 SessionEvent = Event | PlanChanged | EditsChanged

@@ -9,7 +9,7 @@ from typing import Any
 from fairlead.agent import loop
 from fairlead.agent.budget import Budget
 from fairlead.agent.errors import ToolError
-from fairlead.agent.events import CheckFinished, Event, RunFinished, RunStarted, Steered, StopReason
+from fairlead.agent.events import CheckFinished, Event, RunFinished, RunStarted, SmallestSet, Steered, StopReason
 from fairlead.agent.loop import Agent, Limits
 from fairlead.agent.messages import Block, History
 from fairlead.agent.model import Usage
@@ -28,6 +28,7 @@ from fairlead.session.commands import SessionCommands
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.feedback import Feedback
+from fairlead.session.found_set import FoundSet
 from fairlead.session.known_files import KnownFiles
 from fairlead.session.last_checks import LastChecks
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
@@ -60,13 +61,14 @@ class _Published:
     edits: int
     decisions: DecisionLog
     checked: CheckFinished | None
+    smallest: SmallestSet | None
 
     def same_plan(self, other: "_Published") -> bool:
         return (self.plan, self.files) == (other.plan, other.files) and self.record is other.record
 
     def same_edits(self, other: "_Published") -> bool:
-        same_check = self.checked is other.checked
-        return self.edits == other.edits and self.decisions is other.decisions and same_check
+        same_checks = self.checked is other.checked and self.smallest is other.smallest
+        return self.edits == other.edits and self.decisions is other.decisions and same_checks
 
 
 class Session:
@@ -101,6 +103,7 @@ class Session:
         self.approvals = Approvals(self.editor, session_id)
         self.known_files = KnownFiles(self.files)
         self.checks = CheckQueue()
+        self.found_set = FoundSet(self.files, self.known_files)
         self.commands = SessionCommands(self.files, self.known_files, self._check_commands, context, self.publish)
         self._model: ClosableModel | None = None
         self._choice: ModelChoice | None = None
@@ -115,7 +118,7 @@ class Session:
         self.plan.since = self.recorder.since
         self.plan_version = 0
         self._last_checks = LastChecks(lambda: self.file_versions)
-        self._published = _Published(0, self.recorder.record, 0, 0, self.decisions, None)
+        self._published = _Published(0, self.recorder.record, 0, 0, self.decisions, None, None)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._system = system_prompt(root)
 
@@ -313,8 +316,8 @@ class Session:
         plan, edits = self.plan.snapshot(), self.files.version
         if isinstance(event, CheckFinished):
             self._last_checks.add(event)
-        files, checked = self.known_files.version, self._last_checks.shown
-        now = _Published(plan.version, self.recorder.record, files, edits, self.decisions, checked)
+        files, checks = self.known_files.version, (self._last_checks.shown, self.found_set.now())
+        now = _Published(plan.version, self.recorder.record, files, edits, self.decisions, *checks)
         before, self._published = self._published, now
         if not now.same_plan(before):
             self.plan_version += 1
@@ -401,7 +404,8 @@ class Session:
         done, undone = self.decisions.done, self.decisions.undone
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
         protected = frozenset(protections(self.root, self.files.changes))
-        return EditsChanged(self.files.version, self.files.changes, *labels, protected, self._last_checks.shown)
+        checks = self._last_checks.shown, self.found_set.now()
+        return EditsChanged(self.files.version, self.files.changes, *labels, protected, *checks)
 
     async def observe(self, paths: Collection[Path]) -> None:
         """Reads files that may have changed. Publishes once, because thousands may change at the same time."""

@@ -54,6 +54,10 @@ class CheckSettings:
     """Whether the checks run on what was accepted while other proposals are undecided."""
     before_accept_all: bool = False
     """Whether the client runs the checks before it accepts all proposals."""
+    search_max_runs: int = 100
+    """The runs after which a search for the smallest set ends; 0: no limit."""
+    search_max_minutes: float = 15
+    """The minutes after which it ends; 0: no limit."""
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 import asyncio
 
 from fairlead.edits.selection import Change
-from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.lsp.features.handlers import named_session, session_target
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.checks import find_checks, run_checks
+from fairlead.session.review.smallest import find_smallest_set
 from fairlead.session.review.target import resolve_target
 from fairlead.session.session import Session
 from fairlead.workspace.suggested_checks import suggested_checks
@@ -19,7 +20,13 @@ async def run(server: AgentServer, params: Params) -> wire.ChecksResult:
     session = await named_session(server, params)
     command = (params.optional_text("check") or "").strip() or None
     results = await run_checks(session, command, _chosen(session, params))
-    return {"results": [convert.check_result(result) for result in results]}
+    return {"results": [check_result(result) for result in results]}
+
+
+async def minimize(server: AgentServer, params: Params) -> wire.SmallestSetWire:
+    session = await named_session(server, params)
+    command = (params.optional_text("check") or "").strip() or None
+    return smallest_set(await find_smallest_set(session, command))
 
 
 def check_accepted(server: AgentServer, session: Session) -> None:

@@ -25,6 +25,7 @@ REQUESTS: dict[str, Handler] = {
     wire.UNDO: review.undo_review,
     wire.REDO: review.redo_review,
     wire.RUN_CHECKS: checks.run,
+    wire.MINIMIZE_CHECKS: checks.minimize,
     wire.SUGGEST_CHECKS: checks.suggest,
     wire.PLAN_EDIT: plan.edit_plan,
     wire.PLAN_HISTORY: plan.plan_history,

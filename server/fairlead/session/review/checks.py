@@ -72,7 +72,7 @@ async def run_checks(session: Session, command: str | None, chosen: Collection[C
         RequestRefused: there is no check, nothing was proposed that it could run without, or the workspace cannot be
             used.
     """
-    checks = find_checks(session) if command is None else [_check(session, command)]
+    checks = checks_of(session, command)
     session.check_workspace()
     if not checks:
         raise RequestRefused(NO_CHECKS)
@@ -99,6 +99,11 @@ async def run_checks(session: Session, command: str | None, chosen: Collection[C
             stopped = request(number, "")
             finish(_without_result(session, stopped, f"`{stopped.check.command}` was stopped. It has no result."))
     return results
+
+
+def checks_of(session: Session, command: str | None) -> list[Check]:
+    """This check, or with None all checks of the session."""
+    return find_checks(session) if command is None else [_check(session, command)]
 
 
 def find_checks(session: Session) -> list[Check]:

@@ -1,0 +1,60 @@
+"""Converts the results of checks to wire shapes. Pure functions."""
+
+from pathlib import Path
+from typing import Any
+
+from fairlead.agent.events import CheckFinished, CheckSearch, SmallestSet
+from fairlead.edits.selection import Change
+from fairlead.lsp import protocol as wire
+
+
+def check_event(value: CheckFinished | CheckSearch | SmallestSet) -> dict[str, Any]:
+    """The fields of an `agent/event` about checks, without `sessionId` and `seq`."""
+    match value:
+        case CheckFinished():
+            return {"kind": "check_finished", **check_result(value)}
+        case CheckSearch():
+            return {
+                "kind": "check_search",
+                "handle": value.handle,
+                "commands": list(value.commands),
+                "runs": value.runs,
+                "mostRuns": value.most_runs,
+                "changes": value.changes,
+                "left": value.left,
+            }
+        case SmallestSet():
+            return {"kind": "smallest_set", **smallest_set(value)}
+
+
+def smallest_set(found: SmallestSet) -> wire.SmallestSetWire:
+    return {
+        "commands": list(found.commands),
+        "outcome": found.outcome,
+        "runs": found.runs,
+        "version": found.version,
+        "needed": [_change(change) for change in found.needed],
+        "notNeeded": [_change(change) for change in found.not_needed],
+        "message": found.message,
+    }
+
+
+def _change(change: Change) -> wire.ChangeWire:
+    return {"uri": Path(change.path).as_uri(), "hunk": change.hunk_id}
+
+
+def check_result(found: CheckFinished) -> wire.CheckResultWire:
+    return {
+        "toolCallId": found.call_id,
+        "itemId": found.item_id,
+        "command": found.command,
+        "changes": found.changes,
+        "passed": found.passed,
+        "exitCode": found.exit_code,
+        "seconds": round(found.seconds, 1),
+        "accepted": found.accepted,
+        "total": found.total,
+        "proves": found.proves,
+        "outdated": found.outdated,
+        "message": found.message,
+    }

@@ -1,0 +1,197 @@
+"""Finds the smallest set of undecided changes with which the checks pass (docs/plan.md P19)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.events import CheckSearch, Event, SearchOutcome, SmallestSet
+from fairlead.agent.tool import RunningCall
+from fairlead.edits.selection import Change, only, units
+from fairlead.edits.smallest import SmallestSetSearch
+from fairlead.session.check_queue import Stopped
+from fairlead.session.errors import RequestRefused
+from fairlead.session.review.checks import NO_CHECKS, Check, checks_of
+from fairlead.session.session import Session
+from fairlead.tools.check_run import CheckRun, allow_check, run_check
+from fairlead.tools.commands import Commands
+
+NOTHING_PROPOSED = "Nothing is proposed, so there is nothing to search."
+# while a command of the agent runs, the checks would see files of it that no set contains
+RUNNING = "The agent is working. Wait until it has finished, or stop it, then search."
+
+_Unit = tuple[Change, ...]
+
+
+class _Interrupted(Exception):
+    """The proposals changed while the search ran, or the agent began to work."""
+
+
+async def find_smallest_set(session: Session, command: str | None) -> SmallestSet:
+    """Searches for the smallest set of undecided changes with which a check passes, or with None all of the session.
+
+    Waits for earlier requests of the session. Publishes its progress and the result.
+
+    Raises:
+        RequestRefused: there is no check, nothing is proposed, a check cannot run, the agent is working, or the
+            workspace cannot be used.
+    """
+    checks = checks_of(session, command)
+    session.check_workspace()
+    if not checks:
+        raise RequestRefused(NO_CHECKS)
+    if not len(session.files.changes):
+        raise RequestRefused(NOTHING_PROPOSED)
+    if session.running:
+        raise RequestRefused(RUNNING)
+    searches: list[_Search] = []
+
+    async def work(handle: str) -> SmallestSet:
+        commands = await _allowed(session, checks, handle)
+        searches.append(_Search(session, checks, commands, handle))
+        return await searches[0].run()
+
+    try:
+        found = await session.checks.run(work)
+    except Stopped:
+        if not searches:
+            raise RequestRefused("The search was stopped before it began.") from None
+        found = searches[0].result("stopped")
+    except asyncio.CancelledError:
+        if searches:
+            session.publish(searches[0].result("stopped"))
+        raise
+    except ToolError as error:
+        raise RequestRefused(str(error)) from error
+    session.publish(found)
+    return found
+
+
+async def _allowed(session: Session, checks: Sequence[Check], handle: str) -> Commands:
+    """Asks the user if the checks need that. Raises ToolError if they may not or cannot run."""
+    await session.commands.ready()
+    commands = session.commands.tools()
+    for check in checks:
+        call = RunningCall(handle, check.item_id, lambda _: None)
+        if await allow_check(commands, session.approvals, check.command, call) != "sandboxed":
+            raise ToolError(f"The search needs the sandbox. {commands.unavailable}")
+    return commands
+
+
+class _Search:
+    """A search that runs. Its result is for the changes with which it began."""
+
+    def __init__(self, session: Session, checks: Sequence[Check], commands: Commands, handle: str) -> None:
+        self._session, self._checks, self._handle = session, checks, handle
+        self._names = tuple(check.command for check in checks)
+        self._commands, self._quiet = commands, replace(commands, emit=_ignore)
+        self._changes, self._version = session.files.changes, session.files.version
+        self._state = commands.record_state("sandboxed")
+        limits = session.settings.check
+        self._seconds = limits.search_max_minutes * 60 or None
+        self._units = tuple(units(self._changes))
+        self._search = SmallestSetSearch[_Unit](self._units, self._passes, limits.search_max_runs or None)
+        self._all_ran = True
+
+    async def run(self) -> SmallestSet:
+        """Raises ToolError if a check cannot run."""
+        verdict: SearchOutcome
+        try:
+            async with asyncio.timeout(self._seconds):
+                verdict = await self._search.search()
+        except TimeoutError:
+            verdict = "limit"
+        except _Interrupted:
+            verdict = "changed"
+        return self.result("limit" if verdict == "minimal" and not self._all_ran else verdict)
+
+    def result(self, outcome: SearchOutcome) -> SmallestSet:
+        """The result with this outcome. A set that is not minimal is part of it only if it is smaller than all."""
+        found = self._search.found
+        is_set = outcome == "minimal" or (outcome in ("limit", "stopped") and found not in (None, self._units))
+        needed = _changes(found or ()) if is_set else ()
+        others = tuple(change for change in _changes(self._units) if change not in needed) if is_set else ()
+        count = len(_changes(self._units))
+        message = f"{_message(self._checks, outcome, count, len(needed), is_set)} ({_plural(self._search.runs, 'run')})"
+        result = SmallestSet(
+            self._names,
+            outcome,
+            self._search.runs,
+            needed,
+            others,
+            self._version,
+            message,
+        )
+        if is_set:
+            self._session.found_set.replace(result, self._changes, self._state)
+        return result
+
+    async def _passes(self, chosen: Sequence[_Unit]) -> bool:
+        """Whether all checks pass with some of the changes. Runs with all or none of them are evidence."""
+        self._session.publish(self._progress())
+        for check in self._checks:
+            passed = await self._passes_check(check, chosen)
+            if self._session.files.changes is not self._changes or self._session.running:
+                raise _Interrupted
+            if not passed:
+                return False
+        return True
+
+    async def _passes_check(self, check: Check, chosen: Sequence[_Unit]) -> bool:
+        is_part = 0 < len(chosen) < len(self._units)
+        commands = self._quiet if is_part else self._commands
+        seen = only(self._changes, _changes(chosen)) if len(chosen) < len(self._units) else None
+        call_id = f"{self._handle}.{self._search.runs}"
+        call = RunningCall(call_id, check.item_id, lambda _: None)
+        run = CheckRun(check.command, "sandboxed", self._state, seen, self._handle)
+        try:
+            return (await run_check(commands, run, call)).passed
+        except ToolError as error:
+            if not is_part:
+                raise ToolError(f"`{check.command}` could not run. {error}") from error
+            self._all_ran = False  # it may be impossible to show, such as a file in a folder that was not created
+            return False
+
+    def _progress(self) -> CheckSearch:
+        search, count = self._search, len(_changes(self._units))
+        left = len(_changes(search.found)) if search.found is not None else count
+        return CheckSearch(self._handle, self._names, search.runs, search.most_runs, count, left)
+
+
+def _ignore(_: Event) -> None:
+    """The runs with some of the changes are not commands of the plan: there are many, and none proves anything."""
+
+
+def _changes(units: Sequence[_Unit]) -> tuple[Change, ...]:
+    return tuple(chain.from_iterable(units))
+
+
+def _message(checks: Sequence[Check], outcome: SearchOutcome, count: int, needed: int, is_set: bool) -> str:
+    """What a result means, for the user."""
+    one = len(checks) == 1
+    names, it = (f"`{checks[0].command}`", "it") if one else ("The checks", "they")
+    need, passes, fails = ("needs", "passes", "fails") if one else ("need", "pass", "fail")
+    everything = {1: "the change", 2: "both changes"}.get(count, f"all {count} changes")
+    match outcome:
+        case "fails":
+            return f"{names} {fails} with {everything}, so there is no set that passes."
+        case "flaky":
+            return f"{names} passed, and then failed with the same changes. A flaky check proves nothing."
+        case "changed":
+            return "The proposed changes or their files changed, or the agent began to work. Search again."
+        case "stopped" | "limit":
+            why = "The search was stopped" if outcome == "stopped" else "The search ended at its limit"
+            found = f"{names} {passes} with {needed} of {_plural(count, 'change')}. {why}, so fewer may be enough."
+            return found if is_set else f"{why} before it found a smaller set."
+        case "minimal":
+            if needed == count:
+                return f"{names} {need} {everything}."
+            if needed == 0:
+                return f"{names} {passes} without any of the changes."
+            these = "this one, and {} without it" if needed == 1 else "these, and {} if any one of them is missing"
+            return f"{names} {need} {needed} of {count} changes: {it} {passes} with {these.format(fails)}."
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
