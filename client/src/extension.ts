@@ -29,6 +29,7 @@ import { AgentServer } from "./server/server";
 import { Sessions } from "./sessions/sessions";
 import type { SessionNode } from "./sessions/sessionRows";
 import { SessionsView } from "./sessions/sessionsView";
+import { SmallestSets } from "./review/smallestSets";
 import { DiffContents } from "./review/diffContents";
 import { ContextKeys } from "./ui/contextKeys";
 import { Status } from "./ui/status";
@@ -56,6 +57,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const review = new Review(store, agent);
   const edits = new EditsView(store);
   const cursor = new ReviewCursor(store, review, diffs);
+  const smallest = new SmallestSets(store, agent, review, diffs);
   const sessions = new Sessions(store, agent, runs);
   const conversation = new Conversation(store, sessions, restored);
   const pages = new Pages(store, agent, restored);
@@ -103,6 +105,8 @@ export function activate(context: vscode.ExtensionContext): void {
     runCheck: (node?: Partial<StepNode>) => checks.run(node),
     checkWithoutChange: (node?: Partial<StepNode>) => checks.runWithoutChange(node),
     checkAccepted: () => checks.runOnAccepted(),
+    findSmallestSet: () => smallest.find(),
+    acceptNeeded: () => smallest.accept(),
     undoReview: () => review.undo(),
     redoReview: () => review.redo(),
     restartServer: () => agent.restart(),

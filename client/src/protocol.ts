@@ -15,6 +15,7 @@ export const method = {
   accept: "agent/edits/accept",
   reject: "agent/edits/reject",
   amend: "agent/edits/amend",
+  minimizeChecks: "agent/checks/minimize",
   undo: "agent/edits/undo",
   redo: "agent/edits/redo",
   credentials: "agent/credentials",
@@ -158,6 +159,20 @@ export interface Edits {
   readonly redoLabel: string | null;
   /** The check of what was accepted that failed, else the last one. Null as soon as a file or a proposal changes. */
   readonly checked: CheckResult | null;
+  /** The last smallest set that a search found, with the changes that are still undecided. Null: none holds. */
+  readonly smallest: SmallestSet | null;
+}
+
+/** The result of a search for the smallest set of changes with which checks pass. */
+export interface SmallestSet {
+  readonly commands: readonly string[];
+  readonly outcome: "minimal" | "limit" | "stopped" | "fails" | "flaky" | "changed";
+  readonly runs: number;
+  /** The version of the edits for which it was found. */
+  readonly version: number;
+  readonly needed: readonly ChangeId[];
+  readonly notNeeded: readonly ChangeId[];
+  readonly message: string;
 }
 
 /** The result of a check that the user ran. */
@@ -338,6 +353,15 @@ export type AgentEvent =
   | (EventOf<"tool_output"> & { readonly toolCallId: string; readonly text: string })
   | CommandEnded
   | (EventOf<"check_finished"> & CheckResult)
+  | (EventOf<"check_search"> & {
+      readonly handle: string;
+      readonly commands: readonly string[];
+      readonly runs: number;
+      readonly mostRuns: number;
+      readonly changes: number;
+      readonly left: number;
+    })
+  | (EventOf<"smallest_set"> & SmallestSet)
   | (EventOf<"tool_finished"> & { readonly toolCallId: string; readonly isError: boolean; readonly text: string })
   | (EventOf<"reminder"> & { readonly text: string })
   | (EventOf<"steered"> & { readonly text: string })

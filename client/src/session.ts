@@ -127,6 +127,7 @@ export function closeRun(session: Session, result: Pick<EndEntry, "stopReason" |
 
 /** Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is final. */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
+  if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
   const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_CALL);
   if (isStopping(session) && !FINAL_EVENTS.includes(event.kind) && !isCheck) return undefined;
   if (!isCheck) session.retry = undefined;

@@ -43,7 +43,15 @@ const file = (name: string, kind: FileEdits["kind"], ...hunks: Hunk[]): FileEdit
 
 function session(...files: FileEdits[]): readonly Session[] {
   const store = new Store();
-  const edits: Edits = { sessionId: "s", version: 1, files, undoLabel: null, redoLabel: null, checked: null };
+  const edits: Edits = {
+    sessionId: "s",
+    version: 1,
+    files,
+    undoLabel: null,
+    redoLabel: null,
+    checked: null,
+    smallest: null,
+  };
   store.setEdits(edits);
   return store.reviewable;
 }

@@ -26,6 +26,7 @@ test("the store handles every event of the goldens", () => {
   }
   const known = [
     "check_finished",
+    "check_search",
     "command",
     "command_ended",
     "feedback",
@@ -35,6 +36,7 @@ test("the store handles every event of the goldens", () => {
     "round_started",
     "run_finished",
     "run_started",
+    "smallest_set",
     "steered",
     "text",
     "thinking",

@@ -21,7 +21,7 @@ from fairlead.session.record.shape import record_json
 from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
-from protocol.examples import A_CHECK, A_SMALLEST_SET, A_USAGE, a_plan, a_plan_state, a_session_record, proposals
+from protocol.examples import A_CHECK, A_USAGE, a_plan, a_plan_state, a_session_record, a_smallest_set, proposals
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
@@ -111,7 +111,7 @@ def _checks() -> Iterator[Golden]:
     results = {"results": [check_result(A_CHECK)]}
     yield _answers("checks.run.result", wire.RUN_CHECKS, results, wire.ChecksResult)
     yield _asks("checks.minimize.params", wire.MINIMIZE_CHECKS, {"sessionId": SESSION, "check": "pytest -q"})
-    yield _answers("checks.minimize.result", wire.MINIMIZE_CHECKS, smallest_set(A_SMALLEST_SET), wire.SmallestSetWire)
+    yield _answers("checks.minimize.result", wire.MINIMIZE_CHECKS, smallest_set(a_smallest_set()), wire.SmallestSetWire)
     yield _asks("checks.suggest.params", wire.SUGGEST_CHECKS, {})
     suggested = {"suggestions": [{"command": "npm test", "source": "package.json"}]}
     yield _answers("checks.suggest.result", wire.SUGGEST_CHECKS, suggested, wire.SuggestedChecks)

@@ -3,10 +3,10 @@
 from fairlead.agent.events import CheckFinished, SmallestSet
 from fairlead.agent.model import Usage
 from fairlead.edits import changeset as cs
+from fairlead.edits import selection
 from fairlead.edits.changeset import Changeset, Raw
 from fairlead.edits.diff import HunkPosition
 from fairlead.edits.origins import Author
-from fairlead.edits.selection import Change
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import BEFORE, CommandRun, Record, Verification
 from fairlead.plan.verification import supports
@@ -39,15 +39,6 @@ A_CHECK = CheckFinished(
     False,
     False,
     "3 of 7 changes accepted: `pytest -q` fails without src/問候.py, line 4.",
-)
-A_SMALLEST_SET = SmallestSet(
-    ("pytest -q",),
-    "minimal",
-    5,
-    (Change(str(FOLDER / "setup.cfg"), "02e3da028f848ad7"),),
-    (Change(str(FOLDER / "docs/new file.md")),),
-    5,
-    "`pytest -q` needs 1 of 2 changes: it passes with this one, and fails without it. (5 runs)",
 )
 A_USAGE = Usage(requests=2, input_tokens=310, cache_read_tokens=9000, cache_write_tokens=412, output_tokens=88)
 
@@ -134,6 +125,15 @@ def a_session_record() -> SessionRecord:
             KnownFile("src/問候.py", before, FileContent(None, executable=False)),
         ),
     )
+
+
+def a_smallest_set() -> SmallestSet:
+    """Of the two hunks of a file and a new file, the first hunk is needed."""
+    path = _path("src/問候.py")
+    first, second = (selection.Change(path, hunk.id) for hunk in proposals().files[path].hunks)
+    others = second, selection.Change(_path("docs/new file.md"))
+    message = "`pytest -q` needs 1 of 3 changes: it passes with this one, and fails without it. (6 runs)"
+    return SmallestSet(("pytest -q",), "minimal", 6, (first,), others, 5, message)
 
 
 def _path(name: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from fairlead.agent import events
 from fairlead.agent.tool import Location
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.selection import only
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Publisher
@@ -12,7 +13,7 @@ from fairlead.plan import TodoManager
 from fairlead.plan.evidence import CommandRun, Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.recorder import Inferred
-from protocol.examples import A_CHECK, A_SMALLEST_SET, A_USAGE, a_plan_state, proposals
+from protocol.examples import A_CHECK, A_USAGE, a_plan_state, a_smallest_set, proposals
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, RecordingClient
 
 REMINDER = "<reminder>Update your todos. In progress: #2: 翻譯問候語 👋.</reminder>"
@@ -25,7 +26,10 @@ def states() -> Iterator[Golden]:
     inferred = (Inferred("look", "Look around"), Inferred("edit", "Edit src/問候.py"))
     empty = PlanChanged(1, TodoManager().snapshot(), Record(), inferred)
     yield _published("plan.empty", empty, wire.PlanWire)
-    yield _published("edits", EditsChanged(5, changes, None, None, smallest=A_SMALLEST_SET), wire.EditsWire)
+    yield _published("edits", EditsChanged(5, changes, None, None), wire.EditsWire)
+    found = a_smallest_set()
+    two = only(changes, [*found.needed, *found.not_needed])
+    yield _published("edits.smallest", EditsChanged(5, two, None, None, smallest=found), wire.EditsWire)
     empty_edits = EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py", checked=A_CHECK)
     yield _published("edits.empty", empty_edits, wire.EditsWire)
 
@@ -51,7 +55,7 @@ def run_events() -> Iterator[Golden]:
         events.CommandEnded("cmd-1", CommandRun(CALL, "npm run dev", None, 62.04, True), "stopped"),
         A_CHECK,
         events.CheckSearch("check-2", ("pytest -q",), 5, 27, 12, 6),
-        A_SMALLEST_SET,
+        a_smallest_set(),
         events.ToolFinished(CALL, True, "Error: old_text not found, and the file contains nothing similar."),
         events.ReminderSent(REMINDER),
         events.Steered("用您好 (say it politely)"),

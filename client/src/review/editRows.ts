@@ -1,8 +1,9 @@
 // The rows of the Proposed Changes view: files, their hunks, and sessions if there are several. Pure.
 
 import { plural } from "../ui/format";
+import { markOfChange, markOfFile } from "./smallestMarks";
 import { isDecidedAsWhole } from "./changeNavigation";
-import type { CheckResult, FileEdits, Hunk } from "../protocol";
+import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../protocol";
 import type { Session } from "../session";
 import { escapeInvisible } from "../ui/text";
 
@@ -112,7 +113,9 @@ export function editRows(
     return session ? sessionRows(session, relative) : [];
   }
   // a created, deleted or renamed file is decided as a whole
-  return parent.kind === "file" && !isDecidedAsWhole(parent.file) ? hunkRows(parent.sessionId, parent.file) : [];
+  if (parent.kind !== "file" || isDecidedAsWhole(parent.file)) return [];
+  const smallest = sessions.find(({ id }) => id === parent.sessionId)?.edits?.smallest;
+  return hunkRows(parent.sessionId, parent.file, smallest);
 }
 
 function sessionRows(session: Session, relative: (uri: string) => string): EditRow[] {
@@ -164,12 +167,15 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
           : "You and the agent changed the same lines. Open it to see both."
         : "",
     ];
+    const needed = isDecidedAsWhole(file)
+      ? markOfChange(session.edits?.smallest, file.uri, null)
+      : markOfFile(session.edits?.smallest, file);
     return {
       kind: "file",
       sessionId: session.id,
       file,
-      description: [folder(path), ...marks].filter(Boolean).join(" · "),
-      tooltip: lines.filter(Boolean).join("\n"),
+      description: [folder(path), ...marks, needed?.words].filter(Boolean).join(" · "),
+      tooltip: [...lines, needed?.sentence].filter(Boolean).join("\n"),
     };
   });
 }
@@ -199,12 +205,14 @@ export function newName(file: FileEdits, relative: (uri: string) => string): str
   return folder(from) === folder(to) ? (to.split("/").at(-1) ?? to) : to;
 }
 
-function hunkRows(sessionId: string, file: FileEdits): EditRow[] {
+function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | null | undefined): EditRow[] {
   return file.hunks.map((hunk) => {
     const conflict = hunk.state === "conflict";
+    const needed = markOfChange(smallest, file.uri, hunk.id);
     const lines = [
       `${hunkLabel(hunk)}: ${hunkSize(hunk)}`,
       hunk.conflict && hunk.conflict.current !== null ? "You changed these lines too. Open it to see both." : "",
+      needed?.sentence,
     ];
     return {
       kind: "hunk",
@@ -212,7 +220,9 @@ function hunkRows(sessionId: string, file: FileEdits): EditRow[] {
       file,
       hunk,
       label: hunkLabel(hunk),
-      description: [conflict ? "conflict" : "", counts(hunk.newLines, hunk.oldLines)].filter(Boolean).join(" · "),
+      description: [conflict ? "conflict" : "", counts(hunk.newLines, hunk.oldLines), needed?.words]
+        .filter(Boolean)
+        .join(" · "),
       tooltip: lines.filter(Boolean).join("\n"),
     };
   });

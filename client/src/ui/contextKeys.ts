@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { isReadyToGo, pauseReason } from "../questions/waiting";
 import { pendingFiles } from "../review/editRows";
+import { sessionWithSet } from "../review/smallestSets";
 import type { Store } from "../state";
 import { throttled } from "./throttle";
 
@@ -41,6 +42,7 @@ export class ContextKeys implements vscode.Disposable {
       paused: pauseReason(active) !== undefined,
       waiting: awaitingAnswer.length > 0,
       hasProposals: pendingFiles(sessions) > 0,
+      hasNeeded: sessionWithSet(this.store) !== undefined,
       canUndoReview: this.store.revisable("undoLabel").length > 0,
       canRedoReview: this.store.revisable("redoLabel").length > 0,
     };

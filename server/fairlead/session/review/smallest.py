@@ -10,10 +10,10 @@ from fairlead.agent.events import CheckSearch, Event, SearchOutcome, SmallestSet
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change, only, units
 from fairlead.edits.smallest import SmallestSetSearch
-from fairlead.session.check_queue import Stopped
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.checks import NO_CHECKS, Check, checks_of
 from fairlead.session.session import Session
+from fairlead.tools.check_queue import Stopped
 from fairlead.tools.check_run import CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
 
@@ -144,7 +144,7 @@ class _Search:
         seen = only(self._changes, _changes(chosen)) if len(chosen) < len(self._units) else None
         call_id = f"{self._handle}.{self._search.runs}"
         call = RunningCall(call_id, check.item_id, lambda _: None)
-        run = CheckRun(check.command, "sandboxed", self._state, seen, self._handle)
+        run = CheckRun(check.command, "sandboxed", self._state, self._handle, seen)
         try:
             return (await run_check(commands, run, call)).passed
         except ToolError as error:

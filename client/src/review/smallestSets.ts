@@ -1,0 +1,114 @@
+// Finds the smallest set of changes with which a check passes, and accepts it.
+
+import * as vscode from "vscode";
+import { method, type AgentEvent, type SmallestSet } from "../protocol";
+import { orShowWarning } from "../server/errors";
+import type { AgentServer } from "../server/server";
+import type { Session } from "../session";
+import type { Store } from "../state";
+import { plural } from "../ui/format";
+import { withoutLinks } from "../ui/text";
+import type { Diffs } from "./diffs";
+import type { Review } from "./review";
+import { plainMessage } from "./smallestMarks";
+
+const TITLE = "Finding the smallest set that passes";
+const REVIEW_OTHERS = "Review the Others First";
+
+type SearchEvent = Extract<AgentEvent, { kind: "check_search" }>;
+
+export class SmallestSets {
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly review: Review,
+    private readonly diffs: Diffs,
+  ) {}
+
+  /** Searches in the session whose changes are shown first, for all of its checks. */
+  async find(): Promise<void> {
+    const [session] = this.store.reviewable;
+    if (!session) {
+      void vscode.window.showInformationMessage("There is nothing to review.");
+      return;
+    }
+    const found = await orShowWarning(() => this.search(session.id));
+    if (found) await this.report(session.id, found);
+  }
+
+  /** Accepts the changes that the last search found to be needed. */
+  async accept(): Promise<void> {
+    const session = sessionWithSet(this.store);
+    if (session?.edits?.smallest) await this.acceptNeeded(session.id, session.edits.smallest);
+    else
+      void vscode.window.showInformationMessage("No set was found, or the changes differ from those it was found for.");
+  }
+
+  /** Runs the search with its progress. Cancelling it gives the smallest set so far. */
+  private async search(sessionId: string): Promise<SmallestSet> {
+    const options = { location: vscode.ProgressLocation.Notification, title: TITLE, cancellable: true };
+    return vscode.window.withProgress(options, async (progress, token) => {
+      let handle: string | undefined;
+      const stop = (): void => {
+        if (token.isCancellationRequested && handle !== undefined)
+          void orShowWarning(() => this.server.request(method.stopCommand, { sessionId, handle }));
+      };
+      const unsubscribe = this.store.onEvent((event) => {
+        if (event.kind !== "check_search" || event.sessionId !== sessionId) return;
+        if (handle === undefined) {
+          handle = event.handle;
+          stop();
+        }
+        progress.report({ message: progressText(event) });
+      });
+      token.onCancellationRequested(stop);
+      try {
+        return await this.server.request<SmallestSet>(method.minimizeChecks, { sessionId });
+      } finally {
+        unsubscribe();
+      }
+    });
+  }
+
+  private async report(sessionId: string, found: SmallestSet): Promise<void> {
+    const text = withoutLinks(plainMessage(found.message));
+    if (found.needed.length === 0 || found.notNeeded.length === 0) {
+      const isFine = found.outcome === "minimal" || found.outcome === "stopped";
+      void (isFine ? vscode.window.showInformationMessage(text) : vscode.window.showWarningMessage(text));
+      return;
+    }
+    const accept = found.needed.length === 1 ? "Accept This One" : `Accept These ${found.needed.length}`;
+    const chosen = await vscode.window.showInformationMessage(text, accept, REVIEW_OTHERS);
+    if (chosen === accept) await this.acceptNeeded(sessionId, found);
+    else if (chosen === REVIEW_OTHERS) await this.openFirst(sessionId, found);
+  }
+
+  private async acceptNeeded(sessionId: string, { needed, version }: SmallestSet): Promise<void> {
+    await this.review.decide("accept", { sessionId, target: { changes: needed }, version });
+  }
+
+  private async openFirst(sessionId: string, { notNeeded }: SmallestSet): Promise<void> {
+    const files = this.store.get(sessionId)?.edits?.files ?? [];
+    for (const { uri, hunk: id } of notNeeded) {
+      const file = files.find((other) => other.uri === uri);
+      const hunk = file?.hunks.find((other) => other.id === id);
+      if (file && (hunk || id === null)) {
+        await this.diffs.open(sessionId, file, hunk);
+        return;
+      }
+    }
+    void vscode.window.showInformationMessage("These changes were decided in the meantime.");
+  }
+}
+
+/** The session whose set the user can accept. */
+export function sessionWithSet(store: Store): Session | undefined {
+  return store.reviewable.find(({ edits }) => (edits?.smallest?.needed.length ?? 0) > 0);
+}
+
+function progressText({ runs, mostRuns, changes, left }: SearchEvent): string {
+  const run = `run ${runs} of at most ${mostRuns}`;
+  return left < changes
+    ? `${run}. ${left} of ${plural(changes, "change")} left`
+    : `${run}. ${plural(changes, "change")}`;
+}
