@@ -46,7 +46,8 @@ class ReplayModel:
 
 
 def _last_results(request: Request) -> str:
-    blocks = request.messages[-1]["content"]
+    """The results of the last calls; empty if the last message has none."""
+    blocks = (block for message in request.messages[-1:] for block in message["content"])
     return "\n".join(block["content"] for block in blocks if block["type"] == "tool_result")
 
 
