@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from fairlead.agent.errors import ErrorKind, ModelError
+from fairlead.json_values import is_object
 from fairlead.models import clouds
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.fields import as_json, as_text, nonsense
@@ -96,7 +97,7 @@ def event_error(event: dict[str, Any], endpoint: Endpoint) -> ModelError | None:
     """The error in a stream event, None if it is an ordinary event."""
     if event.get("type") == "error" or ("type" not in event and "error" in event):
         error = event.get("error")
-        return stream_error(error if isinstance(error, dict) else {"message": error}, endpoint)
+        return stream_error(error if is_object(error) else {"message": error}, endpoint)
     if is_openai(event):
         return ModelError("invalid_request", OPENAI.format(where=_name_of(endpoint), base_url=BASE_URL))
     return None

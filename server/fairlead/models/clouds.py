@@ -9,12 +9,13 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairlead.agent.errors import ModelError
+from fairlead.json_values import fields_of, is_list, is_object
 from fairlead.models.fields import as_text
 from fairlead.models.transport import decoding_errors
 
@@ -196,7 +197,7 @@ def _check_region(cloud: Cloud, region: str, alternatives: str) -> None:
 
 
 @contextmanager
-def sign_in_errors(cloud: Cloud, is_answered: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def sign_in_errors(cloud: Cloud, is_answered: Callable[[], bool] = lambda: False) -> Generator[None]:
     """Convert the errors of signing in and signing a request.
 
     Args:
@@ -259,8 +260,8 @@ async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
                 if isinstance(event, dict):
                     yield event
     except sdk.APIStatusError as error:
-        given = error.body.get("error", {}) if isinstance(error.body, dict) else {}
-        given = given if isinstance(given, dict) else {"message": given}
+        given = fields_of(error.body).get("error", {})
+        given = given if is_object(given) else {"message": given}
         code, said = as_text(given.get("type") or ""), as_text(given.get("message") or "")
         yield {"type": "error", "error": {"type": _exception_name(code) or code, "message": said or code}}
 
@@ -272,16 +273,12 @@ def _exception_name(code: str) -> str | None:
 
 def error_message(body: Any) -> str | None:
     """The message in an error's body: `error.message`, also in a list (Google), `message` (AWS), or `error` as text."""
-    if isinstance(body, list) and body:
-        body = body[0]
-    if not isinstance(body, dict):
-        return None
-    details = body.get("error", body)
+    given = fields_of(body[0] if is_list(body) and body else body)
+    details = given.get("error", given)
     if isinstance(details, str):
         return details or None
-    if not isinstance(details, dict):
-        return None
-    said = details.get("message") or details.get("Message")
+    fields = fields_of(details)
+    said = fields.get("message") or fields.get("Message")
     return as_text(said) if said else None
 
 

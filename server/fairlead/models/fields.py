@@ -5,6 +5,7 @@ from typing import Any
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import clean_text
+from fairlead.json_values import is_list, is_object
 
 MAX_COUNT = 10**12
 """The largest number of tokens or blocks that is believed."""
@@ -38,7 +39,7 @@ def check_encodable(value: Any) -> None:
 
 
 def _depth(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    inner = value.values() if is_object(value) else value if is_list(value) else ()
     return 1 + max(map(_depth, inner), default=0)
 
 
@@ -63,7 +64,7 @@ class Fields:
 
     def __init__(self, value: Any, path: str) -> None:
         self._path = path
-        if not isinstance(value, dict):
+        if not is_object(value):
             raise self._wrong("", value, "an object")
         self._values = value
 
@@ -88,7 +89,7 @@ class Fields:
     def list(self, name: str) -> "list[Fields]":
         """A list of objects, empty if it is missing."""
         values = self._get(name, [])
-        if not isinstance(values, list):
+        if not is_list(values):
             raise self._wrong(name, values, "a list")
         return [Fields(value, f"{self._path}.{name}[{index}]") for index, value in enumerate(values)]
 

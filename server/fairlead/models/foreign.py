@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from fairlead.agent.messages import clean_text
+from fairlead.json_values import is_object
 
 MAX_QUOTED = 160  # characters
 MAX_SEARCHED = 20_000  # characters of a page
@@ -64,4 +65,4 @@ def error_in(beginning: bytes) -> Any:
         body = json.loads(beginning)
     except (ValueError, RecursionError):
         return None
-    return body if isinstance(body, dict) and body.get("error") else None
+    return body if is_object(body) and body.get("error") else None

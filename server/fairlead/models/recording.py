@@ -8,13 +8,16 @@ turns:
   - text: Done.
 """
 
-from collections.abc import Iterator, Sequence
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# PyYAML's stubs declare what its functions return without types
+
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from re import compile as _pattern
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from yaml.reader import ReaderError
@@ -62,7 +65,13 @@ class Recording:
     """The pause after each word, in seconds."""
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+if TYPE_CHECKING:
+    _FastLoader = yaml.SafeLoader
+else:
+    _FastLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_FastLoader):
     """Reads YAML in which only JSON's numbers and words are special: `yes`, `on`, `010`, `1:30` and dates are text."""
 
 
@@ -125,7 +134,7 @@ class _Mistake(Exception):
 
 
 @contextmanager
-def _inside(place: str) -> Iterator[None]:
+def _inside(place: str) -> Generator[None]:
     """Name the place of a mistake."""
     try:
         yield

@@ -10,6 +10,7 @@ from typing import Any
 
 from fairlead.agent.messages import Block, ToolCall, clean_text
 from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
+from fairlead.json_values import is_object
 from fairlead.models.fields import check_encodable, nonsense
 from fairlead.models.stream_events import (
     BLOCK_TYPES,
@@ -139,7 +140,7 @@ class ReplyBuilder:
 def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
     """Parse a call's input and describe what is wrong with it. If nothing was streamed, `start` is the input."""
     try:
-        value = json.loads(raw, parse_constant=_no_constant) if raw.strip() else start or {}
+        value: Any = json.loads(raw, parse_constant=_no_constant) if raw.strip() else start or {}
         check_encodable(value)
     except RecursionError:
         return {}, "Not run: the call's input is nested too deeply. Send it again with less nesting."
@@ -153,7 +154,7 @@ def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
             {},
             f"Not run: the call's input is not valid JSON ({error}). It may have been cut off; send it again.",
         )
-    if not isinstance(value, dict):
+    if not is_object(value):
         return {}, "Not run: the call's input must be a JSON object. Send it again as one."
     return value, None
 

@@ -58,9 +58,8 @@ async def with_retries(
                 tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {failed} times"
                 raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {saved}", retryable=True) from error
             if is_loading:
-                delay = min(
-                    MAX_DELAY, error.retry_after or LOADING_DELAY
-                )  # never 0, which would mean half an hour without a pause
+                # never 0, which would mean half an hour without a pause
+                delay = min(MAX_DELAY, error.retry_after or LOADING_DELAY)
                 waited += delay
             else:
                 backoff = FIRST_DELAY * 2 ** (failed - 1) * random.uniform(0.75, 1.0)
@@ -76,7 +75,7 @@ class _ShownText:
 
     def __init__(self) -> None:
         self._shown = ""
-        self._expected = ""
+        self._expected: str = ""
 
     def restart(self) -> None:
         self._expected = self._shown

@@ -2,7 +2,7 @@
 
 import importlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ def transport_errors() -> tuple[type[Exception], ...]:
 
 
 @contextmanager
-def decoding_errors(sdk: Any) -> Iterator[None]:
+def decoding_errors(sdk: Any) -> Generator[None]:
     """Convert what the libraries let through when they decode a response: a wrong charset, or a wrong frame.
 
     Only calls of the libraries belong inside, because each of their decoders fails in its own way.

@@ -36,22 +36,22 @@ def _descendants(node: "Node", depth: int = 0) -> Iterator["Node"]:
 def _deciding(node: "Node", source: bytes, *, errexit: bool, depth: int) -> Iterator[int]:
     if depth > MAX_DEPTH:
         return
-    inner = {"errexit": errexit, "depth": depth + 1}
+    depth += 1
     if node.type == "command":
         yield node.id
     elif node.type in _SEQUENCES:
-        yield from _of_sequence(node.children, source, **inner)
+        yield from _of_sequence(node.children, source, errexit=errexit, depth=depth)
     elif node.type == "pipeline":
         for child in node.named_children:
-            yield from _deciding(child, source, **inner)
+            yield from _deciding(child, source, errexit=errexit, depth=depth)
     elif node.type == "redirected_statement":
-        yield from _deciding(node.children[0], source, **inner)
+        yield from _deciding(node.children[0], source, errexit=errexit, depth=depth)
     elif node.type == "list":
         left, operator, right = node.children[0], node.children[1].type, node.children[-1]
         if operator == "&&":
-            yield from _deciding(right, source, **inner)
+            yield from _deciding(right, source, errexit=errexit, depth=depth)
         if operator == "&&" or _FAILURE.fullmatch(source, right.start_byte, right.end_byte):
-            yield from _deciding(left, source, **inner)
+            yield from _deciding(left, source, errexit=errexit, depth=depth)
 
 
 def _of_sequence(children: Sequence["Node"], source: bytes, *, errexit: bool, depth: int) -> Iterator[int]:

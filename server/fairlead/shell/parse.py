@@ -148,8 +148,8 @@ class _Reader:
 
     source: bytes
     deciding: Collection[int] = ()
-    commands: list[SimpleCommand] = field(default_factory=list)
-    unclear: dict[str, None] = field(default_factory=dict)  # an ordered set
+    commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
+    unclear: dict[str, None] = field(default_factory=dict[str, None])  # an ordered set
 
     def read(self, node: "Node", depth: int) -> None:
         kind = node.type
