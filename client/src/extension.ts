@@ -73,6 +73,7 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const commands: Commands = {
     runTask: (prompt?: unknown) => runs.runTask(typeof prompt === "string" ? prompt : undefined),
+    createRules: () => runs.createRules(),
     runTaskDocument: () => runs.runDocument(),
     followUp: () => runs.followUp(),
     planFirst: () => runs.planFirst(),

@@ -338,6 +338,7 @@ export interface CommandEnded extends EventOf<"command_ended"> {
 
 export type AgentEvent =
   | (EventOf<"run_started"> & { readonly model: string })
+  | (EventOf<"rules"> & { readonly files: readonly { readonly uri: string; readonly cut: boolean }[] })
   | (EventOf<"round_started"> & { readonly round: number })
   | (EventOf<"text"> & { readonly text: string })
   | (EventOf<"thinking"> & { readonly text: string })

@@ -32,6 +32,7 @@ export type Entry =
       failure: string;
     }
   | { kind: "note"; text: string }
+  | { kind: "rules"; files: readonly { uri: string; cut: boolean }[] }
   | { kind: "end"; stopReason: string; message: string; record: string };
 
 export type EndEntry = Extract<Entry, { kind: "end" }>;
@@ -175,7 +176,11 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     case "steered":
       session.entries.push({ kind: "steered", text: event.text });
       break;
+    case "rules":
+      session.entries.push({ kind: "rules", files: event.files });
+      break;
     case "feedback": {
+      if (event.text.startsWith("<rules ")) break; // shown as the event "rules"
       const isMessage = event.text.startsWith("<user_message>");
       const text = isMessage ? "Message delivered." : "The agent was told about your decisions.";
       session.entries.push({ kind: "note", text });

@@ -34,6 +34,7 @@ test("the store handles every event of the goldens", () => {
     "retry",
     "room_made",
     "round_started",
+    "rules",
     "run_finished",
     "run_started",
     "smallest_set",

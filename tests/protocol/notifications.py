@@ -46,6 +46,9 @@ def run_events() -> Iterator[Golden]:
     )
     for event in (
         events.RunStarted("claude-sonnet-5-5"),
+        events.RulesFound(
+            (events.RulesSource(FOLDER / "AGENTS.md", False), events.RulesSource(FOLDER / "src/AGENTS.md", True))
+        ),
         events.RoundStarted(1),
         events.Thinking("先看檔案。"),
         events.Text("I read the file first: 你好 👋"),

@@ -42,6 +42,8 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
       return `<details><summary>Thinking</summary>\n\n${quote(safeMarkdown(entry.text))}\n\n</details>`;
     case "tool":
       return toolMarkdown(entry, relative);
+    case "rules":
+      return `*Rules:* ${entry.files.map(({ uri, cut }) => rulesLink(relative(uri), cut)).join(", ")}`;
     case "note":
       return `*${escapeInline(entry.text)}*`;
     case "end": {
@@ -50,6 +52,10 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
       return [end, entry.record && `*${escapeInline(entry.record)}*`].filter(Boolean).join("\n\n");
     }
   }
+}
+
+function rulesLink(path: string, cut: boolean): string {
+  return `[${escapeInline(path)}](${linkTarget(path, null)})${cut ? " (only its beginning, because it is too long)" : ""}`;
 }
 
 function toolMarkdown(tool: Extract<Entry, { kind: "tool" }>, relative: (uri: string) => string): string {

@@ -27,6 +27,11 @@ type Task = { readonly prompt: string } | { readonly continue: Continuation };
 const CONTINUATION_TITLES: Record<Continuation, string> = { paused: "Continue", plan: "Carry out the plan" };
 const PROGRESS = new ProgressType<WorkDone>();
 
+const CREATE_RULES =
+  "Write AGENTS.md in the workspace's root, for coding agents that work here. If there is one, correct it. Say in a sentence what the " +
+  "project is; then the commands to set up, build, test and lint, taken from the project's files; where things are; and the conventions " +
+  "that its code follows. Only what an agent cannot see at once, in at most 60 lines.";
+
 export class Runs {
   private tokens = 0;
 
@@ -43,6 +48,11 @@ export class Runs {
     if (!canRunHere()) return;
     const prompt = given ?? (await this.prompts.ask("Agent: Run Task"));
     if (prompt !== undefined) await this.run(undefined, { prompt });
+  }
+
+  /** Runs a task that writes the project's rules for agents, as a proposal. */
+  createRules(): Promise<void> {
+    return this.runTask(CREATE_RULES);
   }
 
   /** Asks for a task and makes the agent only plan it. */

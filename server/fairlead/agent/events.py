@@ -1,6 +1,7 @@
 """The events that a run emits, as one union. Front ends subscribe to them."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from fairlead.agent.model import Usage
@@ -20,6 +21,22 @@ CheckScope = Literal["all", "some", "none"]
 @dataclass(frozen=True, slots=True)
 class RunStarted:
     model: str
+
+
+@dataclass(frozen=True, slots=True)
+class RulesSource:
+    """A file with rules of the project."""
+
+    path: Path
+    is_cut: bool
+    """The model gets only its beginning, because it is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesFound:
+    """The model gets rules of the project (docs/plan.md L17)."""
+
+    files: tuple[RulesSource, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +215,7 @@ class RunFinished:
 
 Event = (
     RunStarted
+    | RulesFound
     | RoundStarted
     | Text
     | Thinking

@@ -53,7 +53,7 @@ The proposals now:
 </summary>"""
 NO_SUMMARY = "(It could not be summarized. Read what you need again before you continue.)"
 
-_GENERATED = re.compile(r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode)>")
+_GENERATED = re.compile(r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode)>|<rules ")
 
 
 def is_generated(text: str) -> bool:

@@ -75,7 +75,7 @@ class Run:
         attended = terminal.can_ask and self._accept != "all"
         approvals = Approvals(display, keyboard, allow=options.allow_commands, attended=attended)
         self._client = AgentClient(options.workspace, self._on_notification, approvals.answer, start_server)
-        self._transcript = Transcript(display)
+        self._transcript = Transcript(display, options.workspace)
         self._recorder = ConversationRecorder(options.prompt or "") if options.record else None
         self._edits: wire.EditsWire | None = None
         self._window: Window = (0, None)

@@ -200,6 +200,8 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
     match value:
         case events.RunStarted(model):
             return {"kind": "run_started", "model": model}
+        case events.RulesFound(files):
+            return {"kind": "rules", "files": [{"uri": file.path.as_uri(), "cut": file.is_cut} for file in files]}
         case events.RoundStarted(number):
             return {"kind": "round_started", "round": number}
         case events.ToolStarted():
@@ -212,28 +214,10 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
                 "input": value.input,
                 "locations": [_location(root, location.path, location.line) for location in value.locations],
             }
-        case events.CommandStarted():
-            return {
-                "kind": "command",
-                "toolCallId": value.call_id,
-                "itemId": value.item_id,
-                "command": value.command,
-                "cwd": value.cwd,
-                "mode": value.where,
-                "network": value.network,
-                "handle": value.handle,
-            }
         case events.ToolOutput(call_id, text):
             return {"kind": "tool_output", "toolCallId": call_id, "text": text}
-        case events.CommandEnded(handle, run, ended):
-            return {
-                "kind": "command_ended",
-                "toolCallId": run.call_id,
-                "handle": handle,
-                "exitCode": run.exit_code,
-                "seconds": round(run.seconds, 1),
-                "ended": ended,
-            }
+        case events.CommandStarted() | events.CommandEnded():
+            return _command_event(value)
         case events.CheckFinished() | events.CheckSearch() | events.SmallestSet():
             return check_event(value)
         case events.ToolFinished(call_id, is_error, text):
@@ -246,6 +230,30 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
             return {"kind": "run_finished", "stopReason": stop_reason}
         case _:
             return {"kind": _TEXT_KINDS[type(value)], "text": value.text}
+
+
+def _command_event(value: events.CommandStarted | events.CommandEnded) -> dict[str, Any]:
+    match value:
+        case events.CommandStarted():
+            return {
+                "kind": "command",
+                "toolCallId": value.call_id,
+                "itemId": value.item_id,
+                "command": value.command,
+                "cwd": value.cwd,
+                "mode": value.where,
+                "network": value.network,
+                "handle": value.handle,
+            }
+        case events.CommandEnded(handle, run, ended):
+            return {
+                "kind": "command_ended",
+                "toolCallId": run.call_id,
+                "handle": handle,
+                "exitCode": run.exit_code,
+                "seconds": round(run.seconds, 1),
+                "ended": ended,
+            }
 
 
 _TEXT_KINDS: dict[type[events.Event], str] = {

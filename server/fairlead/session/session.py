@@ -31,6 +31,7 @@ from fairlead.session.feedback import Feedback
 from fairlead.session.found_set import FoundSet
 from fairlead.session.known_files import KnownFiles
 from fairlead.session.last_checks import LastChecks
+from fairlead.session.project_rules import ProjectRules
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.recorder import Recorder
 from fairlead.session.server_context import ServerContext
@@ -120,7 +121,7 @@ class Session:
         self._last_checks = LastChecks(lambda: self.file_versions)
         self._published = _Published(0, self.recorder.record, 0, 0, self.decisions, None, None)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
-        self._system = system_prompt(root)
+        self._rules = ProjectRules(root, self.publish)
 
     def _path_of(self, given: str) -> str:
         """The absolute path of a call's location, so that one file has one path on record."""
@@ -239,7 +240,7 @@ class Session:
         on_begin()
         if not stopped:
             try:
-                await self.commands.ready()
+                await asyncio.gather(self.commands.ready(), self._rules.begin_run())
             except asyncio.CancelledError:
                 stopped = True
         agent, task = self._agent(mode, self.commands.tools()), asyncio.current_task()
@@ -417,7 +418,9 @@ class Session:
     async def _take_feedback(self) -> list[str]:
         """The feedback at this boundary. Reads the proposed files first, because a command may have changed them."""
         await self.observe([Path(proposal.path) for proposal in self.files.changes])
-        return await self.feedback.take()
+        feedback = await self.feedback.take()
+        rules = await self._rules.take_new(self.files.read_tracker.paths, self.history.messages)
+        return [*feedback, *rules]
 
     def _cost(self, usage: Usage) -> float | None:
         price = price_of(self._model.name) if self._model is not None else None
@@ -442,7 +445,7 @@ class Session:
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
             model=self._model,
-            system=self._system,
+            system=system_prompt(self.root) + self._rules.of_root,
             tools=tool_table(self.files, self.plan, self.approvals, commands, checks, self._context.diagnostics),
             plan=self.plan,
             history=self.history,

@@ -50,7 +50,7 @@ _ENDS = tuple(_BY_END)
 _MAX_FOLDERS = 1000
 _NAMES = sorted({part for name in _BY_NAME for part in name.split("/")})
 _DEEPEST = max(name.count("/") for name in _BY_NAME) + 1
-_SKIPPED_FOLDERS = {".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__", "vendor", "target"}
+SKIPPED_FOLDERS = {".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__", "vendor", "target"}
 # short names on Windows, such as GIT~1 or AGENTS~1.MD
 _SHORT_NAME = re.compile(r"([^~.]{1,6})~\d+(?:\.(.{0,3}))?")
 
@@ -108,7 +108,7 @@ def protected_files(root: Path) -> list[str]:
                 if name in _BY_NAME or f"{parent}/{name}" in _BY_NAME or name.endswith(_ENDS):
                     found |= {Path(entry.path).relative_to(root).as_posix()}
                     found |= _link_target(entry, root) if name != ".git" else set()
-                elif name not in _SKIPPED_FOLDERS and _is_folder(entry):
+                elif name not in SKIPPED_FOLDERS and _is_folder(entry):
                     below.append(Path(entry.path))
         level, folders_left = below, max(0, folders_left - len(level))
     return sorted(found)

@@ -1,6 +1,6 @@
 """The texts that the agent has read, and which of these files have changed since."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,11 @@ class ReadTracker:
         """`preload` reads a long file in a thread, so that the next `read` is quick."""
         self._read, self._preload = read, preload
         self._texts: dict[Path, str | None] = {}
+
+    @property
+    def paths(self) -> Collection[Path]:
+        """The files that the agent has read or written."""
+        return self._texts.keys()
 
     def note(self, path: Path, text: str | None) -> None:
         self._texts[path] = text

@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
@@ -12,6 +13,7 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
 from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.params import file_path
 
 Json = dict[str, Any]
 
@@ -43,8 +45,8 @@ class _Call:
 class Transcript:
     """Shows events on a display. `last_text` is the model's text since its last tool call."""
 
-    def __init__(self, display: Display) -> None:
-        self._display = display
+    def __init__(self, display: Display, workspace: Path) -> None:
+        self._display, self._workspace = display, workspace
         self._text: StreamWrapper | None = None
         self._text_kind: str = ""
         self._last_block = ""
@@ -56,6 +58,7 @@ class Transcript:
         self._shown_plan: tuple[Step, ...] = ()
         self.last_text = ""
         self._handlers: dict[str, Callable[[Json], None]] = {
+            "rules": self._rules,
             "round_started": self._round_started,
             "text": lambda event: self._stream("text", event["text"]),
             "thinking": lambda event: self._stream("thinking", event["text"]),
@@ -104,6 +107,16 @@ class Transcript:
             self._show_text(stream.finish(self._display.width))
             self._display.set_status("")
             self._text_kind = ""
+
+    def _rules(self, event: Json) -> None:
+        names = [self._name(file["uri"]) + (" (only its beginning)" if file["cut"] else "") for file in event["files"]]
+        self.note(f"Rules: {', '.join(names)}")
+
+    def _name(self, uri: str) -> str:
+        path = file_path(uri)
+        if path is None or not path.is_relative_to(self._workspace):
+            return uri
+        return path.relative_to(self._workspace).as_posix()
 
     def _round_started(self, _: Json) -> None:
         self.end_text()

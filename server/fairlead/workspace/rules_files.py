@@ -1,0 +1,55 @@
+"""Finds the files in which a project writes its rules for agents: AGENTS.md, or CLAUDE.md where there is none."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.workspace.disk import decode, read_bytes
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.protected import SKIPPED_FOLDERS
+
+NAMES = ("AGENTS.md", "CLAUDE.md")
+MAX_CHARS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class RulesFile:
+    """The rules for the files in a folder and below it."""
+
+    path: Path
+    text: str
+    """At most its first `MAX_CHARS` characters."""
+    size: int
+    """The length of the file in characters."""
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.text) < self.size
+
+
+def read_rules(folder: Path, root: Path) -> RulesFile | None:
+    """The rules that a folder of the workspace has; None if there are none, or they cannot be read.
+
+    Follows no link: rules are part of the workspace.
+    """
+    for name in NAMES:
+        path = folder / name
+        try:
+            data = read_bytes(path, root)
+            text = decode(data, name).text.strip() if data is not None else ""
+        except WorkspaceError:
+            continue
+        if text:
+            return RulesFile(path, text[:MAX_CHARS], len(text))
+    return None
+
+
+def folders_with_rules(path: Path, root: Path) -> list[Path]:
+    """The folders below the root whose rules apply to a file, the outermost first.
+
+    The rules of dependencies are not those of the project.
+    """
+    if not path.is_relative_to(root):
+        return []
+    parts = path.relative_to(root).parent.parts
+    own = next((index for index, part in enumerate(parts) if part in SKIPPED_FOLDERS), len(parts))
+    return [root.joinpath(*parts[:count]) for count in range(1, own + 1)]
