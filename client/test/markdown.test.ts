@@ -152,3 +152,18 @@ test("a failed call has its cross also in the conversation of an earlier window"
     /✗ bash make\n\n✓ read\\_file a\n$/,
   );
 });
+
+test("the conversation names the project's rules that the agent got, once", () => {
+  const store = new Store();
+  const session = store.startRun("s", "Task");
+  const rules = params<Extract<AgentEvent, { kind: "rules" }>>("event.rules");
+  const feedback = params<Extract<AgentEvent, { kind: "feedback" }>>("event.feedback");
+  store.addEvent({ ...rules, sessionId: session.id });
+  store.addEvent({ ...feedback, sessionId: session.id, text: '<rules file="src/AGENTS.md">\nUse tabs.\n</rules>' });
+  const text = conversationMarkdown(session, (uri) => uri.replace("file:///project/", ""));
+  assert.match(
+    text,
+    /\*Rules:\* \[AGENTS\.md\]\(<\/AGENTS\.md>\), \[src\/AGENTS\.md\]\(.*\) \(only its beginning, because/,
+  );
+  assert.doesNotMatch(text, /told about your decisions/);
+});
