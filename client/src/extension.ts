@@ -57,13 +57,13 @@ export function activate(context: vscode.ExtensionContext): void {
   const review = new Review(store, agent);
   const edits = new EditsView(store);
   const cursor = new ReviewCursor(store, review, diffs);
-  const smallest = new SmallestSets(store, agent, review, diffs);
   const sessions = new Sessions(store, agent, runs);
   const conversation = new Conversation(store, sessions, restored);
   const pages = new Pages(store, agent, restored);
   const planEdits = new PlanEdits(store, agent);
   const terminals = new Terminals(store, agent);
   const checks = new Checks(store, agent, planEdits, terminals);
+  const smallest = new SmallestSets(store, agent, review, diffs, checks);
   server = agent;
 
   const trees = [edits, new PlanView(store, planEdits), new SessionsView(store)];

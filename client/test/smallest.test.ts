@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { editRows } from "../src/review/editRows";
-import { markOfChange, markOfFile, plainMessage } from "../src/review/smallestMarks";
+import { headline, markOfChange, markOfFile, plainMessage } from "../src/review/smallestMarks";
 import type { ChangeId, Edits, FileEdits, SmallestSet } from "../src/protocol";
 import { Store } from "../src/state";
 import { params } from "./goldens";
@@ -36,7 +36,9 @@ test("the rows of the changes say whether the check needs them", () => {
     row,
     ...editRows(store.reviewable, row, relative),
   ]);
-  const said = rows.flatMap((row) => (row.kind === "session" ? [] : [[row.kind, row.description.split(" · ").at(-1)]]));
+  const said = rows.flatMap((row) =>
+    row.kind === "session" ? [] : [[row.kind, row.description.split(" · ").find((words) => words.includes("needed"))]],
+  );
   assert.deepEqual(said, [
     ["file", "1 of 2 needed by the check"],
     ["hunk", "needed by the check"],
@@ -72,6 +74,13 @@ test("a file is marked with all of its changes", () => {
     markOfFile({ ...minimal, outcome: "stopped" }, file("1", "2"))?.words,
     "1 of 2 may be needed by the check",
   );
+});
+
+test("the view says how many of the changes are needed", () => {
+  const [one, others] = [[change("1")], [change("2"), change("3")]];
+  assert.equal(headline(found(one, others)), "1 of 3 changes needed by the check");
+  assert.equal(headline(found(one, others, { outcome: "stopped" })), "1 of 3 changes may be needed by the check");
+  assert.equal(headline(found([], others)), "2 changes, not needed by the check");
 });
 
 test("a message of the server is shown as plain text", () => {

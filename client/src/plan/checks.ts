@@ -14,6 +14,7 @@ import type { StepNode } from "./planNodes";
 import { method, type CheckResult, type CheckResults, type RunChecksParams, type SuggestedCheck } from "../protocol";
 import { orShowWarning, showFailure } from "../server/errors";
 import type { AgentServer } from "../server/server";
+import type { Session } from "../session";
 import type { Store } from "../state";
 import { escapeInvisible, withoutLinks } from "../ui/text";
 import type { Terminals } from "../ui/terminals";
@@ -40,9 +41,13 @@ export class Checks {
     if (isStep(step)) return this.runAndReport({ sessionId: step.sessionId, check: step.item.check });
     const session = this.activeSession();
     if (!session) return;
-    const choices = runChoices(session.plan?.items ?? [], await this.suggestions());
-    const chosen = await pick("Agent: Run Check", "A command to run on the proposed files", choices);
+    const chosen = await this.choose(session, "Agent: Run Check", "A command to run on the proposed files");
     if (chosen) await this.runAndReport({ sessionId: session.id, ...withCommand(chosen.command) });
+  }
+
+  /** Lets the user choose or type a command: the checks of a session, and those that the workspace suggests. */
+  async choose(session: Session, title: string, placeholder: string): Promise<CheckChoice | undefined> {
+    return pick(title, placeholder, runChoices(session.plan?.items ?? [], await this.suggestions()));
   }
 
   /** Runs the check of a step, or all checks, on the files without the undecided changes. */
@@ -131,7 +136,7 @@ function isStep(step: Partial<StepNode> | undefined): step is StepNode {
   return step?.kind === "item";
 }
 
-const withCommand = (check: string | undefined): { check?: string } => (check === undefined ? {} : { check });
+export const withCommand = (check: string | undefined): { check?: string } => (check === undefined ? {} : { check });
 
 /** Lets the user choose, or type a command. Undefined if they do neither. */
 async function pick(

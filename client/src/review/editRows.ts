@@ -174,7 +174,7 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
       kind: "file",
       sessionId: session.id,
       file,
-      description: [folder(path), ...marks, needed?.words].filter(Boolean).join(" · "),
+      description: [folder(path), needed?.words, ...marks].filter(Boolean).join(" · "),
       tooltip: [...lines, needed?.sentence].filter(Boolean).join("\n"),
     };
   });
@@ -220,7 +220,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
       file,
       hunk,
       label: hunkLabel(hunk),
-      description: [conflict ? "conflict" : "", counts(hunk.newLines, hunk.oldLines), needed?.words]
+      description: [needed?.words, conflict ? "conflict" : "", counts(hunk.newLines, hunk.oldLines)]
         .filter(Boolean)
         .join(" · "),
       tooltip: lines.filter(Boolean).join("\n"),

@@ -12,7 +12,7 @@ import {
   rowId,
   type EditRow,
 } from "./editRows";
-import { plainMessage } from "./smallestMarks";
+import { headline } from "./smallestMarks";
 import { isAllInConflict, isDecidedAsWhole } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocol";
 import type { Store } from "../state";
@@ -118,7 +118,7 @@ export class EditsView extends StoreTree<EditRow> {
   protected updateHeader(): void {
     const files = pendingFiles(this.store.sessions);
     const found = this.store.reviewable.find(({ edits }) => edits?.smallest)?.edits?.smallest;
-    const message = found ? plainMessage(found.message) : "";
+    const message = found ? headline(found) : "";
     if (message !== (this.view.message ?? "")) this.view.message = message;
     this.view.description = this.progress.describe(this.store.sessions);
     this.view.badge =

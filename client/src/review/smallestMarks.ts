@@ -1,6 +1,9 @@
 // What the Proposed Changes view says about the smallest set of changes that a check needs. Pure.
 
+import { plural } from "../ui/format";
 import { escapeInvisible } from "../ui/text";
+import type { Session } from "../session";
+import type { Store } from "../state";
 import type { ChangeId, FileEdits, SmallestSet } from "../protocol";
 
 /** What a row says about a result: a few words, and a sentence. */
@@ -40,6 +43,19 @@ export function markOfFile(found: Found, file: FileEdits): Mark | undefined {
 
 const includes = (changes: readonly ChangeId[], uri: string, hunk: string | null): boolean =>
   changes.some((change) => change.uri === uri && change.hunk === hunk);
+
+/** The session whose set the user can accept. */
+export function sessionWithSet(store: Store): Session | undefined {
+  return store.reviewable.find(({ edits }) => (edits?.smallest?.needed.length ?? 0) > 0);
+}
+
+/** What the view says above the rows. */
+export function headline(found: SmallestSet): string {
+  const { checks } = wording(found);
+  const [needed, all] = [found.needed.length, found.needed.length + found.notNeeded.length];
+  if (needed === 0) return `${plural(all, "change")}, not needed by ${checks}`;
+  return `${needed} of ${plural(all, "change")} ${found.outcome === "minimal" ? "" : "may be "}needed by ${checks}`;
+}
 
 /** A message of the server as plain text for a notification or a view. */
 export const plainMessage = (message: string): string => escapeInvisible(message).replaceAll("`", "");

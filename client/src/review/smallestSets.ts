@@ -1,16 +1,16 @@
 // Finds the smallest set of changes with which a check passes, and accepts it.
 
 import * as vscode from "vscode";
+import { withCommand, type Checks } from "../plan/checks";
 import { method, type AgentEvent, type SmallestSet } from "../protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
-import type { Session } from "../session";
 import type { Store } from "../state";
 import { plural } from "../ui/format";
 import { withoutLinks } from "../ui/text";
 import type { Diffs } from "./diffs";
 import type { Review } from "./review";
-import { plainMessage } from "./smallestMarks";
+import { plainMessage, sessionWithSet } from "./smallestMarks";
 
 const TITLE = "Finding the smallest set that passes";
 const REVIEW_OTHERS = "Review the Others First";
@@ -23,16 +23,24 @@ export class SmallestSets {
     private readonly server: AgentServer,
     private readonly review: Review,
     private readonly diffs: Diffs,
+    private readonly checks: Checks,
   ) {}
 
-  /** Searches in the session whose changes are shown first, for all of its checks. */
+  /** Searches in the session whose changes are shown first, with the checks that the user chooses. */
   async find(): Promise<void> {
     const [session] = this.store.reviewable;
     if (!session) {
       void vscode.window.showInformationMessage("There is nothing to review.");
       return;
     }
-    const found = await orShowWarning(() => this.search(session.id));
+    const chosen = await this.checks.choose(
+      session,
+      "Agent: Find Smallest Set",
+      "A command that must pass with the set",
+    );
+    if (!chosen) return;
+    const params = { sessionId: session.id, ...withCommand(chosen.command) };
+    const found = await orShowWarning(() => this.search(params));
     if (found) await this.report(session.id, found);
   }
 
@@ -45,7 +53,8 @@ export class SmallestSets {
   }
 
   /** Runs the search with its progress. Cancelling it gives the smallest set so far. */
-  private async search(sessionId: string): Promise<SmallestSet> {
+  private async search(params: { sessionId: string; check?: string }): Promise<SmallestSet> {
+    const { sessionId } = params;
     const options = { location: vscode.ProgressLocation.Notification, title: TITLE, cancellable: true };
     return vscode.window.withProgress(options, async (progress, token) => {
       let handle: string | undefined;
@@ -63,7 +72,7 @@ export class SmallestSets {
       });
       token.onCancellationRequested(stop);
       try {
-        return await this.server.request<SmallestSet>(method.minimizeChecks, { sessionId });
+        return await this.server.request<SmallestSet>(method.minimizeChecks, params);
       } finally {
         unsubscribe();
       }
@@ -99,11 +108,6 @@ export class SmallestSets {
     }
     void vscode.window.showInformationMessage("These changes were decided in the meantime.");
   }
-}
-
-/** The session whose set the user can accept. */
-export function sessionWithSet(store: Store): Session | undefined {
-  return store.reviewable.find(({ edits }) => (edits?.smallest?.needed.length ?? 0) > 0);
 }
 
 function progressText({ runs, mostRuns, changes, left }: SearchEvent): string {

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { isReadyToGo, pauseReason } from "../questions/waiting";
 import { pendingFiles } from "../review/editRows";
-import { sessionWithSet } from "../review/smallestSets";
+import { sessionWithSet } from "../review/smallestMarks";
 import type { Store } from "../state";
 import { throttled } from "./throttle";
 
