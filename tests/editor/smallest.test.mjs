@@ -47,7 +47,7 @@ editorTest("the rows say which changes the check needs", async ({ page }, contex
   await page.toast("The values are raised.");
   await page.runCommand("Agent: Find Smallest Set That Passes...");
   await page.fillInput(check, { title: "Agent: Find Smallest Set" });
-  const said = await Promise.any([page.toast("needs 2 of 8 changes"), page.toast("needs the sandbox")]);
+  const said = await page.toast(" needs ");
   found = !said.message.includes("sandbox");
   if (!found) return context.skip("there is no sandbox on this machine");
   assert.deepEqual(said.buttons, ["Accept These 2", "Review the Others First"]);
