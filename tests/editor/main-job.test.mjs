@@ -53,7 +53,6 @@ editorTest("before the first task the palette and the view say what to do", asyn
   const offered = [
     "Agent: Run Task",
     "Agent: Run Task (Plan First)...",
-    "Agent: Create AGENTS.md",
     "Agent: Send Question...",
     "Agent: Set API Key",
     "Agent: Show Command Permissions",
