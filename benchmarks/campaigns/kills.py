@@ -50,7 +50,7 @@ class End:
 def model(body: Json) -> Turn:
     """The next round, derived from the conversation: the first step without a successful call."""
     time.sleep(random.uniform(0, LATENCY))
-    texts = [b["text"] for m in body["messages"] for b in m["content"] if b["type"] == "text"]
+    texts = [block["text"] for message in body["messages"] for block in message["content"] if block["type"] == "text"]
     told = max((int(n) for text in texts for n in SUMMED_UP.findall(text)), default=0)
     failed = {
         block["tool_use_id"]

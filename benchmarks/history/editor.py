@@ -288,7 +288,7 @@ def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
             raise Fault(f"an edit at column {column} of line {row + 1}, which is no place there")
         return starts[row] + inner
 
-    spans = [(offset(e["range"]["start"]), offset(e["range"]["end"]), e) for e in edits]
+    spans = [(offset(edit["range"]["start"]), offset(edit["range"]["end"]), edit) for edit in edits]
     spans.sort(key=lambda span: span[:2])
     parts: list[str] = []
     last = 0

@@ -217,7 +217,8 @@ class _Commit:
         """Some files in a separate session: the calls in a few rounds, then the review; sometimes twice."""
         ends = self._phases(jobs)
         runs = [
-            self._rounds([job.calls[a:b] for job, a, b in zip(jobs, *span, strict=True)]) for span in pairwise(ends)
+            self._rounds([job.calls[start:end] for job, start, end in zip(jobs, *span, strict=True)])
+            for span in pairwise(ends)
         ]
         write_recording(self.owner.recording, runs)
         self.owner.used(sum(len(job.text or "") for job in jobs) * 4)

@@ -77,7 +77,7 @@ class Review:
         await self._typed()
         self._check_proposals()
         await self._look()
-        single = min(SINGLE_DECISIONS, 2 + int(1.5 * sum(max(1, len(f["hunks"])) for f in self.files)))
+        single = min(SINGLE_DECISIONS, 2 + int(1.5 * sum(max(1, len(file["hunks"])) for file in self.files)))
         for _ in range(single):
             if not self.files:
                 break
@@ -284,7 +284,7 @@ class Review:
                     continue
                 ids = {hunk["id"] for hunk in file["hunks"] if hunk["itemId"] == target["item"]}
             whole = file["kind"] != "modify" or len(ids) == len(file["hunks"])
-            found |= self._file_after(path, None if whole else [h for h in file["hunks"] if h["id"] in ids])
+            found |= self._file_after(path, None if whole else [hunk for hunk in file["hunks"] if hunk["id"] in ids])
         return found
 
     def _file_after(self, path: Path, hunks: Sequence[Json] | None) -> Contents:
@@ -352,7 +352,7 @@ def kind_of(job: Job) -> str:
 def with_hunks(own: str, proposed: str, hunks: Iterable[Json]) -> str:
     """A text with some hunks of the proposed text in it."""
     lines, new = split_lines(own), split_lines(proposed)
-    for hunk in sorted(hunks, key=lambda h: (h["oldStart"], h["oldLines"]), reverse=True):
+    for hunk in sorted(hunks, key=lambda hunk: (hunk["oldStart"], hunk["oldLines"]), reverse=True):
         start, begin = _starts(hunk)
         lines[start : start + hunk["oldLines"]] = new[begin : begin + hunk["newLines"]]
     return "".join(lines)

@@ -115,7 +115,7 @@ class Workspace:
     def differences(self, tree: Tree, touched: Collection[str], blob: Blob) -> list[Difference]:
         """The differences from a tree. Files that are not in `touched` must not even have been rewritten."""
         found: list[Difference] = []
-        expected = {p: e for p, e in tree.items() if e.mode != SUBMODULE and p not in self.absent}
+        expected = {path: entry for path, entry in tree.items() if entry.mode != SUBMODULE and path not in self.absent}
         stamps = dict(self._walk())
         for path in stamps.keys() - expected.keys():
             found.append(Difference(path, "must not be there", None, self.bytes_of(path)))

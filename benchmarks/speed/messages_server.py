@@ -27,7 +27,7 @@ def events(*blocks: dict[str, Any], stop_reason: str) -> bytes:
         sent.append({"type": "content_block_stop", "index": index})
     sent.append({"type": "message_delta", "delta": {"stop_reason": stop_reason}, "usage": {"output_tokens": 1}})
     sent.append({"type": "message_stop"})
-    return b"".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in sent)
+    return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in sent)
 
 
 def answer(number: int, rounds: int) -> bytes:

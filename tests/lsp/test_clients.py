@@ -34,7 +34,7 @@ def _calls(folder: str) -> list[dict[str, Any]]:
 
     def edits(name: str) -> list[dict[str, Any]]:
         texts = [("two", "2"), (" end", " end!")]
-        return [{"edit_file": {"path": f"{folder}/{name}", "old_text": a, "new_text": b}} for a, b in texts]
+        return [{"edit_file": {"path": f"{folder}/{name}", "old_text": old, "new_text": new}} for old, new in texts]
 
     def rename(name: str, new: str) -> dict[str, Any]:
         return {"rename_file": {"path": f"{folder}/{name}", "new_path": f"{folder}/{new}"}}

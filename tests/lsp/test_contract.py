@@ -65,7 +65,7 @@ async def test_deltas_are_coalesced_and_nothing_overtakes_them(connect: Callable
             assert client.text() == words + "End."
             assert len(client.events("text")) < 500
             kinds = [event["kind"] for event in client.events()]
-            last_text = max(i for i, kind in enumerate(kinds[: kinds.index("tool_started")]) if kind == "text")
+            last_text = max(index for index, kind in enumerate(kinds[: kinds.index("tool_started")]) if kind == "text")
             assert last_text < kinds.index("tool_started")
 
 
@@ -133,13 +133,13 @@ async def test_progress_tells_the_item_and_the_count(workspace: Path, replay: Re
         client.answers["agent/approve"] = approve
         await client.run(workDoneToken="mine")
         assert client.events("run_started")[0]["workDoneToken"] == "mine"
-        values = [p["value"] for p in client.all("$/progress") if p["token"] == "mine"]
+        values = [shown["value"] for shown in client.all("$/progress") if shown["token"] == "mine"]
         assert [value["kind"] for value in values] == ["begin", *["report"] * (len(values) - 2), "end"]
         assert values[0]["cancellable"] is True and "replay" in values[0]["title"]
         assert values[1]["message"] == "Doing one (0/1)"
         await client.run(sessionId=client.events()[0]["sessionId"])
         created = await client.until(lambda: client.last("window/workDoneProgress/create"))
-        assert any(p["token"] == created["token"] for p in client.all("$/progress"))
+        assert any(shown["token"] == created["token"] for shown in client.all("$/progress"))
 
 
 async def test_wrong_settings_are_named_once_and_replaced(workspace: Path, replay: Replay) -> None:
@@ -229,7 +229,7 @@ async def test_without_approvals_the_user_is_asked_by_a_message(
     async with Client(workspace, settings=settings, capabilities=capabilities, answers=answers) as client:
         await client.run()
         question = client.last("window/showMessageRequest")
-        assert [a["title"] for a in question["actions"]] == ["Reject", "Allow Once", "Allow for This Session"]
+        assert [action["title"] for action in question["actions"]] == ["Reject", "Allow Once", "Allow for This Session"]
         assert "touch made" in question["message"]
     assert (workspace / "made").exists() is made
 
@@ -248,7 +248,7 @@ async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspac
         assert [request["command"] for request in asked] == ["cat a", "cat  a"]
         assert asked[0]["reasons"][0] == f"{line} Accept them first if it should see them."
         assert asked[0]["cwd"] == str(workspace) and asked[0]["mode"] == "workspace"
-        texts = [e["text"] for e in client.events("tool_finished") if "exit code" in e["text"]]
+        texts = [event["text"] for event in client.events("tool_finished") if "exit code" in event["text"]]
         assert len(texts) == 3 and all(text.startswith(f"{line}\n1\n(exit code 0") for text in texts)
 
 

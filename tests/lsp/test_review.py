@@ -44,7 +44,11 @@ async def test_accept_by_hunk_file_item_and_all(workspace: Path, replay: Replay)
         edits = client.last("agent/edits")
         by_name = {file["uri"].rsplit("/", 1)[-1]: file for file in edits["files"]}
         hunks = by_name["a.txt"]["hunks"]
-        assert [(h["oldStart"], h["oldLines"], h["itemId"]) for h in hunks] == [(2, 1, "1"), (10, 1, "1"), (18, 1, "2")]
+        assert [(hunk["oldStart"], hunk["oldLines"], hunk["itemId"]) for hunk in hunks] == [
+            (2, 1, "1"),
+            (10, 1, "1"),
+            (18, 1, "2"),
+        ]
         assert (by_name["d.txt"]["kind"], by_name["d.txt"]["itemIds"]) == ("create", ["2"])
 
         async def accept(target: dict[str, Any]) -> list[str]:
@@ -114,7 +118,7 @@ async def test_fault_06_a_file_that_changed_underneath_is_a_conflict(workspace: 
         session = (await client.run())["sessionId"]
         (workspace / "a").write_text("1\nmine\n3\n")
         review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
-        outcomes = {Path(o["uri"]).name: o["outcome"] for o in review["outcomes"]}
+        outcomes = {Path(each["uri"]).name: each["outcome"] for each in review["outcomes"]}
         assert outcomes == {"a": "conflict", "b": "applied"}
         assert [file["state"] for file in review["edits"]["files"]] == ["conflict"]
         [hunk] = review["edits"]["files"][0]["hunks"]
@@ -122,7 +126,7 @@ async def test_fault_06_a_file_that_changed_underneath_is_a_conflict(workspace: 
         assert (workspace / "a").read_text() == "1\nmine\n3\n"
         (workspace / "a").write_text("1\n2\n3\n")
         review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
-        assert [o["outcome"] for o in review["outcomes"]] == ["applied"]
+        assert [each["outcome"] for each in review["outcomes"]] == ["applied"]
 
 
 async def test_fault_07_a_dirty_buffer_is_the_truth(workspace: Path, replay: Replay) -> None:
@@ -137,7 +141,7 @@ async def test_fault_07_a_dirty_buffer_is_the_truth(workspace: Path, replay: Rep
         session = (await client.run())["sessionId"]
         assert client.events("tool_finished")[0]["text"] == "typed = 1\n# more 🚀\n"
         review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
-        assert [o["outcome"] for o in review["outcomes"]] == ["applied"]
+        assert [each["outcome"] for each in review["outcomes"]] == ["applied"]
         assert client.last("workspace/applyEdit")["edit"]["documentChanges"][0]["textDocument"]["version"] == 1
         assert client.buffers[uri][0] == "typed = 2\n# more 🚀\n"
         assert file.read_text() == "disk = 1\n"
@@ -187,7 +191,7 @@ async def test_fault_10_the_editor_refuses_an_accept(workspace: Path, replay: Re
         client.answers["workspace/applyEdit"] = apply
         session = (await client.run())["sessionId"]
         review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
-        outcomes = {o["uri"][-1]: (o["outcome"], o["message"]) for o in review["outcomes"]}
+        outcomes = {each["uri"][-1]: (each["outcome"], each["message"]) for each in review["outcomes"]}
         assert outcomes == {"a": ("applied", ""), "b": ("failed", "b is locked"), "c": ("applied", "")}
         assert [file["uri"][-1] for file in review["edits"]["files"]] == ["b"]
         assert [(workspace / name).read_text() for name in "abc"] == ["2\n", "1\n", "2\n"]

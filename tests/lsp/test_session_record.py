@@ -59,10 +59,10 @@ async def test_a_record_has_prompts_plan_decisions_checks_and_digests(workspace:
         session = (await client.run(prompt="Shout\nplease"))["sessionId"]
         named = {"sessionId": session}
         edits = client.last("agent/edits")
-        [b] = [file for file in edits["files"] if file["uri"].endswith("b.txt")]
+        [other] = [file for file in edits["files"] if file["uri"].endswith("b.txt")]
         whole_file = {"uri": (workspace / "a.txt").as_uri()}
         await client.request("agent/edits/accept", {**named, "target": whole_file})
-        second = {"uri": b["uri"], "hunk": b["hunks"][1]["id"]}
+        second = {"uri": other["uri"], "hunk": other["hunks"][1]["id"]}
         await client.request("agent/edits/reject", {**named, "target": second})
         record = await recorded(client, session)
 
@@ -87,7 +87,7 @@ async def test_a_record_has_prompts_plan_decisions_checks_and_digests(workspace:
     position = {"oldStart": 2, "oldLines": 1, "newStart": 2, "newLines": 1}
     changes = [(change["path"], change["decision"], change["step"]) for change in record["changes"]]
     assert changes == [("a.txt", "accepted", "1"), ("b.txt", "rejected", "1"), ("b.txt", "review", "1")]
-    assert record["changes"][2]["hunk"] == {"id": b["hunks"][0]["id"], **position}
+    assert record["changes"][2]["hunk"] == {"id": other["hunks"][0]["id"], **position}
     [check] = record["verifications"]
     assert (check["command"], check["exitCode"], check["step"], check["failsWithoutChanges"]) == (CHECK, 0, "1", True)
     both = lines.replace("line 2\n", "LINE 2\n").replace("line 19", "LINE 19")

@@ -183,7 +183,7 @@ class Client:
     async def event(self, kind: str, **fields: Any) -> Json:
         """Wait for the first `agent/event` of a kind with these fields."""
         return await self.until(
-            lambda: next((e for e in self.events(kind) if all(e.get(k) == v for k, v in fields.items())), None)
+            lambda: next((event for event in self.events(kind) if fields.items() <= event.items()), None)
         )
 
     def all(self, method: str) -> list[Any]:
@@ -348,6 +348,6 @@ def edited(text: str, edits: list[Json], encoding: str = "utf-16") -> str:
         units = text[start:].encode(codec)[: size * position["character"]]
         return start + len(units.decode(codec))
 
-    for edit in sorted(edits, key=lambda e: offset(e["range"]["start"]), reverse=True):
+    for edit in sorted(edits, key=lambda edit: offset(edit["range"]["start"]), reverse=True):
         text = text[: offset(edit["range"]["start"])] + edit["newText"] + text[offset(edit["range"]["end"]) :]
     return text

@@ -85,15 +85,15 @@ def cache_marks(body: Json) -> list[tuple[str, Any]]:
 
 
 def _marked_places(body: Json) -> Iterator[tuple[str, Json]]:
-    for i, tool in enumerate(body.get("tools") or []):
-        yield f"tools.{i}", tool
-    for i, block in enumerate(list_of(body.get("system"))):
-        yield f"system.{i}", block
-    for i, message in enumerate(body["messages"]):
-        for j, block in enumerate(list_of(message["content"])):
-            where = f"messages.{i}.content.{j}"
-            for k, inner in enumerate(list_of(block.get("content"))):
-                yield f"{where}.content.{k}", inner
+    for index, tool in enumerate(body.get("tools") or []):
+        yield f"tools.{index}", tool
+    for index, block in enumerate(list_of(body.get("system"))):
+        yield f"system.{index}", block
+    for index, message in enumerate(body["messages"]):
+        for block_index, block in enumerate(list_of(message["content"])):
+            where = f"messages.{index}.content.{block_index}"
+            for inner_index, inner in enumerate(list_of(block.get("content"))):
+                yield f"{where}.content.{inner_index}", inner
             yield where, block
 
 
@@ -108,10 +108,10 @@ def _no_constant(name: str) -> Any:
 
 def blocks_of(ask: Ask, *kinds: str) -> Iterator[tuple[str, int, Json]]:
     """(where, index of the message, block) for each block of these types."""
-    for i, message in enumerate(ask.messages):
-        for j, block in enumerate(list_of(message["content"])):
+    for index, message in enumerate(ask.messages):
+        for block_index, block in enumerate(list_of(message["content"])):
             if block["type"] in kinds:
-                yield f"messages.{i}.content.{j}", i, block
+                yield f"messages.{index}.content.{block_index}", index, block
 
 
 def ids_of(message: Json, kind: str, key: str) -> list[str]:

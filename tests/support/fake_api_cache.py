@@ -41,7 +41,7 @@ class PromptCache:
     def usage(self, body: Json) -> Json:
         """An accepted body's part of `usage`, in tokens of 4 characters each; writes its entries."""
         parts = list(_parts(body))
-        marks = [i for i, part in enumerate(parts) if part.marked] if self._enabled else []
+        marks = [index for index, part in enumerate(parts) if part.marked] if self._enabled else []
         read = max((self._read(parts, mark) for mark in marks), default=0)
         written = parts[marks[-1]].end if marks else 0
         self._entries.update(parts[mark].digest for mark in marks)
@@ -73,17 +73,17 @@ class PromptCache:
 
 def _parts(body: Json) -> Iterator[_Part]:
     blocks = list(_blocks(body))
-    last = max((i for i, (_, kind, _) in enumerate(blocks) if "thinking" not in kind), default=None)
+    last = max((index for index, (_, kind, _) in enumerate(blocks) if "thinking" not in kind), default=None)
     automatic = last if body.get("cache_control") else None
     digest, end, settled = hashlib.sha256(body["model"].encode()), 0, False
-    for i, (section, kind, block) in enumerate(blocks):
+    for index, (section, kind, block) in enumerate(blocks):
         if section == "messages" and not settled:
             settled = True  # Other settings for these two make the messages new, not the tools and the system.
             digest.update(json.dumps([body.get("thinking"), body.get("tool_choice")]).encode())
         text = json.dumps([section, _unmarked(block)], ensure_ascii=False)
         digest.update(text.encode())
         end += len(text)
-        yield _Part(kind, i == automatic or _is_marked(block), digest.copy().digest(), end)
+        yield _Part(kind, index == automatic or _is_marked(block), digest.copy().digest(), end)
 
 
 def _blocks(body: Json) -> Iterator[tuple[str, str, Json]]:

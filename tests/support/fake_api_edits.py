@@ -24,8 +24,8 @@ def context_edits(ask: Ask) -> Iterator[str]:
         yield "context_management: Input should be a valid dictionary"
         return
     yield from extras("context_management", management, {"edits"})
-    for i, edit in enumerate(management.get("edits") or []):
-        where = f"context_management.edits.{i}"
+    for index, edit in enumerate(management.get("edits") or []):
+        where = f"context_management.edits.{index}"
         if edit.get("type") != KIND:
             yield f"{where}: Input tag '{edit.get('type')}' does not match any of the expected tags: {KIND}"
             continue

@@ -36,26 +36,26 @@ ID = r"^[a-zA-Z0-9_-]+$"
 def message_shapes(ask: Ask) -> Iterator[str]:
     if not ask.messages:
         yield "messages: at least one message is required"
-    for i, message in enumerate(ask.messages):
+    for index, message in enumerate(ask.messages):
         if not isinstance(message, dict):
-            yield f"messages.{i}: Input should be a valid dictionary"
+            yield f"messages.{index}: Input should be a valid dictionary"
             continue
-        yield from extras(f"messages.{i}", message, {"role", "content"})
+        yield from extras(f"messages.{index}", message, {"role", "content"})
         if (role := message.get("role")) not in tuple(ROLES):
             yield f'messages: Unexpected role "{role}". Allowed roles are "user" or "assistant"'
         if not isinstance(message.get("content"), str | list):
-            yield f"messages.{i}.content: Input should be a valid list"
+            yield f"messages.{index}.content: Input should be a valid list"
 
 
 def block_shapes(ask: Ask) -> Iterator[str]:
-    for i, block in enumerate(list_of(ask.body.get("system"))):
-        yield from _block_shape(f"system.{i}", block, {"text"})
-    for i, message in enumerate(ask.messages):
-        for j, block in enumerate(list_of(message["content"])):
-            yield from _block_shape(f"messages.{i}.content.{j}", block, set(BLOCKS))
+    for index, block in enumerate(list_of(ask.body.get("system"))):
+        yield from _block_shape(f"system.{index}", block, {"text"})
+    for index, message in enumerate(ask.messages):
+        for block_index, block in enumerate(list_of(message["content"])):
+            yield from _block_shape(f"messages.{index}.content.{block_index}", block, set(BLOCKS))
             if block["type"] not in ROLES[message["role"]]:
                 owner = "user" if block["type"] in ROLES["user"] else "assistant"
-                yield f"messages.{i}: `{block['type']}` blocks can only be in `{owner}` messages"
+                yield f"messages.{index}: `{block['type']}` blocks can only be in `{owner}` messages"
 
 
 def _block_shape(where: str, block: Any, allowed: set[str]) -> Iterator[str]:
@@ -73,19 +73,19 @@ def _block_shape(where: str, block: Any, allowed: set[str]) -> Iterator[str]:
     if kind == "tool_result":
         if not isinstance(block.get("content", ""), str | list):
             yield f"{where}.tool_result.content: Input should be a valid list"
-        for k, inner in enumerate(list_of(block.get("content"))):
-            yield from _block_shape(f"{where}.tool_result.content.{k}", inner, INNER)
+        for inner_index, inner in enumerate(list_of(block.get("content"))):
+            yield from _block_shape(f"{where}.tool_result.content.{inner_index}", inner, INNER)
 
 
 def non_empty_content(ask: Ask) -> Iterator[str]:
-    for i, message in enumerate(ask.messages):
+    for index, message in enumerate(ask.messages):
         if not message["content"]:
-            yield f"messages.{i}: all messages must have non-empty content"
+            yield f"messages.{index}: all messages must have non-empty content"
 
 
 def text_blocks(ask: Ask) -> Iterator[str]:
     texts = [("system", block) for block in list_of(ask.body.get("system"))]
-    texts += [("messages", m["content"]) for m in ask.messages if isinstance(m["content"], str)]
+    texts += [("messages", message["content"]) for message in ask.messages if isinstance(message["content"], str)]
     texts += [("messages", block) for _, _, block in blocks_of(ask, "text")]
     for _, _, result in blocks_of(ask, "tool_result"):
         texts += [("messages", inner) for inner in list_of(result.get("content")) if inner["type"] == "text"]
@@ -104,11 +104,11 @@ def first_message(ask: Ask) -> Iterator[str]:
 
 def system_placement(ask: Ask) -> Iterator[str]:
     roles = [message["role"] for message in ask.messages]
-    for i, role in enumerate(roles):
-        if role == "system" and roles[i - 1] != "user":
-            yield f"messages.{i}: role 'system' must follow a 'user' message"
-        if role == "system" and roles[i + 1 : i + 2] not in ([], ["assistant"]):
-            yield f"messages.{i}: role 'system' must precede an 'assistant' message or end the array"
+    for index, role in enumerate(roles):
+        if role == "system" and roles[index - 1] != "user":
+            yield f"messages.{index}: role 'system' must follow a 'user' message"
+        if role == "system" and roles[index + 1 : index + 2] not in ([], ["assistant"]):
+            yield f"messages.{index}: role 'system' must precede an 'assistant' message or end the array"
 
 
 def last_message(ask: Ask) -> Iterator[str]:
@@ -137,28 +137,30 @@ def call_ids_unique(ask: Ask) -> Iterator[str]:
 
 
 def results_present(ask: Ask) -> Iterator[str]:
-    for i, message in enumerate(ask.messages):
-        after = [r for m in ask.messages[i + 1 : i + 2] for r in ids_of(m, "tool_result", "tool_use_id")]
+    for index, message in enumerate(ask.messages):
+        after = [
+            id for reply in ask.messages[index + 1 : index + 2] for id in ids_of(reply, "tool_result", "tool_use_id")
+        ]
         missing = [call for call in ids_of(message, "tool_use", "id") if call not in after]
         if missing:
             yield (
-                f"messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: "
                 f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block "
                 "in the next message."
             )
 
 
 def results_first(ask: Ask) -> Iterator[str]:
-    for i, message in enumerate(ask.messages):
+    for index, message in enumerate(ask.messages):
         kinds = [block["type"] for block in list_of(message["content"])]
-        for j, kind in enumerate(kinds):
-            if kind == "tool_result" and kinds[:j] != ["tool_result"] * j:
-                yield f"messages.{i}.content.{j}: `tool_result` blocks must come first in the content"
+        for block_index, kind in enumerate(kinds):
+            if kind == "tool_result" and kinds[:block_index] != ["tool_result"] * block_index:
+                yield f"messages.{index}.content.{block_index}: `tool_result` blocks must come first in the content"
 
 
 def results_known(ask: Ask) -> Iterator[str]:
-    for where, i, block in blocks_of(ask, "tool_result"):
-        if i == 0 or block["tool_use_id"] not in ids_of(ask.messages[i - 1], "tool_use", "id"):
+    for where, index, block in blocks_of(ask, "tool_result"):
+        if index == 0 or block["tool_use_id"] not in ids_of(ask.messages[index - 1], "tool_use", "id"):
             yield (
                 f"{where}: unexpected `tool_use_id` found in `tool_result` blocks: {block['tool_use_id']}. "
                 "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
@@ -166,12 +168,12 @@ def results_known(ask: Ask) -> Iterator[str]:
 
 
 def results_single(ask: Ask) -> Iterator[str]:
-    for i, message in enumerate(ask.messages):
+    for index, message in enumerate(ask.messages):
         ids = ids_of(message, "tool_result", "tool_use_id")
-        for j, call in enumerate(ids):
-            if call in ids[:j]:
+        for block_index, call in enumerate(ids):
+            if call in ids[:block_index]:
                 yield (
-                    f"messages.{i}.content.{j}: each tool_use must have a single result. "
+                    f"messages.{index}.content.{block_index}: each tool_use must have a single result. "
                     f"Found multiple `tool_result` blocks with id: {call}"
                 )
 
@@ -187,16 +189,16 @@ def thinking_genuine(ask: Ask) -> Iterator[str]:
 
 def thinking_kept(ask: Ask) -> Iterator[str]:
     """The latest assistant message with a call: its thinking is all there, in its place among the calls."""
-    calling = [i for i, message in enumerate(ask.messages) if ids_of(message, "tool_use", "id")]
-    for i in calling[-1:]:
-        got = outline_of(ask.messages[i]["content"])
+    calling = [index for index, message in enumerate(ask.messages) if ids_of(message, "tool_use", "id")]
+    for index in calling[-1:]:
+        got = outline_of(ask.messages[index]["content"])
         calls = [entry for entry in got if entry[0] == "tool_use"]
         sent = ask.handed.outlines.get(calls[0][1], got)
         expected = tuple(entry for entry in sent if entry[0] == "thinking" or entry in calls)
         if len(got) < len(expected):
-            yield f"messages.{i}.content: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
+            yield f"messages.{index}.content: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
         elif got != expected:
-            yield f"messages.{i}.content.0: {_CHANGED}"
+            yield f"messages.{index}.content.0: {_CHANGED}"
 
 
 _CHANGED = (

@@ -155,28 +155,28 @@ TOOL_FIELDS = {
 
 
 def tool_shapes(ask: Ask) -> Iterator[str]:
-    for i, tool in enumerate(ask.tools):
+    for index, tool in enumerate(ask.tools):
         if not isinstance(tool, dict):
-            yield f"tools.{i}: Input should be a valid dictionary"
+            yield f"tools.{index}: Input should be a valid dictionary"
         elif tool.get("type") in (None, "custom"):
-            yield from extras(f"tools.{i}.custom", tool, TOOL_FIELDS)
+            yield from extras(f"tools.{index}.custom", tool, TOOL_FIELDS)
             for name in ("name", "input_schema"):
                 if name not in tool:
-                    yield f"tools.{i}.custom.{name}: Field required"
+                    yield f"tools.{index}.custom.{name}: Field required"
 
 
 def tool_names(ask: Ask) -> Iterator[str]:
     names = [tool.get("name") for tool in ask.tools]
-    for i, name in enumerate(names):
+    for index, name in enumerate(names):
         if not isinstance(name, str) or not re.fullmatch(NAME, name):
-            yield f"tools.{i}.custom.name: String should match pattern '{NAME}'"
+            yield f"tools.{index}.custom.name: String should match pattern '{NAME}'"
     if len(set(names)) < len(names):
         yield "tools: Tool names must be unique."
 
 
 def tool_schemas(ask: Ask) -> Iterator[str]:
-    for i, tool in enumerate(ask.tools):
-        where, schema = f"tools.{i}.custom.input_schema", tool.get("input_schema", {"type": "object"})
+    for index, tool in enumerate(ask.tools):
+        where, schema = f"tools.{index}.custom.input_schema", tool.get("input_schema", {"type": "object"})
         if not isinstance(schema, dict):
             yield f"{where}: Input should be a valid dictionary"
             continue
@@ -253,14 +253,14 @@ def plain_marks(ask: Ask) -> Iterator[str]:
 
 
 def plain_tools(ask: Ask) -> Iterator[str]:
-    for i, tool in enumerate(ask.tools):
-        yield from extras(f"tools.{i}", tool, PLAIN_TOOL_FIELDS)
+    for index, tool in enumerate(ask.tools):
+        yield from extras(f"tools.{index}", tool, PLAIN_TOOL_FIELDS)
 
 
 def plain_roles(ask: Ask) -> Iterator[str]:
-    for i, message in enumerate(ask.messages):
+    for index, message in enumerate(ask.messages):
         if message["role"] == "system":
-            yield f"messages.{i}.role: Input should be 'user' or 'assistant'"
+            yield f"messages.{index}.role: Input should be 'user' or 'assistant'"
 
 
 def plain_blocks(ask: Ask) -> Iterator[str]:

@@ -168,7 +168,7 @@ class Event:
         """The event's bytes, in two parts if a multi-byte character can be cut, else in one."""
         text = _escape(_SURROGATES, json.dumps(self.data, ensure_ascii=False))
         data = f"event: {self.name}\ndata: {text}\n\n".encode()
-        lead = next((i for i, byte in enumerate(data) if byte >= 0x80), None)
+        lead = next((index for index, byte in enumerate(data) if byte >= 0x80), None)
         return [data] if lead is None else [data[: lead + 1], data[lead + 1 :]]
 
 
@@ -264,7 +264,7 @@ def pieces(text: str, chunk: int | None) -> list[str]:
         at = {len(text) // 3, len(text) * 2 // 3}
         if "\\" in text:
             at |= {text.index("\\") + 1, text.rindex("\\") + 3}
-    return [text[a:b] for a, b in pairwise(sorted({0, len(text)} | {i for i in at if i < len(text)}))]
+    return [text[start:end] for start, end in pairwise(sorted({0, len(text)} | {cut for cut in at if cut < len(text)}))]
 
 
 def call_json(value: Mapping[str, Any]) -> str:
@@ -279,7 +279,7 @@ _BEYOND_BMP = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 def _escape(pattern: re.Pattern[str], text: str) -> str:
     def units(found: re.Match[str]) -> str:
         data = found[0].encode("utf-16-be", "surrogatepass")
-        return "".join(f"\\u{data[i : i + 2].hex()}" for i in range(0, len(data), 2))
+        return "".join(f"\\u{data[start : start + 2].hex()}" for start in range(0, len(data), 2))
 
     return pattern.sub(units, text)
 
@@ -294,7 +294,7 @@ def _with_id(block: Block, mint: Callable[[str], str]) -> Block:
 
 def _cut_call(cut: MaxTokensCut) -> Turn:
     blocks = cut.turn.blocks
-    last = max((i for i, block in enumerate(blocks) if isinstance(block, Call)), default=None)
+    last = max((index for index, block in enumerate(blocks) if isinstance(block, Call)), default=None)
     if last is None:
         raise ValueError("MaxTokensCut needs a turn with a Call")
     call = blocks[last]
@@ -304,7 +304,7 @@ def _cut_call(cut: MaxTokensCut) -> Turn:
 
 
 def _split(all_steps: list[Step], count: int) -> tuple[list[Step], list[Step]]:
-    at = [i for i, step in enumerate(all_steps) if isinstance(step, Event)]
+    at = [index for index, step in enumerate(all_steps) if isinstance(step, Event)]
     if not 0 <= count <= len(at):
         raise ValueError(f"the turn has {len(at)} events, not {count}")
     place = at[count] if count < len(at) else len(all_steps)

@@ -18,7 +18,7 @@ HEADERS = {"authorization": "Bearer test-key", "anthropic-version": "2026-10-21"
 
 def user(*blocks: Json | str) -> Json:
     """A user message; a string is a text block."""
-    return {"role": "user", "content": [text(b) if isinstance(b, str) else b for b in blocks]}
+    return {"role": "user", "content": [text(block) if isinstance(block, str) else block for block in blocks]}
 
 
 def assistant(*blocks: Json | str) -> Json:

@@ -86,7 +86,7 @@ def test_a_mark_looks_back_over_20_blocks(new: int, found: bool) -> None:
 def test_parallel_calls_are_one_block_of_the_look_back() -> None:
     """30 calls and their 30 results count as two."""
     first = talk(user("a" * 4000), cache_control=MARK)
-    ids = [f"p{i}" for i in range(30)]
+    ids = [f"p{number}" for number in range(30)]
     round_of_30 = [assistant(*map(use, ids)), user(*map(result, ids))]
     second = {**first, "messages": [*first["messages"], *round_of_30]}
     assert usages(first, second)[1][0] > 0

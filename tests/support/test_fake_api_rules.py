@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from . import fake_api_message_rules as m
-from . import fake_api_rules as r
+from . import fake_api_message_rules as message_rules
+from . import fake_api_rules as request_rules
 from .fake_api import Call, FakeApi, Text, Thinking, Turn
 from .fake_api_ask import Ask
 from .fake_api_cache import PromptCache
@@ -39,7 +39,7 @@ TWICE_TURN = Turn(
 class Case:
     """A request that `rule` refuses with a reason that starts with `reason`."""
 
-    rule: r.Rule
+    rule: request_rules.Rule
     reason: str
     body: Json | bytes
     headers: Mapping[str, str] = field(default_factory=lambda: HEADERS)
@@ -66,172 +66,216 @@ def edits(**changes: Any) -> Json:
 
 
 REFUSED = [
-    Case(r.version_header, "anthropic-version: header is required", ask(), {"x-api-key": "test-key"}),
-    Case(r.version_header, 'anthropic-version: "1" is', ask(), {**HEADERS, "anthropic-version": "1"}),
-    Case(r.sampling, "`temperature` is deprecated for this model.", ask(temperature=1.0)),
-    Case(r.sampling, "`top_p` is deprecated", ask(top_p=0.5)),
-    Case(r.sampling, "`top_k` is deprecated", ask(top_k=5)),
-    Case(r.required_fields, "model: Field required", without("model")),
-    Case(r.required_fields, "max_tokens: Field required", without("max_tokens")),
-    Case(r.required_fields, "messages: Field required", without("messages")),
-    Case(r.known_fields, "mood: Extra inputs are not permitted", ask(mood="good")),
-    Case(r.known_fields, "context_management: Extra inputs", ask(context_management={"edits": []})),
-    Case(r.context_edits, "context_management: Input should be", ask(context_management=["x"]), EDITING),
-    Case(r.context_edits, "context_management.mood: Extra", ask(context_management={"mood": 1}), EDITING),
-    Case(r.context_edits, "context_management.edits.0: Input tag 'x'", edits(type="x"), EDITING),
-    Case(r.context_edits, "context_management.edits.0.at: Extra", edits(at=5), EDITING),
-    Case(r.context_edits, "context_management.edits.0.keep: ", edits(keep={"type": "tokens", "value": 3}), EDITING),
-    Case(r.context_edits, "context_management.edits.0.trigger: ", edits(trigger={"type": "input_tokens"}), EDITING),
-    Case(r.context_edits, "context_management.edits.0.exclude_tools: ", edits(exclude_tools=[5]), EDITING),
-    Case(r.field_types, "model: Input should be a valid string", ask(model=5)),
-    Case(r.field_types, "model: String should have at least 1 character", ask(model="")),
-    Case(r.field_types, "max_tokens: Input should be a valid integer", ask(max_tokens="100")),
-    Case(r.field_types, "max_tokens: Input should be a valid integer", ask(max_tokens=True)),
-    Case(r.field_types, "max_tokens: Input should be greater than", ask(max_tokens=-1)),
-    Case(r.field_types, "messages: Input should be a valid list", ask(messages="hi")),
-    Case(r.field_types, "stream: Input should be a valid boolean", ask(stream=1)),
-    Case(m.message_shapes, "messages: at least one message", talk()),
-    Case(m.message_shapes, "messages.0: Input should be a valid dictionary", ask(messages=["hi"])),
-    Case(m.message_shapes, "messages.0.id: Extra inputs", talk({**user("hi"), "id": 1})),
-    Case(m.message_shapes, 'messages: Unexpected role "tool"', talk({"role": "tool", "content": "x"})),
-    Case(m.message_shapes, "messages.0.content: Input should be", talk({"role": "user", "content": None})),
-    Case(m.block_shapes, "system.0: Input tag 'image'", ask(system=[{"type": "image"}])),
-    Case(m.block_shapes, "messages.0.content.0: Input tag 'song'", talk(user({"type": "song"}))),
-    Case(m.block_shapes, "messages.0.content.0.text.text: Field required", talk(user({"type": "text"}))),
-    Case(m.block_shapes, "messages.0.content.0.text.id: Extra inputs", talk(user(text("a", id=1)))),
+    Case(request_rules.version_header, "anthropic-version: header is required", ask(), {"x-api-key": "test-key"}),
+    Case(request_rules.version_header, 'anthropic-version: "1" is', ask(), {**HEADERS, "anthropic-version": "1"}),
+    Case(request_rules.sampling, "`temperature` is deprecated for this model.", ask(temperature=1.0)),
+    Case(request_rules.sampling, "`top_p` is deprecated", ask(top_p=0.5)),
+    Case(request_rules.sampling, "`top_k` is deprecated", ask(top_k=5)),
+    Case(request_rules.required_fields, "model: Field required", without("model")),
+    Case(request_rules.required_fields, "max_tokens: Field required", without("max_tokens")),
+    Case(request_rules.required_fields, "messages: Field required", without("messages")),
+    Case(request_rules.known_fields, "mood: Extra inputs are not permitted", ask(mood="good")),
+    Case(request_rules.known_fields, "context_management: Extra inputs", ask(context_management={"edits": []})),
+    Case(request_rules.context_edits, "context_management: Input should be", ask(context_management=["x"]), EDITING),
+    Case(request_rules.context_edits, "context_management.mood: Extra", ask(context_management={"mood": 1}), EDITING),
+    Case(request_rules.context_edits, "context_management.edits.0: Input tag 'x'", edits(type="x"), EDITING),
+    Case(request_rules.context_edits, "context_management.edits.0.at: Extra", edits(at=5), EDITING),
     Case(
-        m.block_shapes,
+        request_rules.context_edits,
+        "context_management.edits.0.keep: ",
+        edits(keep={"type": "tokens", "value": 3}),
+        EDITING,
+    ),
+    Case(
+        request_rules.context_edits,
+        "context_management.edits.0.trigger: ",
+        edits(trigger={"type": "input_tokens"}),
+        EDITING,
+    ),
+    Case(request_rules.context_edits, "context_management.edits.0.exclude_tools: ", edits(exclude_tools=[5]), EDITING),
+    Case(request_rules.field_types, "model: Input should be a valid string", ask(model=5)),
+    Case(request_rules.field_types, "model: String should have at least 1 character", ask(model="")),
+    Case(request_rules.field_types, "max_tokens: Input should be a valid integer", ask(max_tokens="100")),
+    Case(request_rules.field_types, "max_tokens: Input should be a valid integer", ask(max_tokens=True)),
+    Case(request_rules.field_types, "max_tokens: Input should be greater than", ask(max_tokens=-1)),
+    Case(request_rules.field_types, "messages: Input should be a valid list", ask(messages="hi")),
+    Case(request_rules.field_types, "stream: Input should be a valid boolean", ask(stream=1)),
+    Case(message_rules.message_shapes, "messages: at least one message", talk()),
+    Case(message_rules.message_shapes, "messages.0: Input should be a valid dictionary", ask(messages=["hi"])),
+    Case(message_rules.message_shapes, "messages.0.id: Extra inputs", talk({**user("hi"), "id": 1})),
+    Case(message_rules.message_shapes, 'messages: Unexpected role "tool"', talk({"role": "tool", "content": "x"})),
+    Case(message_rules.message_shapes, "messages.0.content: Input should be", talk({"role": "user", "content": None})),
+    Case(message_rules.block_shapes, "system.0: Input tag 'image'", ask(system=[{"type": "image"}])),
+    Case(message_rules.block_shapes, "messages.0.content.0: Input tag 'song'", talk(user({"type": "song"}))),
+    Case(message_rules.block_shapes, "messages.0.content.0.text.text: Field required", talk(user({"type": "text"}))),
+    Case(message_rules.block_shapes, "messages.0.content.0.text.id: Extra inputs", talk(user(text("a", id=1)))),
+    Case(
+        message_rules.block_shapes,
         f"{SECOND}.thinking.cache_control: Extra",
         called({**thought(), "cache_control": MARK}),
     ),
-    Case(m.block_shapes, f"{SECOND}.tool_use.id: Input should be a valid string", called({**use(), "id": 7})),
-    Case(m.block_shapes, "messages.0: `tool_use` blocks can only be in `assistant`", talk(user(use()))),
-    Case(m.block_shapes, "messages.1: `tool_result` blocks can only be in `user`", called(result())),
     Case(
-        m.block_shapes,
+        message_rules.block_shapes, f"{SECOND}.tool_use.id: Input should be a valid string", called({**use(), "id": 7})
+    ),
+    Case(message_rules.block_shapes, "messages.0: `tool_use` blocks can only be in `assistant`", talk(user(use()))),
+    Case(message_rules.block_shapes, "messages.1: `tool_result` blocks can only be in `user`", called(result())),
+    Case(
+        message_rules.block_shapes,
         "messages.2.content.0.tool_result.content: ",
         called(use(), after=(result(content=7),)),
     ),
     Case(
-        m.block_shapes,
+        message_rules.block_shapes,
         "messages.2.content.0.tool_result.content.0: Input tag 'tool_use'",
         called(use(), after=(result(content=[use()]),)),
     ),
-    Case(m.non_empty_content, "messages.0: all messages must have non-empty", talk(user())),
+    Case(message_rules.non_empty_content, "messages.0: all messages must have non-empty", talk(user())),
     Case(
-        m.non_empty_content,
+        message_rules.non_empty_content,
         "messages.0: all messages must have non-empty",
         talk({"role": "user", "content": ""}),
     ),
-    Case(m.text_blocks, "messages: text content blocks must be non-empty", talk(user(""))),
-    Case(m.text_blocks, "messages: text content blocks must contain non-white", talk(user("hi", " \n"))),
-    Case(m.text_blocks, "messages: text content blocks must contain", talk({"role": "user", "content": "\n"})),
+    Case(message_rules.text_blocks, "messages: text content blocks must be non-empty", talk(user(""))),
+    Case(message_rules.text_blocks, "messages: text content blocks must contain non-white", talk(user("hi", " \n"))),
     Case(
-        m.text_blocks,
+        message_rules.text_blocks, "messages: text content blocks must contain", talk({"role": "user", "content": "\n"})
+    ),
+    Case(
+        message_rules.text_blocks,
         "messages: text content blocks must be non-empty",
         called(use(), after=(result(content=[text("")]),)),
     ),
-    Case(m.text_blocks, "system: text content blocks must be non-empty", ask(system=[text("")])),
-    Case(m.first_message, 'messages: first message must use the "user" role', talk(assistant("hi"), user("hi"))),
+    Case(message_rules.text_blocks, "system: text content blocks must be non-empty", ask(system=[text("")])),
     Case(
-        m.system_placement,
+        message_rules.first_message,
+        'messages: first message must use the "user" role',
+        talk(assistant("hi"), user("hi")),
+    ),
+    Case(
+        message_rules.system_placement,
         "messages.2: role 'system' must follow a 'user' message",
         talk(user("hi"), assistant("yes"), {"role": "system", "content": "x"}),
     ),
     Case(
-        m.system_placement,
+        message_rules.system_placement,
         "messages.1: role 'system' must precede an 'assistant' message",
         talk(user("hi"), {"role": "system", "content": "x"}, user("ho")),
     ),
-    Case(m.call_fields, f"{SECOND}.tool_use.input: Input should be a valid dictionary", called(use(input="{}"))),
-    Case(m.call_fields, f"{SECOND}.tool_use.id: String should match", called(use(id="a b"))),
-    Case(m.call_fields, f"{SECOND}.tool_use.name: String should match", called(use(name="a.b"))),
-    Case(m.call_fields, f"{SECOND}.tool_use.name: String should match", called(use(name="a" * 129))),
-    Case(m.call_ids_unique, "messages.1.content.1: `tool_use` ids must be unique", called(use(), use())),
     Case(
-        m.call_ids_unique,
+        message_rules.call_fields,
+        f"{SECOND}.tool_use.input: Input should be a valid dictionary",
+        called(use(input="{}")),
+    ),
+    Case(message_rules.call_fields, f"{SECOND}.tool_use.id: String should match", called(use(id="a b"))),
+    Case(message_rules.call_fields, f"{SECOND}.tool_use.name: String should match", called(use(name="a.b"))),
+    Case(message_rules.call_fields, f"{SECOND}.tool_use.name: String should match", called(use(name="a" * 129))),
+    Case(message_rules.call_ids_unique, "messages.1.content.1: `tool_use` ids must be unique", called(use(), use())),
+    Case(
+        message_rules.call_ids_unique,
         "messages.3.content.0: `tool_use` ids must be unique",
         talk(user("hi"), assistant(use()), user(result()), assistant(use()), user(result())),
     ),
     Case(
-        m.results_present,
+        message_rules.results_present,
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: t1, t2. Each",
         called(use(), use("t2"), after=("next",)),
     ),
-    Case(m.results_present, "messages.1: `tool_use` ids were found without", talk(user("hi"), assistant(use()))),
     Case(
-        m.results_present,
+        message_rules.results_present,
+        "messages.1: `tool_use` ids were found without",
+        talk(user("hi"), assistant(use())),
+    ),
+    Case(
+        message_rules.results_present,
         "messages.1: `tool_use` ids were found without",
         talk(user("hi"), assistant(use()), assistant("and"), user(result())),
     ),
     Case(
-        m.results_first,
+        message_rules.results_first,
         "messages.2.content.1: `tool_result` blocks must come first",
         called(use(), after=("first", result())),
     ),
     Case(
-        m.results_known,
+        message_rules.results_known,
         "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: t1.",
         talk(user(result())),
     ),
     Case(
-        m.results_known,
+        message_rules.results_known,
         "messages.2.content.1: unexpected `tool_use_id`",
         called(use(), after=(result(), result("t9"))),
     ),
     Case(
-        m.results_single,
+        message_rules.results_single,
         "messages.2.content.1: each tool_use must have a single result. Found multiple",
         called(use(), after=(result(), result())),
     ),
     Case(
-        m.last_message,
+        message_rules.last_message,
         "This model does not support assistant message prefill.",
         talk(user("hi"), assistant("{")),
     ),
-    Case(r.tool_shapes, "tools.0: Input should be a valid dictionary", ask(tools=["bash"])),
-    Case(r.tool_shapes, "tools.0.custom.parameters: Extra inputs", ask(tools=[tool(parameters={})])),
-    Case(r.tool_shapes, "tools.0.custom.input_schema: Field required", ask(tools=[{"name": "bash"}])),
-    Case(r.tool_names, "tools.0.custom.name: String should match pattern", ask(tools=[tool("read file")])),
-    Case(r.tool_names, "tools: Tool names must be unique.", ask(tools=[tool(), tool()])),
-    Case(r.tool_schemas, "tools.0.custom.input_schema: Input should be", ask(tools=[tool(input_schema=[])])),
-    Case(r.tool_schemas, "tools.0.custom.input_schema.type: Input should be 'object'", schema(type="array")),
-    Case(r.tool_schemas, "tools.0.custom.input_schema.properties: ", schema(type="object", properties=[])),
-    Case(r.tool_schemas, "tools.0.custom.input_schema.required: ", schema(type="object", required=[1])),
-    Case(r.tool_schemas, "tools.0.custom.input_schema: input_schema does not", schema(type="object", anyOf=[])),
-    Case(r.thinking_config, '"thinking.type.disabled" is not supported', ask(thinking={"type": "disabled"})),
-    Case(r.thinking_config, '"thinking.type.enabled" is not supported', ask(thinking={"type": "enabled"})),
-    Case(r.thinking_config, "thinking: Input tag 'loud'", ask(thinking={"type": "loud"})),
+    Case(request_rules.tool_shapes, "tools.0: Input should be a valid dictionary", ask(tools=["bash"])),
+    Case(request_rules.tool_shapes, "tools.0.custom.parameters: Extra inputs", ask(tools=[tool(parameters={})])),
+    Case(request_rules.tool_shapes, "tools.0.custom.input_schema: Field required", ask(tools=[{"name": "bash"}])),
+    Case(request_rules.tool_names, "tools.0.custom.name: String should match pattern", ask(tools=[tool("read file")])),
+    Case(request_rules.tool_names, "tools: Tool names must be unique.", ask(tools=[tool(), tool()])),
     Case(
-        r.thinking_config,
+        request_rules.tool_schemas, "tools.0.custom.input_schema: Input should be", ask(tools=[tool(input_schema=[])])
+    ),
+    Case(
+        request_rules.tool_schemas, "tools.0.custom.input_schema.type: Input should be 'object'", schema(type="array")
+    ),
+    Case(request_rules.tool_schemas, "tools.0.custom.input_schema.properties: ", schema(type="object", properties=[])),
+    Case(request_rules.tool_schemas, "tools.0.custom.input_schema.required: ", schema(type="object", required=[1])),
+    Case(
+        request_rules.tool_schemas,
+        "tools.0.custom.input_schema: input_schema does not",
+        schema(type="object", anyOf=[]),
+    ),
+    Case(
+        request_rules.thinking_config, '"thinking.type.disabled" is not supported', ask(thinking={"type": "disabled"})
+    ),
+    Case(request_rules.thinking_config, '"thinking.type.enabled" is not supported', ask(thinking={"type": "enabled"})),
+    Case(request_rules.thinking_config, "thinking: Input tag 'loud'", ask(thinking={"type": "loud"})),
+    Case(
+        request_rules.thinking_config,
         "thinking.budget_tokens: Extra",
         ask(thinking={"type": "adaptive", "budget_tokens": 9}),
     ),
-    Case(r.thinking_config, "thinking.display: Input", ask(thinking={"type": "adaptive", "display": "all"})),
-    Case(r.tool_choice, "tool_choice forces tool use", ask(tools=[tool()], tool_choice={"type": "any"})),
     Case(
-        r.tool_choice,
+        request_rules.thinking_config, "thinking.display: Input", ask(thinking={"type": "adaptive", "display": "all"})
+    ),
+    Case(request_rules.tool_choice, "tool_choice forces tool use", ask(tools=[tool()], tool_choice={"type": "any"})),
+    Case(
+        request_rules.tool_choice,
         "tool_choice forces tool use",
         ask(tools=[tool()], tool_choice={"type": "tool", "name": "bash"}),
     ),
-    Case(r.tool_choice, "tool_choice.type: Input should be", ask(tools=[tool()], tool_choice={"type": "maybe"})),
-    Case(r.tool_choice, "tool_choice may only be specified while", ask(tool_choice={"type": "auto"})),
-    Case(r.output_config, "output_config.effort: Input should be", ask(output_config={"effort": "huge"})),
-    Case(r.output_config, "output_config.mood: Extra inputs", ask(output_config={"mood": "good"})),
     Case(
-        r.mark_shapes,
+        request_rules.tool_choice,
+        "tool_choice.type: Input should be",
+        ask(tools=[tool()], tool_choice={"type": "maybe"}),
+    ),
+    Case(request_rules.tool_choice, "tool_choice may only be specified while", ask(tool_choice={"type": "auto"})),
+    Case(request_rules.output_config, "output_config.effort: Input should be", ask(output_config={"effort": "huge"})),
+    Case(request_rules.output_config, "output_config.mood: Extra inputs", ask(output_config={"mood": "good"})),
+    Case(
+        request_rules.mark_shapes,
         f"{FIRST}.cache_control: Input should be a valid dictionary",
         talk(user(text("a", cache_control=1))),
     ),
-    Case(r.mark_shapes, "cache_control.type: Input should be 'ephemeral'", ask(cache_control={})),
+    Case(request_rules.mark_shapes, "cache_control.type: Input should be 'ephemeral'", ask(cache_control={})),
     Case(
-        r.mark_shapes,
+        request_rules.mark_shapes,
         "cache_control.ttl: Input should be '5m' or '1h'",
         ask(cache_control={**MARK, "ttl": "2h"}),
     ),
-    Case(r.mark_shapes, "cache_control.scope: Extra inputs", ask(cache_control={**MARK, "scope": "global"})),
     Case(
-        r.mark_count,
+        request_rules.mark_shapes, "cache_control.scope: Extra inputs", ask(cache_control={**MARK, "scope": "global"})
+    ),
+    Case(
+        request_rules.mark_count,
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
         talk(
             user(text("a", cache_control=MARK), text("b", cache_control=MARK)),
@@ -241,38 +285,38 @@ REFUSED = [
         ),
     ),
     Case(
-        r.mark_count,
+        request_rules.mark_count,
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
         called(use(), after=(result(content=[text("a", cache_control=MARK)] * 5),)),
     ),
     Case(
-        r.mark_order,
+        request_rules.mark_order,
         "cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m'",
         ask(tools=[tool(cache_control=MARK)], cache_control=HOUR),
     ),
     Case(
-        m.thinking_genuine,
+        message_rules.thinking_genuine,
         f"{SECOND}: Invalid `signature` in `thinking` block",
         called(thought("hm", "forged"), use()),
     ),
     Case(
-        m.thinking_genuine,
+        message_rules.thinking_genuine,
         f"{SECOND}: Invalid `signature` in `thinking` block",
         called(thought("hm", ""), use()),
     ),
     Case(
-        m.thinking_genuine,
+        message_rules.thinking_genuine,
         f"{SECOND}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
         called(thought("HM"), use()),
     ),
     Case(
-        m.thinking_kept,
+        message_rules.thinking_kept,
         "messages.1.content: Expected `thinking` or `redacted_thinking`, but found",
         called(use()),
     ),
-    Case(m.thinking_kept, f"{SECOND}: `thinking` or", called(use(), thought())),
+    Case(message_rules.thinking_kept, f"{SECOND}: `thinking` or", called(use(), thought())),
     Case(
-        m.thinking_kept,
+        message_rules.thinking_kept,
         "messages.1.content: Expected `thinking`",
         called(thought("one", "sig-2"), use("t2"), use("t3"), after=(result("t2"), result("t3"))),
     ),
@@ -321,14 +365,14 @@ NO_JSON = [
     (b'{"\\udc00": 1}', "no low surrogate in string"),
 ]
 PLAIN = [
-    Case(r.plain_fields, "cache_control: Extra inputs are not permitted", ask(cache_control=MARK)),
-    Case(r.plain_fields, "thinking: Extra inputs are not permitted", ask(thinking={"type": "adaptive"})),
-    Case(r.plain_fields, "output_config: Extra inputs are not", ask(output_config={"effort": "low"})),
-    Case(r.plain_marks, f"{FIRST}.cache_control: Extra", talk(user(text("a", cache_control=MARK)))),
-    Case(r.plain_marks, "system.0.cache_control: Extra", ask(system=[text("a", cache_control=MARK)])),
-    Case(r.plain_tools, "tools.0.eager_input_streaming: ", ask(tools=[tool(eager_input_streaming=True)])),
-    Case(r.plain_roles, "messages.1.role: Input should be 'user' or 'assistant'", talk(user("a"), SYSTEM)),
-    Case(r.plain_blocks, f"{SECOND}: Input tag 'thinking' does not match", called(thought(), use())),
+    Case(request_rules.plain_fields, "cache_control: Extra inputs are not permitted", ask(cache_control=MARK)),
+    Case(request_rules.plain_fields, "thinking: Extra inputs are not permitted", ask(thinking={"type": "adaptive"})),
+    Case(request_rules.plain_fields, "output_config: Extra inputs are not", ask(output_config={"effort": "low"})),
+    Case(request_rules.plain_marks, f"{FIRST}.cache_control: Extra", talk(user(text("a", cache_control=MARK)))),
+    Case(request_rules.plain_marks, "system.0.cache_control: Extra", ask(system=[text("a", cache_control=MARK)])),
+    Case(request_rules.plain_tools, "tools.0.eager_input_streaming: ", ask(tools=[tool(eager_input_streaming=True)])),
+    Case(request_rules.plain_roles, "messages.1.role: Input should be 'user' or 'assistant'", talk(user("a"), SYSTEM)),
+    Case(request_rules.plain_blocks, f"{SECOND}: Input tag 'thinking' does not match", called(thought(), use())),
 ]
 
 
@@ -381,7 +425,7 @@ def test_no_body_breaks_a_rule(data: st.DataObject) -> None:
             break
         place = place[key]
     place[key] = data.draw(ANY_JSON)
-    reason = r.refusal(Ask(HEADERS, body), r.rules(plain=True, alternate=True))
+    reason = request_rules.refusal(Ask(HEADERS, body), request_rules.rules(plain=True, alternate=True))
     assert reason is None or isinstance(reason, str)
     if reason is None:
         PromptCache(enabled=True).usage(body)
@@ -397,21 +441,21 @@ TABLE_BODIES = [case.body for case in REFUSED if isinstance(case.body, dict)]
 
 def test_every_rule_has_its_case() -> None:
     """Each rule has at least one case here."""
-    assert {case.rule for case in REFUSED} == set(r.RULES)
-    assert {case.rule for case in PLAIN} == set(r.PLAIN_RULES)
+    assert {case.rule for case in REFUSED} == set(request_rules.RULES)
+    assert {case.rule for case in PLAIN} == set(request_rules.PLAIN_RULES)
 
 
 @pytest.mark.parametrize(("raw", "reason"), NO_JSON)
 def test_a_body_that_is_not_json(strict: FakeApi, raw: bytes, reason: str) -> None:
     """Invalid JSON, invalid UTF-8 and lone surrogates; the request is recorded anyway."""
-    message = refused(strict, Case(r.known_fields, "", raw))
+    message = refused(strict, Case(request_rules.known_fields, "", raw))
     assert message.startswith(f"The request body is not valid JSON: {reason}")
     assert (strict.requests[-1].raw, strict.requests[-1].body) == (raw, {})
 
 
 def test_a_body_that_is_not_an_object(strict: FakeApi) -> None:
     """JSON of another type is refused as such."""
-    assert refused(strict, Case(r.known_fields, "", b"[]")) == "Input should be a valid dictionary"
+    assert refused(strict, Case(request_rules.known_fields, "", b"[]")) == "Input should be a valid dictionary"
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.rule.__name__)
@@ -433,7 +477,7 @@ def test_a_plain_server_counts_without_a_cache(stream: bool) -> None:
 
 def test_roles_in_a_row() -> None:
     """`alternate=True` refuses what the API merges."""
-    (rule,) = r.ALTERNATE_RULES
+    (rule,) = request_rules.ALTERNATE_RULES
     reason = 'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles'
     with FakeApi([THOUGHT_TURN], alternate=True) as api:
         assert refused(api, Case(rule, reason, talk(user("a"), user("b")))).startswith(reason)
