@@ -112,8 +112,8 @@ class KnownFiles:
         """The digest of a file with this content, in the encoding of what is on disk."""
         if content is None:
             return ABSENT
-        digest = disk.binary_sha256 if disk is not None and disk.text == content else ""
-        if not digest:
+        digest = disk.binary_sha256 if disk is not None else ""
+        if not digest or (disk is not None and disk.text != content):
             encoding, bom = (disk.encoding, disk.bom) if disk is not None else ("utf-8", b"")
             known = self._digests.get(str(path))
             if known is None or known[0][0] is not content or known[0][1:] != (encoding, bom):
