@@ -46,10 +46,7 @@ export class SmallestSets {
 
   /** Accepts the changes that the last search found to be needed. */
   async accept(): Promise<void> {
-    const session = sessionWithSet(this.store);
-    if (session?.edits?.smallest) await this.acceptNeeded(session.id, session.edits.smallest);
-    else
-      void vscode.window.showInformationMessage("No set was found, or the changes differ from those it was found for.");
+    await this.acceptNeeded(sessionWithSet(this.store)?.id ?? "");
   }
 
   /** Runs the search with its progress. Cancelling it gives the smallest set so far. */
@@ -88,12 +85,14 @@ export class SmallestSets {
     }
     const accept = found.needed.length === 1 ? "Accept This One" : `Accept These ${found.needed.length}`;
     const chosen = await vscode.window.showInformationMessage(text, accept, REVIEW_OTHERS);
-    if (chosen === accept) await this.acceptNeeded(sessionId, found);
+    if (chosen === accept) await this.acceptNeeded(sessionId);
     else if (chosen === REVIEW_OTHERS) await this.openFirst(sessionId, found);
   }
 
-  private async acceptNeeded(sessionId: string, { needed, version }: SmallestSet): Promise<void> {
-    await this.review.decide("accept", { sessionId, target: { changes: needed }, version });
+  private async acceptNeeded(sessionId: string): Promise<void> {
+    const needed = this.store.get(sessionId)?.edits?.smallest?.needed ?? [];
+    if (needed.length > 0) await this.review.decide("accept", { sessionId, target: { changes: needed } });
+    else void vscode.window.showInformationMessage("The result does not hold anymore. Search again.");
   }
 
   private async openFirst(sessionId: string, { notNeeded }: SmallestSet): Promise<void> {
