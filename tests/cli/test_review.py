@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from cli.command import InTerminal, in_terminal
+from support.sandbox import needs_sandbox
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
 
 Record = Callable[..., Path]
 
 
-@pytest.fixture
-def review(hello: Path, record: Record) -> Iterator[InTerminal]:
-    """A run that proposes three changes of hello.py and one new file, up to its first question."""
+def _four_changes(record: Record) -> Path:
+    """A recording that proposes three changes of hello.py and one new file."""
 
     def edit(old: str, new: str) -> dict[str, dict[str, str]]:
         return {"edit_file": {"path": "hello.py", "old_text": old, "new_text": new}}
@@ -26,8 +26,13 @@ def review(hello: Path, record: Record) -> Iterator[InTerminal]:
         edit("datetime.now().hour, shout", "12, shout"),
         {"write_file": {"path": "new/文件.py", "content": "x = 1\n"}},
     ]
-    replay = record({"calls": calls}, {"text": "Done."})
-    with in_terminal("run", "a task", "--workspace", hello.parent, "--replay", replay) as terminal:
+    return record({"calls": calls}, {"text": "Done."})
+
+
+@pytest.fixture
+def review(hello: Path, record: Record) -> Iterator[InTerminal]:
+    """A run that proposes four changes, up to its first question."""
+    with in_terminal("run", "a task", "--workspace", hello.parent, "--replay", _four_changes(record)) as terminal:
         terminal.until("Accept hello.py?")
         yield terminal
 
@@ -64,6 +69,29 @@ def test_by_hunk(review: InTerminal, hello: Path) -> None:
     assert not (hello.parent / "new").exists()
     assert "Changed: hello.py (2 of 3 changes)" in review.screen.lines
     assert "Not applied: new/文件.py" in review.screen.lines
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        pytest.param(
+            "h", "✗ 2 of 4 changes accepted: grep -q os hello.py fails (exit code 1", id="without what it needs"
+        ),
+        pytest.param("y", "✓ 3 of 4 changes accepted: grep -q os hello.py passes (exit code 0", id="with it"),
+    ],
+)
+def test_p18_what_was_accepted_is_checked(hello: Path, record: Record, answer: str, said: str) -> None:
+    """docs/plan.md P18: after a review that accepts a part of the changes."""
+    needs_sandbox()
+    options = ("--workspace", hello.parent, "--check", "grep -q os hello.py")
+    with in_terminal("run", "a task", *options, "--replay", _four_changes(record)) as terminal:
+        terminal.answer("Accept hello.py?", answer)
+        if answer == "h":
+            for number, key in enumerate("nyy", 1):
+                terminal.answer(f"Accept change {number} of 3?", key)
+        terminal.answer("Accept new/文件.py?", "n")
+        assert terminal.end() == 0
+        assert any(line.startswith(said) for line in terminal.screen.lines)
 
 
 def test_all_the_rest(review: InTerminal, hello: Path) -> None:

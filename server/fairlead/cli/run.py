@@ -33,7 +33,7 @@ from fairlead.cli.view.plain import PlainDisplay
 from fairlead.cli.view.plan_view import plan_lines
 from fairlead.cli.view.screen import LiveDisplay
 from fairlead.cli.view.terminal import Terminal
-from fairlead.cli.view.text import clean, escape_hidden
+from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.cli.view.transcript import Transcript
 from fairlead.lsp import protocol as wire
 from fairlead.models.recording import write_recording
@@ -193,7 +193,24 @@ class Run:
         finally:
             chosen = self._options.accept is not None or self._terminal.can_ask
             self._summarize(review.reports, chosen=chosen, finished=finished)
+        await self._check_accepted(review.reports)
         return review.reports
+
+    async def _check_accepted(self, reports: Sequence[FileReport]) -> None:
+        """Run the checks on what was accepted, if that is only a part (docs/plan.md P18)."""
+        applied = sum(report.counts["applied"] for report in reports)
+        if not 0 < applied < sum(report.counts.total() for report in reports) or self._is_stopped:
+            return
+        params = {"sessionId": self._session_id, "base": True}
+        try:
+            checked: wire.ChecksResult = await self._client.request(wire.RUN_CHECKS, params)
+        except wire.RequestError:
+            return  # no check is set
+        marks = self._display.marks
+        for result in checked["results"]:
+            mark, style = (marks.done, "green") if result["passed"] else (marks.failed, "red")
+            line = Text.assemble((mark, style), f" {clean(result['message']).replace('`', '')}")
+            self._display.show(wrap(line, self._display.console, self._display.width, indent=2))
 
     def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
         """Show what happened to the files, and how to continue if something is undecided."""
