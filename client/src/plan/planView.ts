@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { describeApproval } from "../questions/approvalTexts";
 import { relative } from "../review/editsView";
-import { duration } from "../ui/format";
+import { duration, plural } from "../ui/format";
 import {
   childNodes,
   hasChildren,
@@ -114,7 +114,7 @@ export class PlanView extends StoreTree<PlanNode> {
     const waits = openRequests(session);
     const badge = waits > 0 ? { value: waits, tooltip: "The agent is waiting for you" } : undefined;
     this.view.badge =
-      badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${open} steps to do` } : undefined);
+      badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${plural(open, "step")} to do` } : undefined);
     const text = message(session);
     if (text !== this.view.message) this.view.message = text;
     this.showProgressBar(isWorking(session));

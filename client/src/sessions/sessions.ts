@@ -48,7 +48,7 @@ export class Sessions implements vscode.Disposable {
   async steer(): Promise<void> {
     const session = this.steerable();
     if (!session) {
-      void vscode.window.showInformationMessage("This session isn't running. Use “Agent: Follow Up” to continue.");
+      void vscode.window.showInformationMessage("This session is not running. Use “Agent: Follow Up” to continue.");
       return;
     }
     const text = await vscode.window.showInputBox({
