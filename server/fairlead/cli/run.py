@@ -210,7 +210,7 @@ class Run:
         for result in checked["results"]:
             mark, style = (marks.done, "green") if result["passed"] else (marks.failed, "red")
             line = Text.assemble((mark, style), f" {clean(result['message']).replace('`', '')}")
-            self._display.show(wrap(line, self._display.console, self._display.width, indent=2))
+            self._display.show(wrap(line, self._display.console, self._display.width))
 
     def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
         """Show what happened to the files, and how to continue if something is undecided."""
