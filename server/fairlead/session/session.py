@@ -113,6 +113,8 @@ class Session:
         self._closing: set[asyncio.Task[None]] = set()
         self._stopped = StoppedCalls()
         self._prompts = 0
+        self.runs = 0
+        """How many runs have begun in this process."""
         self._stopping = False
         self._exiting = False
         self.recorder = Recorder(self.plan.snapshot, context.clock, self._path_of, self._file_states)
@@ -209,6 +211,7 @@ class Session:
         self._prompts += 1
         run = asyncio.ensure_future(self._run_loop(self._task, user_prompt(task, self.root), task.mode, on_begin))
         self._task, self._caller, self._stopping = run, asyncio.current_task(), False
+        self.runs += 1
         try:
             while not run.done():
                 try:

@@ -49,6 +49,8 @@ async def find_smallest_set(session: Session, command: str | None) -> SmallestSe
 
     async def work(handle: str) -> SmallestSet:
         commands = await _allowed(session, checks, handle)
+        if session.running:  # since the request
+            raise RequestRefused(RUNNING)
         searches.append(_Search(session, checks, commands, handle))
         return await searches[0].run()
 
@@ -87,7 +89,7 @@ class _Search:
         self._names = tuple(check.command for check in checks)
         self._commands, self._quiet = commands, replace(commands, emit=_ignore)
         self._changes, self._version = session.files.changes, session.files.version
-        self._state = commands.record_state("sandboxed")
+        self._state, self._runs = commands.record_state("sandboxed"), session.runs
         limits = session.settings.check
         self._seconds = limits.search_max_minutes * 60 or None
         self._units = tuple(units(self._changes))
@@ -132,7 +134,7 @@ class _Search:
         self._session.publish(self._progress())
         for check in self._checks:
             passed = await self._passes_check(check, chosen)
-            if self._session.files.changes is not self._changes or self._session.running:
+            if self._session.files.changes is not self._changes or self._session.runs > self._runs:
                 raise _Interrupted
             if not passed:
                 return False
