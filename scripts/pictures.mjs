@@ -149,6 +149,7 @@ async function takeAnimation() {
   await take(1200);
   await page.runCommand("Agent: Accept All");
   await page.until("no proposals", async () => (await page.viewDescription("Proposed Changes")) === "");
+  await page.rows("Proposed Changes", (all) => all.length === 0);
   await take(2500);
   await close();
   await animate(frames, path.join(folder, "demo.png"));
