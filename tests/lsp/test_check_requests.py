@@ -15,6 +15,7 @@ from support.sandbox import needs_sandbox
 Replay = Callable[..., Json]
 BOTH = "grep -q two a.txt && grep -q two b.txt"
 WAITING = "echo started; while [ ! -e go ]; do sleep 0.05; done"
+GATED = "echo started; while grep -q closed gate; do sleep 0.05; done"
 INVALID_PARAMS, REFUSED = -32602, -32803
 
 
@@ -165,6 +166,32 @@ async def test_p18_checks_run_one_at_a_time_beside_the_agent_and_can_be_stopped(
         assert passed["passed"] is True
         (workspace / "go").touch()
         assert (await run)["stopReason"] == "end_turn"
+
+
+async def test_p18_a_check_without_the_changes_takes_turns_with_the_agents_commands(
+    workspace: Path, replay: Replay
+) -> None:
+    """While a command of the agent runs, the folder that all boxes share contains the proposals."""
+    write_workspace(workspace)
+    turns = [
+        {"calls": [todo(*BEGIN, check="grep -q one a.txt"), edit("a.txt", "one", "two")]},
+        {"calls": [bash(GATED)]},
+        {"text": "Done."},
+    ]
+    gate = workspace / "gate"
+    gate.write_text("closed\n")
+    async with Client(workspace, settings=replay(*turns)) as client:
+        run = asyncio.ensure_future(client.run())
+        await client.until(lambda: client.events("tool_output"))
+        without = asyncio.ensure_future(run_checks(client, base=True))
+        gate.write_text("open\n")
+        [result] = await without
+        assert result["passed"] is True
+        started = [event["command"] for event in client.events("command")]
+        assert started == [GATED, "grep -q one a.txt"]
+        ended = next(event for event in client.events("command_ended") if event["handle"] is None)
+        assert ended["seq"] < client.events("command")[1]["seq"]
+        await run
 
 
 async def test_p18_a_result_is_for_the_text_that_the_check_saw(workspace: Path, replay: Replay) -> None:

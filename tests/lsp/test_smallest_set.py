@@ -267,13 +267,13 @@ async def test_p19_a_check_that_is_denied_is_refused(workspace: Path, replay: Re
 
 
 async def test_p19_the_agent_must_not_work_beside_a_search(workspace: Path, replay: Replay) -> None:
-    """Its commands would show files in the checks that no set contains."""
+    """Its next change would end the search."""
     gate = write_gate(workspace)
     waiting = bash("echo started; while grep -q yes gate; do sleep 0.05; done")
     async with Client(workspace, settings=replay(*GATED_TURNS, {"calls": [waiting]}, {"text": "."})) as client:
         _, answer = await search_to_gate(client)
         run = asyncio.ensure_future(client.run(sessionId=session(client)))
-        await client.until(lambda: client.events("tool_output"))
+        await client.until(lambda: len(client.events("run_started")) == 2)
         error = await client.error("agent/checks/minimize", {"sessionId": session(client)})
         assert (error.code, "The agent is working." in error.message) == (REFUSED, True)
         gate.write_text("no\n")

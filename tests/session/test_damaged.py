@@ -134,11 +134,11 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
         except RequestRefused as error:
             warnings.append(str(error))
             continue
-        lines = transcript(session.history.messages, session.recorder.record)
+        lines = transcript(session.history.messages, session.evidence.recorder.record)
         json.dumps(convert.transcript(lines)).encode()
         json.dumps(
             [
-                record_page(session.snapshot(), root, session.known_files.changed_since),
+                record_page(session.snapshot(), root, session.evidence.known_files.changed_since),
                 history_page(session.title, session.plan.history),
             ]
         ).encode()

@@ -1,7 +1,7 @@
 """How a session's commands run: where, with which permission, what they see, and how their changes are proposed."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
-from fairlead.session.known_files import KnownFiles
+from fairlead.session.evidence import SessionEvidence
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.direct import DirectLayer
@@ -29,17 +29,16 @@ class SessionCommands:
     def __init__(
         self,
         files: Files,
-        known_files: KnownFiles,
-        checks: Callable[[], Collection[str]],
+        evidence: SessionEvidence,
         context: ServerContext,
         emit: Callable[[Event | None], None],
     ) -> None:
-        """`checks` returns the commands that are checks now."""
         self._files, self._context, self._emit = files, context, emit
         self.background = BackgroundCommands()
-        self._known_files, self._checks = known_files, checks
+        self._evidence = evidence
         self._direct = DirectLayer(files.root.path)
         self._secrets = SecretFinder(files.root.path)
+        self._foreground = asyncio.Lock()
         self._layer: asyncio.Task[Layer] | None = None
         self._unavailable = ""
 
@@ -56,14 +55,15 @@ class SessionCommands:
             direct=self._direct,
             view=self._view,
             captured=self._captured,
-            record_state=self._known_files.record_state,
+            record_state=self._evidence.known_files.record_state,
             check_permission=self._check_permission,
             emit=self._emit,
             timeout=bash.timeout_seconds,
             limits=Limits.from_settings(bash.processes, bash.memory_mb),
             background=self.background,
             unavailable=self._unavailable,
-            checks=self._checks,
+            checks=self._evidence.check_commands,
+            foreground=self._foreground,
         )
 
     def stop(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,15 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.models.factory import ClosableModel, ModelChoice, open_model
 from fairlead.models.prices import context_of, price_of
-from fairlead.plan import PlanError, PlanItem, PlanOp, StalePlan, TodoManager
-from fairlead.plan.evidence import Record
-from fairlead.plan.verification import holds, is_flaky, supports
+from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.commands import SessionCommands
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.session.evidence import SessionEvidence
 from fairlead.session.feedback import Feedback
-from fairlead.session.found_set import FoundSet
-from fairlead.session.known_files import KnownFiles
-from fairlead.session.last_checks import LastChecks
 from fairlead.session.project_rules import ProjectRules
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
-from fairlead.session.recorder import Recorder
+from fairlead.session.published import Published
 from fairlead.session.server_context import ServerContext
 from fairlead.session.settings import Settings
 from fairlead.session.state import PAUSES, Phase, SessionState
@@ -46,30 +42,9 @@ from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
 from fairlead.tools.commands import Commands, finish_uncancelled
 from fairlead.tools.table import tool_table
-from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
 from fairlead.workspace.protected import protections
-
-
-@dataclass(frozen=True, slots=True)
-class _Published:
-    """What was published last. Compared by identity where possible, because each delta compares it."""
-
-    plan: int
-    record: Record
-    files: int
-    edits: int
-    decisions: DecisionLog
-    checked: CheckFinished | None
-    smallest: SmallestSet | None
-
-    def same_plan(self, other: "_Published") -> bool:
-        return (self.plan, self.files) == (other.plan, other.files) and self.record is other.record
-
-    def same_edits(self, other: "_Published") -> bool:
-        same_checks = self.checked is other.checked and self.smallest is other.smallest
-        return self.edits == other.edits and self.decisions is other.decisions and same_checks
 
 
 class Session:
@@ -102,10 +77,10 @@ class Session:
         self.awaiting_report = asyncio.Event()
         """Set while the server waits for the editor to report a document that it says it changed."""
         self.approvals = Approvals(self.editor, session_id)
-        self.known_files = KnownFiles(self.files)
+        self.evidence = SessionEvidence(self.files, self.plan, lambda: context.settings, context.clock)
+        self.plan.since = self.evidence.recorder.since
         self.checks = CheckQueue()
-        self.found_set = FoundSet(self.files, self.known_files)
-        self.commands = SessionCommands(self.files, self.known_files, self._check_commands, context, self.publish)
+        self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
         self._model: ClosableModel | None = None
         self._choice: ModelChoice | None = None
         self._task: asyncio.Task[Outcome] | None = None
@@ -117,49 +92,14 @@ class Session:
         """How many runs have begun in this process."""
         self._stopping = False
         self._exiting = False
-        self.recorder = Recorder(self.plan.snapshot, context.clock, self._path_of, self._file_states)
-        self.plan.since = self.recorder.since
         self.plan_version = 0
-        self._last_checks = LastChecks(lambda: self.file_versions)
-        self._published = _Published(0, self.recorder.record, 0, 0, self.decisions, None, None)
+        self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._rules = ProjectRules(root, self.publish)
-
-    def _path_of(self, given: str) -> str:
-        """The absolute path of a call's location, so that one file has one path on record."""
-        try:
-            return str(self.root.resolve(given))
-        except WorkspaceError:  # outside of the workspace: the call failed
-            return str(self.root.path / given)
-
-    def _file_states(self) -> int:
-        return len(self.known_files.states.changes)
-
-    def _check_commands(self) -> set[str]:
-        """All checks, of the items and of the settings."""
-        return {item.check for item in self.plan.snapshot().items} | set(self._context.settings.checks)
-
-    def _general_checks(self, item: PlanItem) -> Sequence[str]:
-        """The checks of the settings, if the item changed files (P17)."""
-        return self._context.settings.checks if self.recorder.record.of(item.id).files else ()
-
-    @property
-    def file_versions(self) -> tuple[int, int]:
-        """A value that differs when a known file or a proposal has changed."""
-        return self.known_files.version, self.files.version
 
     @property
     def settings(self) -> Settings:
         return self._context.settings
-
-    def holds(self, command: str) -> bool:
-        """Whether a verifying command passed on the files as they are now."""
-        self.known_files.update(self.files.take_touched())
-        return holds(command, self.recorder.record, self.known_files.changed_since)
-
-    def is_flaky(self, command: str) -> bool:
-        """Whether a verifying command passed on the files as they are now, and failed on them afterwards."""
-        return is_flaky(command, self.recorder.record, self.known_files.changed_since)
 
     @property
     def running(self) -> bool:
@@ -312,16 +252,16 @@ class Session:
     def publish(self, event: Event | None = None) -> None:
         """Saves the session, then sends the plan and the proposals if they changed, then the event."""
         if event is not None:
-            self.recorder.on_event(event)
+            self.evidence.recorder.on_event(event)
         if isinstance(event, RunStarted | RunFinished):
             self.state = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
             self.updated = self._context.now()
-        self.known_files.update(self.files.take_touched())
+        self.evidence.update()
         plan, edits = self.plan.snapshot(), self.files.version
         if isinstance(event, CheckFinished):
-            self._last_checks.add(event)
-        files, checks = self.known_files.version, (self._last_checks.shown, self.found_set.now())
-        now = _Published(plan.version, self.recorder.record, files, edits, self.decisions, *checks)
+            self.evidence.last_checks.add(event)
+        files, record = self.evidence.known_files.version, self.evidence.recorder.record
+        now = Published(plan.version, record, files, edits, self.decisions, *self._check_results())
         before, self._published = self._published, now
         if not now.same_plan(before):
             self.plan_version += 1
@@ -332,6 +272,10 @@ class Session:
             self._sink(self.edits())
         if event is not None:
             self._sink(event)
+
+    def _check_results(self) -> tuple[CheckFinished | None, SmallestSet | None]:
+        """The results of checks that belong to the proposals as they are now."""
+        return self.evidence.last_checks.shown, self.evidence.found_set.now()
 
     def _phase_after(self, stop_reason: StopReason) -> Phase:
         return "paused" if self._exiting or stop_reason in PAUSES else "idle"
@@ -345,10 +289,10 @@ class Session:
             plan=replace(self.plan.snapshot(), version=self.plan_version),
             versions=self.plan.history,
             user_edits=self.plan.user_edits,
-            record=self.recorder.record,
-            file_states=self.known_files.states,
-            inferred=self.recorder.inferred,
-            models=self.recorder.models,
+            record=self.evidence.recorder.record,
+            file_states=self.evidence.known_files.states,
+            inferred=self.evidence.recorder.inferred,
+            models=self.evidence.recorder.models,
             changes=self.files.changes,
             edits_version=self.files.version,
             decisions=self.decisions,
@@ -365,12 +309,10 @@ class Session:
         self.feedback.restore(state.pending_feedback)
         self.plan.restore(state.plan, state.versions, state.user_edits)
         self.plan_version = state.plan.version
-        self.recorder.record, self.recorder.inferred = state.record, state.inferred
-        self.recorder.models = state.models
         self._decisions = state.decisions
         self.files.rejections.restore(state.rejected)
         await self.files.restore(state.changes, state.edits_version)
-        self.known_files.restore(state.file_states)
+        self.evidence.restore(state)
         self.journal_writer.restore(state.events_sent)
         self.publish()
 
@@ -399,16 +341,15 @@ class Session:
 
     def plan_state(self) -> PlanChanged:
         """The current plan, with its record."""
-        plan, record = self.plan.snapshot(), self.recorder.record
-        found = supports(plan.items, record, self.known_files.changed_since)
-        return PlanChanged(self.plan_version, plan, record, self.recorder.inferred, found)
+        plan, recorder = self.plan.snapshot(), self.evidence.recorder
+        return PlanChanged(self.plan_version, plan, recorder.record, recorder.inferred, self.evidence.supports())
 
     def edits(self) -> EditsChanged:
         """The current proposals."""
         done, undone = self.decisions.done, self.decisions.undone
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
         protected = frozenset(protections(self.root, self.files.changes))
-        checks = self._last_checks.shown, self.found_set.now()
+        checks = self._check_results()
         return EditsChanged(self.files.version, self.files.changes, *labels, protected, *checks)
 
     async def observe(self, paths: Collection[Path]) -> None:
@@ -443,8 +384,8 @@ class Session:
             settings.context_tokens or context_of(self._model.name) if choice.replay is None else None
         )
         without_seconds = settings.check.without_changes_seconds
-        find_general, queue = self._general_checks, self.checks
-        checks = Checks(self.files, commands, self.approvals, queue, find_general, self.holds, without_seconds)
+        find_general, holds = self.evidence.general_checks, self.evidence.holds
+        checks = Checks(self.files, commands, self.approvals, self.checks, find_general, holds, without_seconds)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
             model=self._model,

@@ -1,6 +1,7 @@
 """`bash`: runs a command, in the sandbox if there is one, and asks the user first if the policy says so."""
 
 import asyncio
+import contextlib
 import errno
 import os
 from collections.abc import Collection
@@ -72,24 +73,29 @@ class Bash:
         _check(command)
         if background:
             self._commands.background.check_capacity()
-        job = await self._prepare(input, call, background=background)
-        notes = [
-            *self._hidden_edits(job.where),
-            *([TOO_LONG] if (input.get("timeout_seconds") or 0) > MAX_SECONDS else []),
-        ]
-        job.begin()
-        if background:
-            return _lines(*notes, self._in_background(job))
-        return await self._run_to_end(job, notes)
+        async with contextlib.AsyncExitStack() as turn:
+            job = await self._prepare(input, call, turn, background=background)
+            notes = [
+                *self._hidden_edits(job.where),
+                *([TOO_LONG] if (input.get("timeout_seconds") or 0) > MAX_SECONDS else []),
+            ]
+            job.begin()
+            if background:
+                return _lines(*notes, self._in_background(job))
+            return await self._run_to_end(job, notes)
 
-    async def _prepare(self, input: dict[str, Any], call: RunningCall, *, background: bool) -> Job:
-        """Chooses the layer, asks the user if needed, and opens the box."""
+    async def _prepare(
+        self, input: dict[str, Any], call: RunningCall, turn: contextlib.AsyncExitStack, *, background: bool
+    ) -> Job:
+        """Chooses the layer, asks the user if needed, waits for the command's turn, and opens the box."""
         commands, command = self._commands, input["command"]
         network, unsandboxed = bool(input.get("network")), bool(input.get("unsandboxed"))
         call.progress = "Cancelled before the command was run."
         layer = commands.direct if unsandboxed else await commands.layer()
         await self._allow(call, command, layer, network=network, unsandboxed=unsandboxed)
         call.progress = "Cancelled before the command was run."
+        if not background:
+            await turn.enter_async_context(commands.foreground)
         # before the view is made: a change in between must not count as verified
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         state = commands.record_state(layer.where) if found.verified else None

@@ -74,9 +74,18 @@ async def allow_check(commands: Commands, approvals: Approvals, command: str, ca
 async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> CheckEnd:
     """Runs a check. It is evidence only if it sees all proposals, or none.
 
+    A check that does not see all of them takes turns with the agent's commands.
+
     Raises:
         ToolError: it could not be started.
     """
+    if check.changes is None:
+        return await _run(commands, check, call)
+    async with commands.foreground:
+        return await _run(commands, check, call)
+
+
+async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckEnd:
     found = find_check(check.command)
     layer = await commands.layer()
     view = await commands.view(check.changes) if layer.where == "sandboxed" else View()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -56,6 +56,11 @@ class Commands:
     limits: Limits = DEFAULT_LIMITS
     checks: Callable[[], Collection[str]] = tuple
     """The commands that are checks (docs/plan.md P17)."""
+    foreground: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a command runs that others must not see: one of the agent, or a check without some proposals.
+
+    The folder that all boxes share contains the proposals while a command of the agent runs.
+    """
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
         "state": session.state,
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": convert.edits(session.id, session.root, session.edits()),
-        "transcript": convert.transcript(transcript(session.history.messages, session.recorder.record)),
+        "transcript": convert.transcript(transcript(session.history.messages, session.evidence.recorder.record)),
     }
 
 

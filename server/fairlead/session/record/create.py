@@ -37,7 +37,7 @@ def create_record(session: Session) -> SessionRecord:
 
     Files that look like secrets are named, but their digests are left out: they would confirm a guess.
     """
-    session.known_files.refresh()
+    session.evidence.known_files.refresh()
     return _Creator(session).record()
 
 
@@ -46,7 +46,7 @@ class _Creator:
 
     def __init__(self, session: Session) -> None:
         self._state, self._root = session.snapshot(), session.root
-        self._known, self._now = session.known_files, session.known_files.on_disk()
+        self._known, self._now = session.evidence.known_files, session.evidence.known_files.on_disk()
         is_secret = session.files.secret_filter()
         names = {path: self._name(path) for path in self._now}
         self._files = {path: name for path, name in names.items() if not is_secret(name)}

@@ -117,19 +117,19 @@ def _check(session: Session, command: str) -> Check:
     """The check with the item that it is attached to, else with the last item that changed files."""
     items = session.plan.snapshot().items
     owner = next((item.id for item in items if item.check == command), None)
-    changed = [item.id for item in items if session.recorder.record.of(item.id).files]
+    changed = [item.id for item in items if session.evidence.recorder.record.of(item.id).files]
     return Check(command, owner or (changed[-1] if changed else None))
 
 
 async def _run(session: Session, request: _Request) -> CheckFinished:
-    check, held, before = request.check, session.holds(request.check.command), _review_of(session)
+    check, held, before = request.check, session.evidence.holds(request.check.command), _review_of(session)
     proves = False
     try:
         end, is_outdated = await _end(session, request, _seen(session, request), request.call_id)
         if is_outdated:
             text = f"{_sentence(check, end)}{OUTDATED}"
         elif request.scope == "all":
-            is_flaky = session.is_flaky(check.command) or (held and not end.passed)
+            is_flaky = session.evidence.is_flaky(check.command) or (held and not end.passed)
             text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
         elif request.scope == "some":
             chosen = len(request.chosen or ())
@@ -176,10 +176,10 @@ async def _end(session: Session, request: _Request, seen: Changeset | None, call
     if where == "workspace" and seen is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
     check = CheckRun(command, where, commands.record_state(where), request.handle, seen)
-    files = session.file_versions
+    files = session.evidence.versions
     end = await run_check(commands, check, call)
     session.publish()
-    return end, session.file_versions != files
+    return end, session.evidence.versions != files
 
 
 async def _about_accepted(session: Session, request: _Request, end: CheckEnd, before: _Review) -> tuple[str, bool]:
@@ -193,7 +193,7 @@ async def _about_accepted(session: Session, request: _Request, end: CheckEnd, be
         return said if reviewed.accepted else f"{said} So it does not prove them.", False
     if not len(left):
         return said, False
-    if not session.holds(command):
+    if not session.evidence.holds(command):
         complete, _ = await _end(session, request, None, f"{request.call_id}.all")
         if not complete.passed:
             return f"{said} It fails with all of them, too.", False

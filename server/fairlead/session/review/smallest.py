@@ -18,7 +18,6 @@ from fairlead.tools.check_run import CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
 
 NOTHING_PROPOSED = "Nothing is proposed, so there is nothing to search."
-# while a command of the agent runs, the checks would see files of it that no set contains
 RUNNING = "The agent is working. Wait until it has finished, or stop it, then search."
 
 _Unit = tuple[Change, ...]
@@ -126,7 +125,7 @@ class _Search:
             message,
         )
         if is_set:
-            self._session.found_set.replace(result, self._changes, self._state)
+            self._session.evidence.found_set.replace(result, self._changes, self._state)
         return result
 
     async def _passes(self, chosen: Sequence[_Unit]) -> bool:

@@ -1,0 +1,75 @@
+"""What a session knows of the work on its steps, and which of it holds for the files as they are now."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from fairlead.plan import PlanItem, TodoManager
+from fairlead.plan.verification import Support, holds, is_flaky, supports
+from fairlead.session.found_set import FoundSet
+from fairlead.session.known_files import KnownFiles
+from fairlead.session.last_checks import LastChecks
+from fairlead.session.recorder import Recorder
+from fairlead.session.settings import Settings
+from fairlead.session.state import SessionState
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.files import Files
+
+
+class SessionEvidence:
+    """The record of the work, the known files, and the results of the checks that the user asked for."""
+
+    def __init__(
+        self, files: Files, plan: TodoManager, settings: Callable[[], Settings], clock: Callable[[], float]
+    ) -> None:
+        """`clock` returns seconds, from any start."""
+        self._files, self._plan, self._settings = files, plan, settings
+        self.known_files = KnownFiles(files)
+        self.recorder = Recorder(plan.snapshot, clock, self._path_of, self._file_states)
+        self.found_set = FoundSet(files, self.known_files)
+        self.last_checks = LastChecks(lambda: self.versions)
+
+    def restore(self, state: SessionState) -> None:
+        """Continues with the evidence of an earlier process. Files may have changed since."""
+        self.recorder.record, self.recorder.inferred = state.record, state.inferred
+        self.recorder.models = state.models
+        self.known_files.restore(state.file_states)
+
+    def update(self) -> None:
+        """Reads the files that may have changed."""
+        self.known_files.update(self._files.take_touched())
+
+    @property
+    def versions(self) -> tuple[int, int]:
+        """A value that differs when a known file or a proposal has changed."""
+        return self.known_files.version, self._files.version
+
+    def supports(self) -> Mapping[str, Support]:
+        """What supports each plan item, by id."""
+        return supports(self._plan.snapshot().items, self.recorder.record, self.known_files.changed_since)
+
+    def holds(self, command: str) -> bool:
+        """Whether a verifying command passed on the files as they are now."""
+        self.update()
+        return holds(command, self.recorder.record, self.known_files.changed_since)
+
+    def is_flaky(self, command: str) -> bool:
+        """Whether a verifying command passed on the files as they are now, and failed on them afterwards."""
+        return is_flaky(command, self.recorder.record, self.known_files.changed_since)
+
+    def check_commands(self) -> set[str]:
+        """All checks, of the items and of the settings."""
+        return {item.check for item in self._plan.snapshot().items} | set(self._settings().checks)
+
+    def general_checks(self, item: PlanItem) -> Sequence[str]:
+        """The checks of the settings, if the item changed files (docs/plan.md P17)."""
+        return self._settings().checks if self.recorder.record.of(item.id).files else ()
+
+    def _path_of(self, given: str) -> str:
+        """The absolute path of a call's location, so that one file has one path on record."""
+        root = self._files.root
+        try:
+            return str(root.resolve(given))
+        except WorkspaceError:  # outside of the workspace: the call failed
+            return str(root.path / given)
+
+    def _file_states(self) -> int:
+        return len(self.known_files.states.changes)

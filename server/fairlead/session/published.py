@@ -1,0 +1,27 @@
+"""What a session published last, so that it sends its states only when they change."""
+
+from dataclasses import dataclass
+
+from fairlead.agent.events import CheckFinished, SmallestSet
+from fairlead.edits.undo import DecisionLog
+from fairlead.plan.evidence import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The versions and values of both states. Compared by identity where possible, because each delta compares it."""
+
+    plan: int
+    record: Record
+    files: int
+    edits: int
+    decisions: DecisionLog
+    checked: CheckFinished | None
+    smallest: SmallestSet | None
+
+    def same_plan(self, other: "Published") -> bool:
+        return (self.plan, self.files) == (other.plan, other.files) and self.record is other.record
+
+    def same_edits(self, other: "Published") -> bool:
+        same_checks = self.checked is other.checked and self.smallest is other.smallest
+        return self.edits == other.edits and self.decisions is other.decisions and same_checks
