@@ -10,6 +10,7 @@ export function viewVerbs({ page, until, act }) {
     page.locator(".pane").filter({ has: page.locator(".pane-header h3.title", { hasText: exactly(view) }) });
   const actions = (view) => pane(view).locator(".pane-header .actions");
   const buttons = buttonVerbs({ page, act });
+  const hover = page.locator(".workbench-hover-container .monaco-hover");
 
   /** The rows of a view in their order; only those that are scrolled into sight exist. */
   function readRows(view) {
@@ -77,8 +78,16 @@ export function viewVerbs({ page, until, act }) {
       looks = rows === last ? looks + 1 : 0;
       last = rows;
       if (looks < STEADY_LOOKS) throw new Error(`the rows of "${view}" have just changed`);
+      await leaveHover();
       await action(await locate(view, which));
     });
+  }
+
+  /** Moves the pointer away from a row that came under it while it rested: its hover may cover other rows. */
+  async function leaveHover() {
+    if (!(await hover.count())) return;
+    await page.mouse.move(0, 0);
+    await hover.first().waitFor({ state: "detached", timeout: 500 });
   }
 
   async function viewTitles() {
@@ -126,7 +135,6 @@ export function viewVerbs({ page, until, act }) {
 
     /** The text of the hover over a row. */
     tooltip: async (view, which) => {
-      const hover = page.locator(".workbench-hover-container .monaco-hover");
       return until(`the hover of row ${which} in "${view}"`, async () => {
         // one that shows does not come again before the pointer was elsewhere
         await page.mouse.move(0, 0);
