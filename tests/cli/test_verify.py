@@ -162,9 +162,9 @@ def test_the_commands_of_a_record_run_only_in_the_sandbox(records: Records) -> N
 @pytest.mark.usefixtures("sandbox")
 def test_a_command_without_end_is_killed(records: Records) -> None:
     records.write(checks=[check("echo started; sleep 60"), check("true")])
-    ended = records.verify("--timeout", "1")
+    ended = records.verify("--timeout", "3")  # enough for the second one on a busy machine
     assert ended.code == 1
-    assert "  ✗ echo started; sleep 60  killed at the time limit (1." in ended.out
+    assert "  ✗ echo started; sleep 60  killed at the time limit (" in ended.out
     assert "      started\n  ✓ true  passes" in ended.out
 
 

@@ -152,7 +152,9 @@ editorTest(
     await page.clickTab("Preview Conversation.md");
     await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
     await page.webview().locator("p", { hasText: "todo" }).waitFor({ timeout: 30_000 });
-    assert.equal(await page.webview().locator("blockquote", { hasText: "The first task" }).count(), 1);
+    // waits, because the client draws the page again after VS Code closed its document
+    const prompt = page.webview().locator("blockquote", { hasText: "The first task" });
+    await page.until("the task in the conversation, once", async () => (await prompt.count()) === 1);
     await page.showContainer("Fairlead");
     const rows = await page.rows(SESSIONS, described("The first task", "0/2", "1 file"));
     assert.match(rows[0].name, /^The first task, shown/);

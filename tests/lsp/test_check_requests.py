@@ -197,16 +197,18 @@ async def test_p18_a_check_without_the_changes_takes_turns_with_the_agents_comma
 async def test_p18_a_result_is_for_the_text_that_the_check_saw(workspace: Path, replay: Replay) -> None:
     """The user accepts a change while it runs: the result says so, and is not shown as that of what was accepted."""
     write_workspace(workspace)
-    async with Client(workspace, settings=replay(*proposes_both("sleep 60"))) as client:
+    gate = workspace / "gate"
+    gate.write_text("closed\n")
+    async with Client(workspace, settings=replay(*proposes_both())) as client:
         await client.run()
         only = [{"uri": (workspace / name).as_uri()} for name in ("a.txt", "b.txt")]
         await review(client, "accept", target=only[0])
-        check = "echo started; while ! grep -q more a.txt; do sleep 0.05; done"
-        running = asyncio.ensure_future(run_checks(client, check=f"timeout 1 sh -c '{check}'", base=True))
+        running = asyncio.ensure_future(run_checks(client, check=GATED, base=True))
         await client.until(lambda: client.events("tool_output"))
         await review(client, "accept", target=only[1])
+        gate.write_text("open\n")
         [result] = await running
-        assert result["outdated"] is True
+        assert (result["passed"], result["outdated"]) == (True, True)
         assert result["message"].endswith("Files have changed since it started, so run it again.")
         assert client.last("agent/edits")["checked"] is None
 
