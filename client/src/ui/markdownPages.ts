@@ -16,7 +16,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
   /** Whether VS Code was asked to show the pages again and has not opened a document since. */
   private refreshing = false;
-  /** A preview drops a refresh while another one waits, as it does when a document opens. */
+  /** A preview drops a refresh while another one waits, as it does when it is shown again or its document opens. */
   private readonly repeatRefresh = throttled(refreshPreviews, PREVIEW_DELAY_MS);
   /** The text of each page that VS Code read last, by URI. */
   private readonly lastRead = new Map<string, string>();
@@ -66,10 +66,11 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     else this.refresh();
   }
 
-  /** Lets VS Code read and show the open pages again. */
+  /** Lets VS Code read and show the open pages again: at once, and again when a preview that dropped this can take it. */
   private refresh(): void {
     this.refreshing = true;
     refreshPreviews();
+    this.repeatRefresh.schedule();
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
