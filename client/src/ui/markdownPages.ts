@@ -18,6 +18,8 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   private refreshing = false;
   /** A preview drops a refresh while another one waits, as it does when it is shown again or its document opens. */
   private readonly repeatRefresh = throttled(refreshPreviews, PREVIEW_DELAY_MS);
+  /** Of its own, so that it does not shorten the wait after a document has opened. */
+  private readonly repeatAfterOpening = throttled(refreshPreviews, PREVIEW_DELAY_MS);
   /** The text of each page that VS Code read last, by URI. */
   private readonly lastRead = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];
@@ -34,7 +36,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
       vscode.workspace.onDidOpenTextDocument(({ uri }) => {
         if (uri.scheme !== scheme) return;
         void this.redrawIfOutdated(uri);
-        if (this.refreshing) this.repeatRefresh.schedule();
+        if (this.refreshing) this.repeatAfterOpening.schedule();
         this.refreshing = false;
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
@@ -42,6 +44,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
         if (this.announced.delete(uri.toString())) this.refresh();
       }),
       this.repeatRefresh,
+      this.repeatAfterOpening,
       this.changed,
     ];
   }

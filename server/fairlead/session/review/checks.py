@@ -176,10 +176,11 @@ async def _end(session: Session, request: _Request, seen: Changeset | None, call
     if where == "workspace" and seen is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
     check = CheckRun(command, where, commands.record_state(where), request.handle, seen)
-    files = session.evidence.versions
+    reviewed = _review_of(session).reviewed
     end = await run_check(commands, check, call)
     session.publish()
-    return end, session.evidence.versions != files
+    is_outdated = bool(session.evidence.known_files.changed_since(check.state))
+    return end, is_outdated or _review_of(session).reviewed != reviewed
 
 
 async def _about_accepted(session: Session, request: _Request, end: CheckEnd, before: _Review) -> tuple[str, bool]:
