@@ -35,7 +35,6 @@ import { ContextKeys } from "./ui/contextKeys";
 import { Status } from "./ui/status";
 import { Store } from "./state";
 import { Terminals } from "./ui/terminals";
-import { shownArgument } from "./ui/treeRow";
 
 let server: AgentServer | undefined;
 const loaded = performance.now();
@@ -163,8 +162,7 @@ export function activate(context: vscode.ExtensionContext): void {
     },
   };
   for (const [name, run] of Object.entries({ ...commands, ...withKnownRow(rowCommands, onUnknownRow) })) {
-    const onCommand = (...args: unknown[]): unknown => run(...(args.map(shownArgument) as never[]));
-    context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, onCommand));
+    context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
   // so that the client shows the outcome, and saves edits in the diff first
   agent.commandOverrides.set(serverCommand.accept, (params) =>

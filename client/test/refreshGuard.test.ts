@@ -77,30 +77,3 @@ test("the refresh of a hidden tree is repeated only if VS Code does not request 
   pass(10 * LIMIT);
   assert.equal(sent(), 2);
 });
-
-test("a row below which VS Code requests no rows makes the whole tree refresh", () => {
-  const { guard, sent, pass } = guarded();
-  guard.expect(["a", "b"]);
-  guard.requested("a");
-  pass(LIMIT);
-  assert.equal(sent(), 1);
-  guard.requested("b");
-  pass(LIMIT);
-  assert.equal(sent(), 2);
-  guard.requested();
-  pass(10 * LIMIT);
-  assert.equal(sent(), 2);
-});
-
-test("a row that the user collapses needs no request, and a request for the whole tree counts for every row", () => {
-  const { guard, sent, pass } = guarded();
-  guard.expect(["a", "b"]);
-  guard.requested("a");
-  guard.collapsed("b");
-  pass(10 * LIMIT);
-  guard.expect(["a", "b"]);
-  guard.requested();
-  guard.expect([]);
-  pass(10 * LIMIT);
-  assert.equal(sent(), 0);
-});

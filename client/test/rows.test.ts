@@ -12,6 +12,7 @@ import {
   type EditRow,
 } from "../src/review/editRows";
 import { duration, contextUsage, usageSummary, shortCount } from "../src/ui/format";
+import { fingerprint } from "../src/ui/fingerprint";
 import { isAllInConflict } from "../src/review/changeNavigation";
 import { childNodes, topNodes, type PlanNode } from "../src/plan/planNodes";
 import { planCount, stepRow, type Activity } from "../src/plan/planRows";
@@ -296,6 +297,31 @@ test("a row is distinguished from the URI that VS Code passes to a command in a 
   assert.ok(allRows(sessions("a"), relative).every(isEditRow));
   for (const other of [undefined, null, "a", { scheme: "fairlead-proposed", path: "/a.txt" }])
     assert.equal(isEditRow(other), false);
+});
+
+test("the fingerprint changes only when a row changes, even if many rows share a file", () => {
+  const drawn = (given: readonly Session[]): string => fingerprint(allRows(given, relative));
+  const before = drawn(sessions("a", "b"));
+  assert.equal(drawn(sessions("a", "b")), before);
+  assert.notEqual(drawn(sessions("b", "a")), before);
+  const edits = params<Edits>("edits");
+  for (const { uri } of edits.files) {
+    const other = edits.files.map((file) => (file.uri === uri ? { ...file, additions: file.additions + 1 } : file));
+    const store = new Store();
+    store.startRun("a", "Task a");
+    store.setEdits({ ...edits, sessionId: "a", files: other });
+    assert.notEqual(drawn([...store.reviewable]), drawn(sessions("a")), uri);
+  }
+  const [file] = edits.files.filter(({ hunks }) => hunks.length > 0);
+  assert.ok(file?.hunks[0]);
+  const store = new Store();
+  store.startRun("a", "Task a");
+  store.setEdits({
+    ...edits,
+    sessionId: "a",
+    files: [{ ...file, hunks: Array.from({ length: 2000 }, () => ({ ...file.hunks[0] }) as Hunk) }],
+  });
+  assert.ok(drawn([...store.reviewable]).length < 5 * JSON.stringify(store.active?.edits).length);
 });
 
 test("a file that the user deleted says so once, and is decided with the same commands as its hunks", () => {

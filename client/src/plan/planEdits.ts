@@ -6,11 +6,10 @@ import { method, type Plan, type PlanItem, type PlanOp } from "../protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
-import type { TreeRow } from "../ui/treeRow";
 
 const MIME = "application/vnd.code.tree.fairlead.plan";
 
-export class PlanEdits implements vscode.TreeDragAndDropController<TreeRow<PlanNode>> {
+export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   readonly dragMimeTypes = [MIME];
   readonly dropMimeTypes = [MIME];
 
@@ -54,13 +53,13 @@ export class PlanEdits implements vscode.TreeDragAndDropController<TreeRow<PlanN
     await this.editStep(step, { op: "update", id: step.item.id, status: "completed" });
   }
 
-  handleDrag([row]: readonly TreeRow<PlanNode>[], data: vscode.DataTransfer): void {
-    if (row?.shown.kind === "item") data.set(MIME, new vscode.DataTransferItem(row.shown));
+  handleDrag(nodes: readonly PlanNode[], data: vscode.DataTransfer): void {
+    const [node] = nodes;
+    if (node?.kind === "item") data.set(MIME, new vscode.DataTransferItem(node));
   }
 
   /** Moves a step to the position of the step that it is dropped on, or to the end. */
-  async handleDrop(row: TreeRow<PlanNode> | undefined, data: vscode.DataTransfer): Promise<void> {
-    const target = row?.shown;
+  async handleDrop(target: PlanNode | undefined, data: vscode.DataTransfer): Promise<void> {
     const step = data.get(MIME)?.value as StepNode | undefined;
     const items = step && this.store.get(step.sessionId)?.plan?.items;
     if (!items || (target && target.kind !== "item")) return;

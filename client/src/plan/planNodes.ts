@@ -4,7 +4,6 @@ import { runningRow, commandRow, fileRow } from "./evidenceRows";
 import { inferredRow, outsideRow, pauseRow, stepRow, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "../protocol";
 import type { Session } from "../session";
-import { describeApproval } from "../questions/approvalTexts";
 import { isWorking, pauseReason } from "../questions/waiting";
 
 /** A step of the plan. */
@@ -132,30 +131,6 @@ export function childNodes(session: Session, node: PlanNode, relative: (uri: str
     })),
     ...(node.kind === "item" ? node.running.map(runningNode) : []),
   ];
-}
-
-/** The id of a node's row. `relative` converts a URI to a path for display. */
-export function planRowId(node: PlanNode, relative: (uri: string) => string): string {
-  switch (node.kind) {
-    case "approval":
-      return `approval-${node.approval.toolCallId ?? node.approval.uri ?? describeApproval(node.approval, relative).rowLabel}`;
-    case "question":
-      return `question-${node.question.toolCallId}`;
-    case "item":
-      // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs another id
-      return isInProgress(node) ? `${node.row.id} now${hasChildren(node) ? "" : " bare"}` : node.row.id;
-    default:
-      return node.row.id;
-  }
-}
-
-/** What a node's row shows and uses. A step with an older revision of the plan is as good, as long as the step is the same (`PlanEdits`). */
-export function planRowContent(node: PlanNode): unknown {
-  return node.kind === "item" ? { ...node, revision: undefined } : node;
-}
-
-export function isInProgress(node: PlanNode): boolean {
-  return node.kind === "item" && node.item.status === "in_progress";
 }
 
 /** Whether a node has rows below it. */

@@ -4,16 +4,7 @@ import * as vscode from "vscode";
 import { describeApproval } from "../questions/approvalTexts";
 import { relative } from "../review/editsView";
 import { duration, plural } from "../ui/format";
-import {
-  childNodes,
-  hasChildren,
-  isInProgress,
-  planRowContent,
-  planRowId,
-  topNodes,
-  type PlanNode,
-  type StepNode,
-} from "./planNodes";
+import { hasChildren, childNodes, topNodes, type PlanNode, type StepNode } from "./planNodes";
 import { planCount, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams } from "../protocol";
 import type { Store } from "../state";
@@ -21,7 +12,6 @@ import { isWorking, openRequests } from "../questions/waiting";
 import { StepClock } from "./stepClock";
 import { escapeInvisible } from "../ui/text";
 import { showRow, StoreTree } from "../ui/tree";
-import type { TreeRow } from "../ui/treeRow";
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";
@@ -29,19 +19,18 @@ const SECOND = 1000;
 
 export class PlanView extends StoreTree<PlanNode> {
   private readonly clock = new StepClock(() => performance.now());
-  /** The id of the row of the step in progress. */
-  private current: string | undefined;
+  private current: StepNode | undefined;
   private tick: NodeJS.Timeout | undefined;
   private endProgress: (() => void) | undefined;
 
   constructor(
     private readonly store: Store,
-    moving: vscode.TreeDragAndDropController<TreeRow<PlanNode>>,
+    moving: vscode.TreeDragAndDropController<PlanNode>,
   ) {
     super(VIEW, store, (change) => change !== "conversation", moving);
   }
 
-  protected item(node: PlanNode): vscode.TreeItem {
+  getTreeItem(node: PlanNode): vscode.TreeItem {
     switch (node.kind) {
       case "approval":
         return approvalItem(node.approval);
@@ -83,26 +72,17 @@ export class PlanView extends StoreTree<PlanNode> {
     super.dispose();
   }
 
-  rows(node: PlanNode | undefined): PlanNode[] {
+  protected rows(node: PlanNode | undefined): PlanNode[] {
     const session = this.store.active;
     if (!session) return [];
     return node ? childNodes(session, node, relative) : topNodes(session, relative);
   }
 
-  rowId(node: PlanNode): string {
-    return planRowId(node, relative);
-  }
-
-  override rowContent(node: PlanNode): unknown {
-    return planRowContent(node);
-  }
-
-  protected override onTopRows(nodes: readonly PlanNode[]): void {
-    const current = isWorking(this.store.active) ? nodes.find(isInProgress) : undefined;
-    const id = current && this.rowId(current);
-    if (!id) this.clock.reset();
-    if (id === this.current) return;
-    this.current = id;
+  protected override onRowsRequested(nodes: readonly PlanNode[], below: PlanNode | undefined): void {
+    if (below) return;
+    const steps = nodes.filter((other) => other.kind === "item");
+    this.current = isWorking(this.store.active) ? steps.find(({ item }) => item.status === "in_progress") : undefined;
+    if (!this.current) this.clock.reset();
     this.scheduleTick();
   }
 
@@ -138,7 +118,7 @@ export class PlanView extends StoreTree<PlanNode> {
     clearTimeout(this.tick);
     if (!this.current) return;
     this.tick = setTimeout(() => {
-      if (this.current && this.view.visible) this.redraw([this.current]);
+      if (this.current && this.view.visible) this.redrawRow(this.current);
       this.scheduleTick();
     }, SECOND);
   }
@@ -147,10 +127,12 @@ export class PlanView extends StoreTree<PlanNode> {
     const current = node.item.status === "in_progress";
     const below = hasChildren(node);
     const item = rowItem(node.row, below ? (current ? Expanded : Collapsed) : None);
-    if (this.rowId(node) === this.current) {
+    if (node === this.current) {
       const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
       if (elapsed > 0) item.description = `${node.row.description} · ${duration(elapsed)}`;
     }
+    // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs another id
+    if (current) item.id = `${node.row.id} now${below ? "" : " bare"}`;
     item.contextValue = contextValue(node);
     return item;
   }
@@ -182,13 +164,15 @@ function message(session: Store["active"]): string {
 
 function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {
   const item = new vscode.TreeItem(row.label, collapsible);
+  item.id = row.id;
   showRow(item, row);
   return item;
 }
 
 function approvalItem(approval: ApproveParams): vscode.TreeItem {
-  const { rowLabel, details, screenReaderLabel: spoken } = describeApproval(approval, relative);
-  const item = new vscode.TreeItem(rowLabel);
+  const { rowLabel: row, details, screenReaderLabel: spoken } = describeApproval(approval, relative);
+  const item = new vscode.TreeItem(row);
+  item.id = `approval-${approval.toolCallId ?? approval.uri ?? row}`;
   item.description = "waiting for you";
   item.tooltip = details;
   item.iconPath = new vscode.ThemeIcon("question", new vscode.ThemeColor("charts.yellow"));
@@ -201,6 +185,7 @@ function approvalItem(approval: ApproveParams): vscode.TreeItem {
 function questionItem(question: AskParams): vscode.TreeItem {
   const shown = escapeInvisible(question.question);
   const item = new vscode.TreeItem(`Answer: ${shown.replace(/\s+/g, " ")}`);
+  item.id = `question-${question.toolCallId}`;
   item.description = "waiting for you";
   item.tooltip = [shown, ...question.options.map((option) => `• ${escapeInvisible(option)}`)].join("\n");
   item.iconPath = new vscode.ThemeIcon("comment-unresolved", new vscode.ThemeColor("charts.yellow"));

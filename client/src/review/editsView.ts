@@ -17,7 +17,6 @@ import { isAllInConflict, isDecidedAsWhole } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocol";
 import type { Store } from "../state";
 import { StoreTree } from "../ui/tree";
-import type { TreeRow } from "../ui/treeRow";
 
 const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
 const PASSED = new vscode.ThemeIcon("pass", new vscode.ThemeColor("charts.green"));
@@ -31,9 +30,10 @@ export class EditsView extends StoreTree<EditRow> {
     super("fairlead.edits", store, (change) => change === "edits" || change === "sessions");
   }
 
-  protected item(row: EditRow): vscode.TreeItem {
+  getTreeItem(row: EditRow): vscode.TreeItem {
     const item = new vscode.TreeItem("");
     item.description = row.description;
+    item.id = rowId(row);
     item.contextValue = contextValue(row);
     switch (row.kind) {
       case "check":
@@ -82,7 +82,7 @@ export class EditsView extends StoreTree<EditRow> {
     const left = this.all;
     const there = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
     const next = row && beside && !there(row) ? there(beside) : undefined;
-    if (next && this.view.visible) await this.view.reveal(this.treeRow(next), { focus: true, select: false });
+    if (next && this.view.visible) await this.view.reveal(next, { focus: true, select: false });
   }
 
   /**
@@ -93,8 +93,8 @@ export class EditsView extends StoreTree<EditRow> {
     const before = this.view.selection;
     await vscode.commands.executeCommand("list.toggleSelection");
     const after = this.view.selection;
-    const without = (rows: readonly TreeRow<EditRow>[], others: readonly TreeRow<EditRow>[]): EditRow | undefined =>
-      rows.find((row) => !others.some((other) => other.id === row.id))?.shown;
+    const without = (rows: readonly EditRow[], others: readonly EditRow[]): EditRow | undefined =>
+      rows.find((row) => !others.some((other) => rowId(other) === rowId(row)));
     return without(after, before) ?? without(before, after);
   }
 
@@ -102,17 +102,12 @@ export class EditsView extends StoreTree<EditRow> {
     return allRows(this.store.reviewable, relative);
   }
 
-  getParent(row: TreeRow<EditRow>): TreeRow<EditRow> | undefined {
-    const parent = parentRow(this.all, row.shown);
-    return parent && this.treeRow(parent);
+  getParent(row: EditRow): EditRow | undefined {
+    return parentRow(this.all, row);
   }
 
-  rows(row: EditRow | undefined): EditRow[] {
+  protected rows(row: EditRow | undefined): EditRow[] {
     return editRows(this.store.reviewable, row, relative);
-  }
-
-  rowId(row: EditRow): string {
-    return rowId(row);
   }
 
   protected updateHeader(): void {

@@ -18,8 +18,9 @@ export class SessionsView extends StoreTree<SessionNode> {
     super("fairlead.sessions", store, (change) => ["list", "sessions", "approvals"].includes(change));
   }
 
-  protected item(node: SessionNode): vscode.TreeItem {
+  getTreeItem(node: SessionNode): vscode.TreeItem {
     const item = new vscode.TreeItem({ label: node.label, highlights: node.isShown ? [[0, node.label.length]] : [] });
+    item.id = node.sessionId;
     item.contextValue = `session ${node.state}`;
     item.command = { command: "fairlead.showSession", title: "Show", arguments: [node] };
     showRow(item, node);
@@ -31,12 +32,8 @@ export class SessionsView extends StoreTree<SessionNode> {
     super.dispose();
   }
 
-  rows(node: SessionNode | undefined): SessionNode[] {
+  protected rows(node: SessionNode | undefined): SessionNode[] {
     return node ? [] : sessionNodes(this.store.listed, this.store.active, Date.now());
-  }
-
-  rowId(node: SessionNode): string {
-    return node.sessionId;
   }
 
   protected updateHeader(): void {

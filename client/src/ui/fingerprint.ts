@@ -1,19 +1,13 @@
 // Comparison of large data that shares objects. Pure.
 
-/**
- * A string that is equal for equal data, and the objects in the data. Objects in one of the `known` sets are left out, because
- * many rows refer to the file of the row above them.
- */
-export function fingerprint(
-  data: unknown,
-  known: readonly ReadonlySet<unknown>[] = [],
-): { text: string; objects: Set<unknown> } {
-  const objects = new Set<unknown>();
-  const text = JSON.stringify(data, (_, value: unknown) => {
+/** A string that is equal for equal data. A repeated object is written as a number, because many rows refer to the same file. */
+export function fingerprint(data: unknown): string {
+  const seen = new Map<unknown, number>();
+  return JSON.stringify(data, (_, value: unknown) => {
     if (typeof value !== "object" || value === null) return value;
-    if (known.some((each) => each.has(value))) return null;
-    objects.add(value);
+    const known = seen.get(value);
+    if (known !== undefined) return known;
+    seen.set(value, seen.size);
     return value;
   });
-  return { text, objects };
 }

@@ -1,6 +1,6 @@
 // Repeats a tree's refresh that VS Code lost. Pure.
 //
-// When an extension's tree or one of its rows changes, VS Code forgets all rows below, and then requests them again. If an earlier
+// VS Code forgets all rows of an extension's tree when the tree reports a change, and then requests them again. If an earlier
 // request is still under way, it may use the answer to that one instead. The rows on screen are then unknown to the extension host:
 // until the next change, their commands arrive without a row.
 
@@ -9,12 +9,7 @@ const COMBINE = 200;
 /** Milliseconds after which a refresh without a request for rows counts as lost. */
 export const LIMIT = 1000;
 
-/** In place of the id of a row: the tree itself. */
-const ROOT = "";
-
 export class RefreshGuard {
-  /** The rows that were refreshed, and whose lower rows VS Code has not requested since. */
-  private readonly awaited = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
   private isLate = false;
   private refreshedAt = -Infinity;
@@ -30,32 +25,16 @@ export class RefreshGuard {
 
   /** Refreshes the tree, repeatedly until VS Code requests its rows. */
   start(): void {
-    this.awaited.clear();
-    this.expect([ROOT]);
-    this.refresh();
-  }
-
-  /** Some rows are refreshed. If VS Code does not request the rows below each of them, the tree is refreshed. */
-  expect(rows: readonly string[]): void {
     const now = this.now();
     this.effectiveAt = now - this.refreshedAt < COMBINE ? now + COMBINE : now;
     this.refreshedAt = now;
-    if (rows.length === 0) return;
-    for (const row of rows) this.awaited.add(row);
     this.wait();
+    this.refresh();
   }
 
-  /** VS Code has requested the rows below a row, or the top rows. */
-  requested(row = ROOT): void {
+  /** VS Code has requested the top rows. */
+  requested(): void {
     if (this.now() < this.effectiveAt) return;
-    if (row === ROOT) this.awaited.clear();
-    this.collapsed(row);
-  }
-
-  /** VS Code requests no rows below this one: the user has collapsed it. */
-  collapsed(row: string): void {
-    this.awaited.delete(row);
-    if (this.awaited.size > 0) return;
     clearTimeout(this.timer);
     this.isLate = false;
   }

@@ -1,18 +1,18 @@
-// The base of the tree views, which are drawn from the store. While VS Code redraws a row, it loses a click on it, and it does not know
-// the rows below. So only the rows are refreshed that changed in what they show or do.
+// The base of the tree views, which are drawn from the store. VS Code loses a click on a row that it redraws between press and
+// release, so a tree is refreshed only if a row changed in what it shows or does.
 
 import * as vscode from "vscode";
 import { throttled } from "./throttle";
+import { fingerprint } from "./fingerprint";
 import { RefreshGuard } from "./refreshGuard";
-import { changedRows, comparableRows, TreeRow, type ComparableRow, type Tree } from "./treeRow";
 import type { Change } from "../session";
 import type { Store } from "../state";
 import type { Row } from "./row";
 
-export abstract class StoreTree<Node> implements Tree<Node>, vscode.TreeDataProvider<TreeRow<Node>>, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<TreeRow<Node>[] | undefined>();
+export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<Node | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
-  protected readonly view: vscode.TreeView<TreeRow<Node>>;
+  protected readonly view: vscode.TreeView<Node>;
   private readonly guard = new RefreshGuard(
     () => {
       this.changed.fire(undefined);
@@ -21,25 +21,21 @@ export abstract class StoreTree<Node> implements Tree<Node>, vscode.TreeDataProv
     () => performance.now(),
   );
   private readonly update = throttled(() => {
-    this.compare();
+    const rows = fingerprint(this.withDescendants());
+    if (rows !== this.shownRows) this.guard.start();
+    this.shownRows = rows;
     // after the refresh: VS Code delays a refresh that follows a change of the view's message
     this.updateHeader();
   });
-  /** The rows at the last comparison. */
-  private drawn: ComparableRow<Node>[] = [];
-  /** All rows at the last comparison or request, by id. */
-  private readonly latest = new Map<string, Node>();
-  /** The rows that VS Code has requested, by id. */
-  private readonly known = new Map<string, TreeRow<Node>>();
-  /** The rows below which VS Code shows rows. */
-  private readonly expanded = new Set<string>();
+  /** The fingerprint of the rows at the last refresh. */
+  private shownRows = "";
   private readonly disposables: { dispose(): unknown }[];
 
   protected constructor(
     id: string,
     store: Store,
     isRelevant: (change: Change) => boolean,
-    dragAndDropController?: vscode.TreeDragAndDropController<TreeRow<Node>>,
+    dragAndDropController?: vscode.TreeDragAndDropController<Node>,
   ) {
     const options = { treeDataProvider: this, showCollapseAll: true };
     this.view = vscode.window.createTreeView(
@@ -52,59 +48,25 @@ export abstract class StoreTree<Node> implements Tree<Node>, vscode.TreeDataProv
     const visibility = this.view.onDidChangeVisibility(({ visible }) => {
       if (visible) this.guard.shown();
     });
-    const collapse = this.view.onDidCollapseElement(({ element }) => {
-      this.expanded.delete(element.id);
-      this.guard.collapsed(element.id);
-    });
-    this.disposables = [
-      { dispose: unsubscribe },
-      visibility,
-      collapse,
-      this.update,
-      this.guard,
-      this.view,
-      this.changed,
-    ];
+    this.disposables = [{ dispose: unsubscribe }, visibility, this.update, this.guard, this.view, this.changed];
   }
 
-  abstract rows(parent: Node | undefined): Node[];
-  abstract rowId(node: Node): string;
+  abstract getTreeItem(node: Node): vscode.TreeItem;
 
-  rowContent(node: Node): unknown {
-    return node;
-  }
+  /** The rows below `node`, or the top rows: everything that they show and that their commands use. */
+  protected abstract rows(node: Node | undefined): Node[];
 
-  /** The tree item of a row, without its id. */
-  protected abstract item(node: Node): vscode.TreeItem;
-
-  /** Called with the top rows when they are compared or VS Code gets them. */
-  protected onTopRows?(rows: readonly Node[]): void;
+  /** Called when VS Code gets the rows below `parent`, or the top rows. */
+  protected onRowsRequested?(rows: readonly Node[], parent: Node | undefined): void;
 
   /** Updates what the view shows around the rows: description, message, badge. */
   protected abstract updateHeader(): void;
 
-  getTreeItem(row: TreeRow<Node>): vscode.TreeItem {
-    row.shown = this.latest.get(row.id) ?? row.shown;
-    const item = this.item(row.shown);
-    item.id = row.id;
-    return item;
-  }
-
-  getChildren(row?: TreeRow<Node>): TreeRow<Node>[] {
-    this.guard.requested(row?.id);
-    if (row) this.expanded.add(row.id);
-    const rows = this.rows(row?.shown);
-    if (!row) this.onTopRows?.(rows);
-    return rows.map((node) => this.treeRow(node));
-  }
-
-  /** The row that VS Code knows, or will know when it requests it. */
-  protected treeRow(node: Node): TreeRow<Node> {
-    const id = this.rowId(node);
-    this.latest.set(id, node);
-    const row = this.known.get(id) ?? new TreeRow(id, node);
-    this.known.set(id, row);
-    return row;
+  getChildren(node?: Node): Node[] {
+    if (node === undefined) this.guard.requested();
+    const rows = this.rows(node);
+    this.onRowsRequested?.(rows, node);
+    return rows;
   }
 
   /** Makes VS Code request all rows again, even if they have not changed. */
@@ -112,27 +74,8 @@ export abstract class StoreTree<Node> implements Tree<Node>, vscode.TreeDataProv
     this.guard.start();
   }
 
-  /** Refreshes the rows that have changed. */
-  private compare(): void {
-    const rows = comparableRows(this);
-    const changed = changedRows(this.drawn, rows);
-    this.drawn = rows;
-    this.latest.clear();
-    this.remember(rows);
-    for (const id of [...this.known.keys()].filter((each) => !this.latest.has(each))) {
-      this.known.delete(id);
-      this.expanded.delete(id);
-    }
-    this.onTopRows?.(rows.map(({ node }) => node));
-    if (changed === "all") this.guard.start();
-    else this.redraw(changed);
-  }
-
-  private remember(rows: readonly ComparableRow<Node>[]): void {
-    for (const { id, node, below } of rows) {
-      this.latest.set(id, node);
-      this.remember(below);
-    }
+  private withDescendants(node?: Node): unknown[] {
+    return this.rows(node).map((row) => [row, this.withDescendants(row)]);
   }
 
   /** Refreshes the tree soon, if a row has changed. */
@@ -140,12 +83,9 @@ export abstract class StoreTree<Node> implements Tree<Node>, vscode.TreeDataProv
     this.update.schedule();
   }
 
-  /** Redraws only these rows and the rows below them. */
-  protected redraw(ids: readonly string[]): void {
-    const rows = ids.flatMap((id) => this.known.get(id) ?? []);
-    if (rows.length === 0) return;
-    this.guard.expect(ids.filter((id) => this.expanded.has(id)));
-    this.changed.fire(rows);
+  /** Redraws only this row, which must be the object that VS Code got last. */
+  protected redrawRow(row: Node): void {
+    this.changed.fire(row);
   }
 
   dispose(): void {
