@@ -384,7 +384,7 @@ def test_fault_59_files_included_by_the_users_git_settings(tmp_path: Path) -> No
     for name in (".gitconfig", ".config/git/config"):
         home = tmp_path / name.replace("/", "-")
         write(tmp_path, {"srv/team.cfg": "[user]\n\tname = Ann\n[http]\n\textraHeader = HUNTER\n"})
-        write(home, {name: '[includeIf "gitdir:~/work/"]\n\tpath = one\n'})
+        write(home, {name: '[includeIf "gitdir:~/projects/"]\n\tpath = one\n'})
         write((home / name).parent, {"one": f"[include]\n\tpath = {team}\n"})
         assert list(gitconfig.redacted_settings([], home, read_start)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
 
