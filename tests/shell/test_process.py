@@ -52,6 +52,13 @@ async def has_ended(command: str, seconds: float = 1) -> bool:
     return False
 
 
+async def have_started(command: str, count: int) -> None:
+    """Returns once so many processes run exactly this command."""
+    async with asyncio.timeout(30):
+        while len(running(command)) < count:
+            await asyncio.sleep(0.01)
+
+
 async def launch(command: str, folder: Path) -> Launch:
     return (await DirectLayer(folder).open(command, View())).launch
 
@@ -229,6 +236,7 @@ async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
     )
     assert server.stdout is not None
     assert server.stdout.readline() == b"on\n"
+    await have_started(nap, 2)  # neither may start after the check below
     server.kill()
     server.wait()
     server.stdout.close()
