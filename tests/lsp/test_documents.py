@@ -6,8 +6,9 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given
 
+from fairlead.code.positions import apply_text_edits, offset_at
 from fairlead.edits.text import split_lines
-from fairlead.lsp.convert import apply_text_edits, offset_at, text_edits
+from fairlead.lsp.convert import text_edits
 from fairlead.lsp.documents import Documents
 from fairlead.workspace.editor import FileEdit
 

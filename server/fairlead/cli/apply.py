@@ -4,8 +4,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from fairlead.lsp.convert import apply_text_edits
-from fairlead.lsp.params import file_path
+from fairlead.code.positions import apply_text_edits
+from fairlead.code.uris import file_path
 from fairlead.workspace.disk import decode, read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.write import FileChange, write_files

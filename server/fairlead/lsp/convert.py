@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from fairlead.agent import events
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
+from fairlead.code.positions import code_units
 from fairlead.edits.changeset import Proposal
 from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.text import split_lines
@@ -309,39 +310,3 @@ def _line_start(lines: list[str], index: int, encoding: str) -> dict[str, int]:
     if index == len(lines) and lines and not lines[-1].endswith(("\n", "\r")):
         return {"line": index - 1, "character": code_units(lines[-1], encoding)}
     return {"line": index, "character": 0}
-
-
-def code_units(text: str, encoding: str) -> int:
-    """The length of a text in the code units of a position encoding (LSP 3.18, `PositionEncodingKind`)."""
-    if encoding == "utf-32" or text.isascii():
-        return len(text)
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2 if encoding == "utf-16" else len(text.encode())
-
-
-def offset_at(lines: list[str], position: dict[str, int], encoding: str) -> int:
-    """The offset of a position in the joined lines, limited to the end of its line and of the text."""
-    row, column = position["line"], position["character"]
-    if row >= len(lines):
-        return sum(map(len, lines))
-    before = sum(map(len, lines[:row]))
-    line = lines[row].rstrip("\r\n")
-    if encoding == "utf-32" or line.isascii():
-        return before + min(column, len(line))
-    units = 0
-    for index, character in enumerate(line):
-        if units >= column:
-            return before + index
-        units += code_units(character, encoding)
-    return before + len(line)
-
-
-def apply_text_edits(text: str, changes: list[dict[str, Any]], encoding: str) -> str:
-    """Apply LSP TextEdits, whose positions all refer to the old text."""
-    lines = split_lines(text)
-    spans = [
-        (offset_at(lines, change["range"]["start"], encoding), index, change) for index, change in enumerate(changes)
-    ]
-    for start, _, change in sorted(spans, key=lambda span: span[:2], reverse=True):
-        end = offset_at(lines, cast("dict[str, int]", change["range"]["end"]), encoding)
-        text = text[:start] + change["newText"] + text[end:]
-    return text

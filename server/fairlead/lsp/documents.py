@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlead.code.positions import offset_at
+from fairlead.code.uris import file_path
 from fairlead.edits.text import split_lines
-from fairlead.lsp.convert import offset_at
-from fairlead.lsp.params import file_path
 from fairlead.workspace.editor import Buffer
 
 

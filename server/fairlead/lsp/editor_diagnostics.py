@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlead.code.uris import file_path
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
-from fairlead.lsp.params import file_path
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
 

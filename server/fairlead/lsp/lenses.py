@@ -8,9 +8,10 @@ from typing import Any
 
 from lsprotocol import types
 
+from fairlead.code.uris import file_path
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.params import content_uri, file_path
+from fairlead.lsp.params import content_uri
 from fairlead.lsp.review_commands import Command, proposal_of, review_commands, uri_of, whole_title
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.errors import RequestRefused, WrongRequest

@@ -1,16 +1,13 @@
 """Reads and checks the params of requests. Errors name the field that is wrong."""
 
-import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 from urllib.parse import unquote
 
-from pygls.uris import to_fs_path
-
 from fairlead.agent.tool import Mode
+from fairlead.code.uris import file_path, is_local, path_problem
 from fairlead.edits.selection import Change
 from fairlead.json_values import is_object
 from fairlead.lsp import protocol
@@ -98,38 +95,9 @@ class Params:
         return value
 
 
-def file_path(uri: str) -> Path | None:
-    """The path of a `file:` URI. None for other URIs, and if no file can have the path."""
-    if not _is_local(uri):
-        return None
-    try:
-        found = to_fs_path("file:" + re.sub(r"^//localhost(?=/)", "//", uri.partition(":")[2], flags=re.IGNORECASE))
-    except ValueError:  # brackets around something other than an address
-        return None
-    path = Path(found or "")
-    return None if _path_problem(path) else path
-
-
-def _is_local(uri: str) -> bool:
-    return uri.partition(":")[0].lower() == "file"
-
-
-def _path_problem(path: Path) -> str:
-    """Why no file can have a path, on any disk. "" if one can."""
-    if not path.is_absolute():
-        return "it is not an absolute path"
-    if "\0" in str(path):
-        return "it contains a NUL character"
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError:
-        return "it contains characters that are not valid Unicode"
-    return ""
-
-
 def _folder_problem(path: Path) -> str:
     """Why no folder can be at a path. "" if one can, also if it does not exist."""
-    problem = _path_problem(path)
+    problem = path_problem(path)
     if not problem:
         try:
             path.is_dir()
@@ -155,7 +123,7 @@ def read_workspace(uris: Sequence[str], path: str | None) -> tuple[Path | None, 
     Raises:
         WrongRequest: no folder can have this URI or path.
     """
-    local = next(filter(_is_local, uris), None)
+    local = next(filter(is_local, uris), None)
     if uris and local is None:
         where = f"The workspace is not a folder on this machine ({uris[0][:200]!r})"
         return None, f"{where}, so the agent cannot work in it. Open a local folder."

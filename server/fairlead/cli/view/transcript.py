@@ -12,8 +12,8 @@ from rich.text import Text
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
 from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
+from fairlead.code.uris import file_path
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.params import file_path
 
 Json = dict[str, Any]
 

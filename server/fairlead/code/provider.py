@@ -1,0 +1,86 @@
+"""The port to whoever answers LSP's language requests: the user's editor, or a language server of our own."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from fairlead.workspace.editor import Diagnostic
+
+
+class NoAnswer(Exception):
+    """A request got no usable answer. The message is for the model: what happened, then what to do."""
+
+
+class Provider(Protocol):
+    """Answers language requests about the texts that it knows."""
+
+    @property
+    def name(self) -> str:
+        """For people: "the editor", or the name of the language server."""
+        ...
+
+    @property
+    def encoding(self) -> str:
+        """The position encoding of its columns (LSP 3.18, `PositionEncodingKind`)."""
+        ...
+
+    def supports(self, method: str) -> bool:
+        """Whether it may answer a method."""
+        ...
+
+    async def request(self, method: str, params: dict[str, Any]) -> Any:
+        """Sends a request and returns the result as JSON. Cancelling the caller cancels the request.
+
+        Args:
+            method: LSP's own name, such as `textDocument/references`.
+
+        Raises:
+            NoAnswer: it does not support the method, refused, did not answer in time, or is gone.
+        """
+        ...
+
+
+class LanguageServer(Provider, Protocol):
+    """A provider that is shown texts which are in no file: the proposed ones."""
+
+    async def show(self, texts: Mapping[Path, str]) -> None:
+        """Makes exactly these files open documents with these texts.
+
+        Raises:
+            NoAnswer: the server is gone.
+        """
+        ...
+
+    async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Diagnostic]]:
+        """The problems in open documents, once the server has checked the texts that were shown last.
+
+        A file is missing if the server did not check it in time.
+
+        Raises:
+            NoAnswer: the server is gone.
+        """
+        ...
+
+
+class LanguageServers(Protocol):
+    """The language servers of a session, which start when they are needed."""
+
+    def speaks(self, path: Path) -> bool:
+        """Whether there is a server for a file's language that has not failed or been refused. Starts nothing."""
+        ...
+
+    async def server(self, path: Path) -> LanguageServer:
+        """The server for a file's language; starts it if necessary, after asking the user where that is needed.
+
+        Raises:
+            NoAnswer: there is none, it cannot be started, or the user refused it.
+        """
+        ...
+
+    def known(self) -> Sequence[str]:
+        """The names of all servers that could be started for files of this workspace. Starts nothing."""
+        ...
+
+    async def aclose(self) -> None:
+        """Ends all servers and their processes."""
+        ...
