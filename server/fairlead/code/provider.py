@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from fairlead.workspace.editor import Diagnostic
-
 
 class NoAnswer(Exception):
     """A request got no usable answer. The message is for the model: what happened, then what to do."""
@@ -44,17 +42,17 @@ class LanguageServer(Provider, Protocol):
     """A provider that is shown texts which are in no file: the proposed ones."""
 
     async def show(self, texts: Mapping[Path, str]) -> None:
-        """Makes exactly these files open documents with these texts.
+        """Makes exactly these files open documents with these texts. Files of other languages are ignored.
 
         Raises:
             NoAnswer: the server is gone.
         """
         ...
 
-    async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Diagnostic]]:
-        """The problems in open documents, once the server has checked the texts that were shown last.
+    async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Any]]:
+        """The problems in open documents as LSP's `Diagnostic`, once the server has checked the texts shown last.
 
-        A file is missing if the server did not check it in time.
+        Unchecked JSON. A file is missing if the server did not check it in time.
 
         Raises:
             NoAnswer: the server is gone.
