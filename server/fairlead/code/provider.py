@@ -63,8 +63,8 @@ class LanguageServer(Provider, Protocol):
 class LanguageServers(Protocol):
     """The language servers of a session, which start when they are needed."""
 
-    def speaks(self, path: Path) -> bool:
-        """Whether there is a server for a file's language that has not failed or been refused. Starts nothing."""
+    def name_for(self, path: Path) -> str:
+        """The name of the server for a file's language, if it has not failed or been refused; else "". Starts nothing."""
         ...
 
     async def server(self, path: Path) -> LanguageServer:

@@ -1,0 +1,184 @@
+"""Reads what a provider answers. LSP's JSON goes in, values come out; a wrong value is a `NoAnswer`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fairlead.code.positions import offset_at
+from fairlead.code.provider import NoAnswer
+from fairlead.code.uris import file_path
+from fairlead.edits.text import split_lines
+from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.workspace.editor import SEVERITIES, Severity
+
+MAX_DEPTH = 20
+"""The levels of symbols inside symbols that are read."""
+KINDS = (
+    "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
+    "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
+    "enum member", "struct", "event", "operator", "type parameter",
+)  # fmt: skip
+"""LSP 3.18, `SymbolKind`, which counts from 1."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A line of a file, counted from 1."""
+
+    path: Path
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """Something with a name."""
+
+    name: str
+    kind: str
+    place: Place
+    container: str = ""
+    depth: int = 0
+    """How many symbols of the file it is inside of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A diagnostic. Lines and columns count from 0; a column counts characters."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    severity: Severity
+    message: str
+    source: str
+    code: str
+    json: Mapping[str, Any] = field(compare=False, repr=False)
+    """As the provider sent it, which wants it back in a request for fixes."""
+
+    @property
+    def line(self) -> int:
+        """Counted from 1."""
+        return self.start[0] + 1
+
+
+def read_answer(decode: Callable[[Any], T], answer: Any, name: str) -> T:
+    """`decode(answer)`.
+
+    Raises:
+        NoAnswer: the answer does not have LSP's shape. `name` is the provider's.
+    """
+    try:
+        return decode(answer)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise NoAnswer(f"The answer of {name} is malformed. Continue with search and read_file.") from error
+
+
+def places(answer: Any) -> list[Place]:
+    """The places of a `Location`, several, or several `LocationLink`s, each line once. Omits what is in no file.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is something else.
+    """
+    found: dict[Place, None] = {}
+    for item in answer if is_list(answer) else [answer] if answer is not None else []:
+        is_link = "targetUri" in item
+        path = _path(item["targetUri"] if is_link else item["uri"])
+        start = (item["targetSelectionRange"] if is_link else item["range"])["start"]
+        if path is not None:
+            found[Place(path, _count(start["line"]) + 1)] = None
+    return list(found)
+
+
+def hover_text(answer: Any) -> str:
+    """The text of a `Hover`, in Markdown; empty for none."""
+    contents = fields_of(answer).get("contents")
+    parts = contents if is_list(contents) else [contents]
+    texts = [part if isinstance(part, str) else str(fields_of(part).get("value") or "") for part in parts]
+    return "\n\n".join(text.strip() for text in texts if text.strip())
+
+
+def symbols(answer: Any, path: Path | None = None) -> list[Symbol]:
+    """The symbols of a file (`DocumentSymbol` or `SymbolInformation`) or of the workspace (`WorkspaceSymbol`).
+
+    Args:
+        path: the file, for an answer that does not name it.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is something else.
+    """
+    return list(_symbols(answer or [], path, 0))
+
+
+def _symbols(items: Any, path: Path | None, depth: int) -> Iterator[Symbol]:
+    for item in items:
+        location = item.get("location")
+        file = _path(location["uri"]) if location is not None else path
+        span = location.get("range") if location is not None else item.get("selectionRange") or item["range"]
+        line = _count(span["start"]["line"]) if span is not None else 0
+        kind = int(item.get("kind") or 0)
+        if file is not None:
+            name, container = str(item["name"]), str(item.get("containerName") or "")
+            kind_name = KINDS[kind - 1] if 1 <= kind <= len(KINDS) else "symbol"
+            yield Symbol(name, kind_name, Place(file, line + 1), container, depth)
+        if depth < MAX_DEPTH:
+            yield from _symbols(item.get("children") or [], path, depth + 1)
+
+
+def problems(answer: Any, text: str, encoding: str) -> list[Problem]:
+    """The diagnostics of a file with this text.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is something else.
+    """
+    lines = split_lines(text)
+    return [_problem(item, lines, encoding) for item in answer]
+
+
+def _problem(item: Any, lines: list[str], encoding: str) -> Problem:
+    given = item.get("severity")
+    severity = SEVERITIES[min(max(int(given), 1), 4) - 1] if given is not None else "error"
+    code = item.get("code")
+    return Problem(
+        _characters(item["range"]["start"], lines, encoding),
+        _characters(item["range"]["end"], lines, encoding),
+        severity,
+        str(item["message"]),
+        str(item.get("source") or ""),
+        str(code) if isinstance(code, str | int) else "",
+        item,
+    )
+
+
+def _characters(position: Any, lines: list[str], encoding: str) -> tuple[int, int]:
+    """A position with its column in characters, limited to the text."""
+    row, column = _count(position["line"]), _count(position["character"])
+    if row >= len(lines):
+        return len(lines), 0
+    return row, offset_at([lines[row]], {"line": 0, "character": column}, encoding)
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"not a line or column: {value!r}")
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _path(uri: str) -> Path | None:
+    if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]  the value comes from outside
+        raise TypeError("a URI is not a string")
+    return file_path(uri)
+
+
+def actions(answer: Any) -> list[dict[str, Any]]:
+    """The code actions that are not disabled, without plain commands.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    objects: list[dict[str, Any]] = [action for action in answer or [] if is_object(action)]
+    named = [action for action in objects if isinstance(action.get("title"), str)]
+    return [action for action in named if not action.get("disabled") and not isinstance(action.get("command"), str)]

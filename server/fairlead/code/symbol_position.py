@@ -1,0 +1,37 @@
+"""Finds a symbol by its text and line, because models cannot count columns."""
+
+import re
+
+from fairlead.code.provider import NoAnswer
+from fairlead.edits.text import body, split_lines
+
+NEARBY = 3
+"""How many lines a symbol may be away from the line that the model named."""
+MAX_SHOWN = 12
+
+
+def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[int, int]:
+    """The line and the column, both from 0 and in characters, of a symbol's last part (of `a.b()`: the `b`).
+
+    Args:
+        name: the file, for messages.
+        line: counted from 1. None: the first line with the symbol.
+
+    Raises:
+        NoAnswer: the symbol is not there. The message names the lines that contain it.
+    """
+    wanted = symbol.strip().removesuffix("()")
+    if not wanted:
+        raise NoAnswer("The symbol is empty. Give its text as it is in the line.")
+    pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)" if wanted[0].isidentifier() else re.escape(wanted))
+    found = [(row, match) for row, each in enumerate(split_lines(text)) if (match := pattern.search(body(each)))]
+    if not found:
+        raise NoAnswer(f"{name} does not contain {wanted!r}. Read the file and give the symbol as it is there.")
+    nearest = min(found, key=lambda each: abs(each[0] + 1 - (line or 0))) if line is not None else found[0]
+    if line is not None and abs(nearest[0] + 1 - line) > NEARBY:
+        lines = ", ".join(str(row + 1) for row, _ in found[:MAX_SHOWN])
+        more = ", ..." if len(found) > MAX_SHOWN else ""
+        raise NoAnswer(f"{wanted!r} is not near line {line} of {name}, but at {lines}{more}. Name one of them.")
+    row, match = nearest
+    last_part = re.search(r"\w+\W*$", match.group())
+    return row, match.start() + (last_part.start() if last_part else 0)

@@ -1,0 +1,109 @@
+"""Applies an LSP `WorkspaceEdit` to texts, exactly as it says, so that it can be proposed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlead.code.positions import apply_text_edits
+from fairlead.code.provider import NoAnswer
+from fairlead.code.uris import file_path
+from fairlead.json_values import fields_of, is_list, is_object
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What an edit does to one file."""
+
+    path: Path
+    old: str | None
+    """None: it creates the file."""
+    new: str | None
+    """None: it deletes the file."""
+    new_path: Path | None = None
+    """Moves the file."""
+    edits: int = 0
+    """How many text edits it contains."""
+
+
+class _Edited:
+    """The state of a file while the operations of an edit are applied."""
+
+    def __init__(self, path: Path, old: str | None) -> None:
+        self.path, self.old, self.new = path, old, old
+        self.target = path
+        self.edits = 0
+
+
+def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding: str) -> list[FileChange]:
+    """The changes of an edit by file, in the order in which it names them.
+
+    Args:
+        read: the text that the provider knows of a file; None: there is no file.
+
+    Raises:
+        NoAnswer: it cannot be applied exactly.
+        KeyError, TypeError, ValueError, AttributeError: it is not a workspace edit.
+    """
+    found: dict[Path, _Edited] = {}  # by current path
+
+    def file(uri: str) -> _Edited:
+        path = file_path(uri)
+        if path is None:
+            raise NoAnswer(f"The edit concerns something that is not a file ({uri[:100]}), so it was not proposed.")
+        if path not in found:
+            found[path] = _Edited(path, read(path))
+        return found[path]
+
+    for operation in _operations(edit):
+        kind = operation.get("kind")
+        if kind is None:
+            _edit(file(operation["textDocument"]["uri"]), operation["edits"], encoding)
+        elif kind == "create":
+            _create(file(operation["uri"]), fields_of(operation.get("options")))
+        elif kind == "rename":
+            moved, target = file(operation["oldUri"]), file(operation["newUri"])
+            if moved.new is None or target.new is not None:
+                raise NoAnswer("The edit renames a file to one that exists, so it was not proposed.")
+            del found[moved.target]
+            if target.old is not None:
+                raise NoAnswer("The edit deletes a file and puts another one in its place, so it was not proposed.")
+            moved.target, found[target.path] = target.path, moved
+        elif kind == "delete":
+            file(operation["uri"]).new = None
+        else:
+            raise NoAnswer(f"The edit contains an unknown operation ({str(kind)[:40]}), so it was not proposed.")
+    return [_change(each) for each in found.values() if each.new != each.old or each.target != each.path]
+
+
+def _operations(edit: Any) -> list[Any]:
+    if not is_object(edit):
+        raise TypeError("not a workspace edit")
+    changes = edit.get("documentChanges")
+    if is_list(changes):
+        return changes
+    plain: Mapping[str, Any] = edit.get("changes") or {}
+    return [{"textDocument": {"uri": uri}, "edits": edits} for uri, edits in plain.items()]
+
+
+def _edit(file: _Edited, edits: list[Any], encoding: str) -> None:
+    if file.new is None:
+        raise NoAnswer(f"The edit changes {file.path.name}, which does not exist, so nothing was proposed.")
+    if any("newText" not in edit for edit in edits):
+        raise NoAnswer("The edit contains snippets, so it was not proposed. Make the change with edit_file.")
+    file.new = apply_text_edits(file.new, edits, encoding)
+    file.edits += len(edits)
+
+
+def _create(file: _Edited, options: Mapping[str, Any]) -> None:
+    if file.new is not None and not options.get("overwrite"):
+        if options.get("ignoreIfExists"):
+            return
+        raise NoAnswer(f"The edit creates {file.path.name}, which exists, so nothing was proposed.")
+    file.new = ""
+
+
+def _change(file: _Edited) -> FileChange:
+    moved = file.target if file.target != file.path and file.old is not None else None
+    path = file.path if file.old is not None else file.target
+    return FileChange(path, file.old, file.new, moved, file.edits)
