@@ -34,6 +34,14 @@ export const method = {
   record: "agent/record",
   ask: "agent/ask",
   diagnostics: "agent/editor/diagnostics",
+  definition: "agent/editor/definition",
+  references: "agent/editor/references",
+  implementation: "agent/editor/implementation",
+  hover: "agent/editor/hover",
+  documentSymbols: "agent/editor/documentSymbols",
+  workspaceSymbols: "agent/editor/workspaceSymbols",
+  rename: "agent/editor/rename",
+  codeActions: "agent/editor/codeActions",
 } as const;
 
 /** The commands in the server's CodeLenses. */

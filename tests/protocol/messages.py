@@ -3,7 +3,7 @@
 from protocol.client_requests import content, requests, reviews
 from protocol.golden import Golden
 from protocol.notifications import progress, run_events, states
-from protocol.server_requests import apply_edit, approvals, diagnostics, questions
+from protocol.server_requests import apply_edit, approvals, code, diagnostics, questions
 
 
 async def goldens() -> list[Golden]:
@@ -16,6 +16,7 @@ async def goldens() -> list[Golden]:
         *await approvals(),
         *await questions(),
         *await diagnostics(),
+        *await code(),
         await apply_edit(),
         *progress(),
     ]

@@ -26,15 +26,6 @@ class Page:
     def headings(self, level: int, text: str) -> list[str]:
         return [name.strip("`") for name in re.findall(rf"^{'#' * level} (.+)$", text, re.M)]
 
-    @property
-    def built(self) -> str:
-        """The page without the reserved names."""
-        return self.text.partition("\n## Reserved")[0]
-
-    @property
-    def reserved(self) -> list[str]:
-        return [name for row in tables(self.section("Reserved, not built yet"))[0] for name in names(row[0])]
-
 
 def tables(text: str) -> list[list[Row]]:
     """The tables of a text, each as its rows without the two lines of its head."""

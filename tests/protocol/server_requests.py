@@ -1,12 +1,14 @@
 """The goldens of what the server asks, and of the client's answers, which stand here as JSON."""
 
 import hashlib
+from typing import Any
 
 from lsprotocol import types
 
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
+from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.workspace.editor import ApprovalRequest, FileEdit
 from protocol.golden import CALL, FOLDER, SESSION, Golden, Json, RecordingClient
@@ -72,6 +74,46 @@ async def diagnostics() -> list[Golden]:
         Golden("diagnostics.params", method, "server-to-client", "params", params, wire.DiagnosticsParams),
         Golden("diagnostics.result", method, "client-to-server", "result", result, wire.DiagnosticsResult),
     ]
+
+
+async def code() -> list[Golden]:
+    """What the server asks about code, in LSP's own shapes, and an editor's answers."""
+    uri, other = (FOLDER / "src/問候.py").as_uri(), (FOLDER / "main.py").as_uri()
+    document, name = {"uri": uri}, _range(0, 4, 9)
+    at = {"textDocument": document, "position": name["start"]}
+    places = [{"uri": uri, "range": name}, {"uri": other, "range": _range(3, 0, 5)}]
+    edits = [
+        {"textDocument": {"uri": uri, "version": 7}, "edits": [{"range": name, "newText": "問候"}]},
+        {"kind": "rename", "oldUri": other, "newUri": (FOLDER / "開始.py").as_uri(), "options": {}},
+    ]
+    symbol = {"name": "greet", "detail": "", "kind": 12, "range": _range(0, 0, 40), "selectionRange": name}
+    found = {"name": "greet", "kind": 12, "location": places[0], "containerName": "問候"}
+    fix = {"title": "Import greet", "kind": "quickfix", "isPreferred": True, "edit": {"documentChanges": edits[:1]}}
+    problem = {"diagnostics": [A_PROBLEM], "only": ["quickfix"], "triggerKind": 1}
+    shown = {"contents": {"kind": "markdown", "value": "```python\ndef greet() -> str\n```"}, "range": name}
+    asked: dict[str, tuple[Json, Any]] = {
+        types.TEXT_DOCUMENT_DEFINITION: (at, places[:1]),
+        types.TEXT_DOCUMENT_REFERENCES: ({**at, "context": {"includeDeclaration": True}}, places),
+        types.TEXT_DOCUMENT_IMPLEMENTATION: (at, places[:1]),
+        types.TEXT_DOCUMENT_HOVER: (at, shown),
+        types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: ({"textDocument": document}, [{**symbol, "children": []}]),
+        types.WORKSPACE_SYMBOL: ({"query": "greet"}, [found]),
+        types.TEXT_DOCUMENT_RENAME: ({**at, "newName": "問候"}, {"documentChanges": edits}),
+        types.TEXT_DOCUMENT_CODE_ACTION: ({"textDocument": document, "range": name, "context": problem}, [fix]),
+    }
+    made: list[Golden] = []
+    for method, (given, result) in asked.items():
+        client = RecordingClient(result)
+        await EditorProvider(client.protocol, Documents()).request(method, given)
+        [(ours, params)] = client.sent
+        short = f"editor.{ours.rpartition('/')[2]}"
+        made.append(Golden(f"{short}.params", ours, "server-to-client", "params", params))
+        made.append(Golden(f"{short}.result", ours, "client-to-server", "result", result))
+    return made
+
+
+def _range(line: int, start: int, end: int) -> Json:
+    return {"start": {"line": line, "character": start}, "end": {"line": line, "character": end}}
 
 
 async def approvals() -> list[Golden]:

@@ -1,4 +1,4 @@
-"""The example session of docs/protocol.md, played against the real server; and the names that are only reserved."""
+"""The example session of docs/protocol.md, played against the real server; and requests that only the server sends."""
 
 import asyncio
 import json
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.cli.apply import apply_workspace_edit
+from fairlead.lsp import protocol as wire
 from protocol.page import Page, blocks
 from support.client import Client
 
@@ -76,17 +77,10 @@ def _like_shown(message: dict[str, Any], shown: dict[str, Any], spellings: dict[
     return json.loads(text)
 
 
-async def test_what_is_only_reserved_is_refused(workspace: Path) -> None:
-    """docs/protocol.md, Reserved: -32601 for a request, -32602 for a command."""
-    reserved = Page().reserved
-    assert {"agent/editor/hover", "agent/editor/rename"} <= set(reserved)
+async def test_the_server_refuses_the_requests_that_it_sends(workspace: Path) -> None:
+    """docs/protocol.md, Requests from the server: -32601 for each of them."""
+    ours = [name for name in vars(wire).values() if str(name).startswith("agent/editor/")]
+    assert {wire.HOVER, wire.RENAME, wire.DIAGNOSTICS} <= set(ours)
     async with Client(workspace) as client:
-        offered = client.server["capabilities"]
-        for name in reserved:
-            if name.startswith("fairlead.server."):
-                assert name not in offered["executeCommandProvider"]["commands"]
-                error = await client.error("workspace/executeCommand", {"command": name, "arguments": [{}]})
-                assert (name, error.code) == (name, -32602)
-            else:
-                params = {"textDocument": {"uri": workspace.as_uri()}} if name.startswith("textDocument/") else {}
-                assert (name, (await client.error(name, params)).code) == (name, -32601)
+        refused = [(await client.error(name, {})).code for name in (wire.APPROVE, wire.ASK, *ours)]
+    assert set(refused) == {-32601}

@@ -16,6 +16,7 @@ from fairlead.agent.events import StopReason
 from fairlead.agent.tool import ToolKind
 from fairlead.lsp import params, rpc
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.editor_code import METHODS
 from fairlead.lsp.features.commands import COMMANDS
 from fairlead.lsp.features.registry import REQUESTS
 from fairlead.lsp.settings import MINIMUM
@@ -35,13 +36,12 @@ def page() -> Page:
 
 def test_every_name_in_the_code_is_in_the_page(page: Page) -> None:
     """Methods, commands, schemes and the actions of a plain client's question."""
-    assert [name for name in NAMES if f"`{name}" not in page.built and f'"{name}"' not in page.built] == []
+    assert [name for name in NAMES if f"`{name}" not in page.text and f'"{name}"' not in page.text] == []
 
 
 def test_every_name_in_the_page_is_in_the_code(page: Page) -> None:
-    """Every name outside the list of reserved names exists, and no reserved one does."""
-    assert set(OUR_NAME.findall(page.built)) - NAMES == set()
-    assert NAMES & set(page.reserved) == set()
+    """Every method and every command of the server that the page names exists."""
+    assert set(OUR_NAME.findall(page.text)) - NAMES == set()
 
 
 def test_the_tables_list_what_the_server_serves(page: Page) -> None:
@@ -102,7 +102,7 @@ def test_every_word_of_an_open_list_is_explained(page: Page) -> None:
     stops = tables(page.section("RunResult", level=3))[1]
     assert sorted(column(stops)) == sorted(get_args(StopReason))
     assert sorted(column(tables(page.section("Error", level=3))[1])) == sorted(get_args(ErrorKind))
-    kinds = re.search(r"`toolKind` is one of ([^.]*)\.", page.built)
+    kinds = re.search(r"`toolKind` is one of ([^.]*)\.", page.text)
     assert kinds
     assert names(kinds[1]) == list(get_args(ToolKind))
 
@@ -122,7 +122,15 @@ def test_every_param_that_a_handler_reads_is_in_the_page(page: Page) -> None:
     source = "".join(file.read_text(encoding="utf-8") for file in files)
     read = set(re.findall(r"\.(?:text|optional_\w+|boolean|child|children|has|raw|token)\(\"(\w+)\"", source))
     assert {"prompt", "target", "version", "workDoneToken", "trusted"} <= read
-    assert [name for name in read if not re.search(rf"\b{name}\b", page.built)] == []
+    assert [name for name in read if not re.search(rf"\b{name}\b", page.text)] == []
+
+
+def test_the_requests_about_code_are_those_of_lsp(page: Page) -> None:
+    """The table has a row for each method that the editor's provider maps, with LSP's own name."""
+    [table] = tables(page.section("The editor's language support", level=3))
+    assert [(names(row[0])[0], names(row[1])[0]) for row in table] == [
+        (ours, theirs) for theirs, ours in METHODS.items()
+    ]
 
 
 async def test_the_approval_in_the_page_is_the_golden(page: Page) -> None:

@@ -14,7 +14,7 @@ import {
 } from "vscode-languageclient/node";
 import { applyEdit } from "./applyEdit";
 import type { Approvals } from "../questions/approvals";
-import { diagnostics } from "./diagnostics";
+import { answerFrom } from "../code/answers";
 import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, NoPython, serverPython } from "./locate";
@@ -25,7 +25,6 @@ import {
   type AgentEvent,
   type ApproveParams,
   type AskParams,
-  type DiagnosticsParams,
   type Edits,
   type Plan,
   type SessionList,
@@ -192,7 +191,7 @@ export class AgentServer implements vscode.Disposable {
     client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) =>
       this.approvals.ask(params, token),
     );
-    client.onRequest(method.diagnostics, (params: DiagnosticsParams) => diagnostics(params));
+    answerFrom(client);
     client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) =>
       this.questions.ask(params, token),
     );

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairlead.code.provider import Provider
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.settings import Settings
@@ -37,6 +38,8 @@ class ServerContext:
     """Whether unfinished sessions are loaded at the start; otherwise a session is loaded when a request names it."""
     diagnostics: DiagnosticsSource | None = None
     """None: the editor does not report its problems."""
+    editor_code: Provider | None = None
+    """None: the editor does not answer questions about code."""
 
     def workspace(self) -> Root:
         """The workspace's root.

@@ -8,6 +8,7 @@ from lsprotocol import types
 from fairlead.json_values import fields_of
 from fairlead.lsp.actions import KIND
 from fairlead.lsp.editor import ClientCapabilities
+from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.lsp.features.documents import offer_actions
 from fairlead.lsp.features.handlers import request
@@ -33,9 +34,9 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     server.context.root = Root(root) if root is not None else None
     server.context.trusted = given.get("trusted") is not False
     server.editor.capabilities = ClientCapabilities(params.capabilities)
-    server.context.diagnostics = (
-        EditorDiagnostics(server.protocol, server.documents) if server.editor.capabilities.editor else None
-    )
+    if server.editor.capabilities.editor:
+        server.context.diagnostics = EditorDiagnostics(server.protocol, server.documents)
+        server.context.editor_code = EditorProvider(server.protocol, server.documents)
     server.context.restores_sessions = given.get("restore") is not False
     server.context.journals = Journals(
         folder / "sessions" if folder is not None else None, server.show_warning, server.show_info

@@ -13,12 +13,12 @@ export async function diagnostics({ uri }: DiagnosticsParams): Promise<Diagnosti
     return { files: all.map(([file, found]) => ({ uri: file.toString(), diagnostics: found.map(toWire) })) };
   }
   const file = vscode.Uri.parse(uri);
-  await waitForAnalysis(file);
+  await waitForDiagnostics(file);
   return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(toWire) }] };
 }
 
 /** Opens a file without showing it, and waits for its diagnostics. There is a limit, because a file without problems gets none. */
-async function waitForAnalysis(file: vscode.Uri): Promise<void> {
+export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
   const isFile = (other: vscode.Uri): boolean => other.toString() === file.toString();
   if (vscode.workspace.textDocuments.some(({ uri }) => isFile(uri))) return;
   const said = new Promise<void>((resolve) => {

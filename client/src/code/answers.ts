@@ -1,0 +1,191 @@
+// What VS Code's language support knows about the user's files, for the agent (docs/protocol.md, agent/editor/...).
+
+import * as vscode from "vscode";
+import { LSPErrorCodes, ResponseError, type LanguageClient } from "vscode-languageclient/node";
+import type * as lsp from "vscode-languageclient/node";
+import { method } from "../protocol";
+import { messageOf } from "../server/errors";
+import { diagnostics, waitForDiagnostics } from "./diagnostics";
+import {
+  documentSymbols,
+  hover,
+  locations,
+  MOST_PLACES,
+  symbolInformation,
+  workspaceEdit,
+  type EditEntry,
+} from "./lspShapes";
+import { Readiness } from "./readiness";
+
+type Token = vscode.CancellationToken;
+type Command = readonly [name: string, ...args: unknown[]];
+
+const MOST_ACTIONS = 50;
+/** Opening a file with one of these endings starts the support of its language. */
+const SOURCES = [
+  "ts,tsx,mts,cts,js,jsx,mjs,cjs",
+  "py,pyi",
+  "rs",
+  "go",
+  "c,cc,cpp,cxx,h,hpp",
+  "java",
+  "cs",
+  "php",
+  "rb",
+];
+const ALL_LANGUAGES = "";
+
+/** Answers the requests of a server. */
+export function answerFrom(client: LanguageClient): void {
+  const answers = new CodeAnswers();
+  const on = (name: string, answer: (params: never, token: Token) => Promise<unknown>): void => {
+    client.onRequest(name, (params: unknown, token: Token) =>
+      answer(params as never, token).catch((error: unknown) => {
+        throw new ResponseError(LSPErrorCodes.RequestFailed, messageOf(error));
+      }),
+    );
+  };
+  on(method.diagnostics, diagnostics);
+  on(method.definition, answers.definition);
+  on(method.references, answers.references);
+  on(method.implementation, answers.implementation);
+  on(method.hover, answers.hover);
+  on(method.documentSymbols, answers.documentSymbols);
+  on(method.workspaceSymbols, answers.workspaceSymbols);
+  on(method.rename, answers.rename);
+  on(method.codeActions, answers.codeActions);
+}
+
+/** Params and results are LSP's. What VS Code cannot do throws an error for the model. */
+class CodeAnswers {
+  private readonly readiness = new Readiness();
+  private languagesStarted: Promise<void> | undefined;
+
+  definition = async (params: lsp.DefinitionParams, token: Token): Promise<lsp.Location[]> =>
+    locations(await this.at<vscode.Location>("vscode.executeDefinitionProvider", params, token));
+
+  implementation = async (params: lsp.ImplementationParams, token: Token): Promise<lsp.Location[]> =>
+    locations(await this.at<vscode.Location>("vscode.executeImplementationProvider", params, token));
+
+  references = async (params: lsp.ReferenceParams, token: Token): Promise<lsp.Location[]> => {
+    const found = locations(await this.at<vscode.Location>("vscode.executeReferenceProvider", params, token));
+    if (params.context.includeDeclaration) return found;
+    const declarations = (await this.definition(params, token)).map((place) => JSON.stringify(place));
+    return found.filter((place) => !declarations.includes(JSON.stringify(place)));
+  };
+
+  hover = async (params: lsp.HoverParams, token: Token): Promise<lsp.Hover | null> =>
+    hover(await this.at<vscode.Hover>("vscode.executeHoverProvider", params, token));
+
+  documentSymbols = async ({ textDocument }: lsp.DocumentSymbolParams, token: Token): Promise<lsp.DocumentSymbol[]> => {
+    const document = await open(textDocument.uri);
+    const ask = (): Promise<vscode.DocumentSymbol[]> => execute("vscode.executeDocumentSymbolProvider", document.uri);
+    return documentSymbols(await this.readiness.ask(document.languageId, ask, () => token.isCancellationRequested));
+  };
+
+  workspaceSymbols = async ({ query }: lsp.WorkspaceSymbolParams, token: Token): Promise<lsp.SymbolInformation[]> => {
+    const ask = async (): Promise<vscode.SymbolInformation[]> => {
+      const found = await execute<vscode.SymbolInformation>("vscode.executeWorkspaceSymbolProvider", query);
+      if (found.length === 0) await (this.languagesStarted ??= startLanguages());
+      return found;
+    };
+    const found = await this.readiness.ask(ALL_LANGUAGES, ask, () => token.isCancellationRequested);
+    return found.slice(0, MOST_PLACES).map(symbolInformation);
+  };
+
+  rename = async (params: lsp.RenameParams, token: Token): Promise<lsp.WorkspaceEdit> =>
+    workspaceEdit(
+      await this.whenStarted(params, token, async (uri, at) => {
+        const edit = await vscode.commands.executeCommand(
+          "vscode.executeDocumentRenameProvider",
+          uri,
+          at,
+          params.newName,
+        );
+        return entries(edit as vscode.WorkspaceEdit | undefined);
+      }),
+      version,
+    );
+
+  /** The actions that only edit. They refer to the problems that VS Code shows in the range. */
+  codeActions = async ({ textDocument, range, context }: lsp.CodeActionParams): Promise<lsp.CodeAction[]> => {
+    const uri = vscode.Uri.parse(textDocument.uri);
+    const place = new vscode.Range(toPosition(range.start), toPosition(range.end));
+    await waitForDiagnostics(uri);
+    const found: vscode.CodeAction[] = [];
+    for (const kind of context.only ?? [undefined])
+      found.push(
+        ...(await execute<vscode.CodeAction>("vscode.executeCodeActionProvider", uri, place, kind, MOST_ACTIONS)),
+      );
+    return found
+      .filter((action) => action.edit && !action.command && !action.disabled)
+      .slice(0, MOST_ACTIONS)
+      .map(({ title, kind, isPreferred, edit }) => ({
+        title,
+        ...(kind ? { kind: kind.value } : {}),
+        ...(isPreferred ? { isPreferred } : {}),
+        edit: workspaceEdit(entries(edit), version),
+      }));
+  };
+
+  /** What a provider finds at a position. */
+  private at<Found>(command: string, params: lsp.TextDocumentPositionParams, token: Token): Promise<readonly Found[]> {
+    return this.whenStarted(params, token, (uri, at) => execute<Found>(command, uri, at));
+  }
+
+  private async whenStarted<Found>(
+    { textDocument, position }: lsp.TextDocumentPositionParams,
+    token: Token,
+    ask: (uri: vscode.Uri, at: vscode.Position) => Promise<readonly Found[]>,
+  ): Promise<readonly Found[]> {
+    const { uri, languageId } = await open(textDocument.uri);
+    const at = toPosition(position);
+    const askAnalyzed = async (): Promise<readonly Found[]> => {
+      await analyzed(uri, at);
+      return ask(uri, at);
+    };
+    return this.readiness.ask(languageId, askAnalyzed, () => token.isCancellationRequested);
+  }
+}
+
+async function execute<Found>(...[command, ...args]: Command): Promise<Found[]> {
+  return (await vscode.commands.executeCommand<Found[] | undefined>(command, ...args)) ?? [];
+}
+
+/** Opens a document without showing it. */
+async function open(uri: string): Promise<vscode.TextDocument> {
+  return vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
+}
+
+/**
+ * Waits until the project of a document is loaded. While TypeScript loads it, it answers from the open files alone, so
+ * that a rename would be incomplete. Of the requests that it answers only afterwards, this one costs the least.
+ */
+async function analyzed(uri: vscode.Uri, at: vscode.Position): Promise<void> {
+  const line = new vscode.Range(at.line, 0, at.line + 1, 0);
+  await vscode.commands.executeCommand("vscode.provideDocumentRangeSemanticTokens", uri, line);
+}
+
+/** Opens a file of each common language that the workspace contains. */
+async function startLanguages(): Promise<void> {
+  const files = await Promise.all(
+    SOURCES.map((endings) => vscode.workspace.findFiles(`**/*.{${endings}}`, undefined, 1)),
+  );
+  await Promise.all(files.flat().map((file) => vscode.workspace.openTextDocument(file)));
+}
+
+/** @throws Error: this VS Code does not show file operations, so that an edit could be incomplete. */
+function entries(edit: vscode.WorkspaceEdit | undefined): readonly EditEntry[] {
+  if (!edit) return [];
+  const all = (edit as Partial<{ _allEntries(): readonly EditEntry[] }>)._allEntries?.();
+  if (!all) throw new Error("This version of VS Code does not return complete edits.");
+  return all;
+}
+
+function version(uri: string): number | null {
+  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri)?.version ?? null;
+}
+
+function toPosition({ line, character }: lsp.Position): vscode.Position {
+  return new vscode.Position(line, character);
+}

@@ -1,0 +1,200 @@
+// VS Code's answers about code as LSP's JSON. Does not import VS Code, so that it is tested without it.
+
+import type * as lsp from "vscode-languageclient/node";
+
+/** The most places and symbols in an answer. The rest is left out. */
+export const MOST_PLACES = 2000;
+const MOST_HOVER_CHARACTERS = 20_000;
+const MOST_TEXT_EDITS = 50_000;
+
+/** An answer that cannot be sent. The message is for the model. */
+export class Unusable extends Error {}
+
+// What is used of VS Code's classes of the same names.
+
+interface Uri {
+  toString(): string;
+}
+
+interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+interface Location {
+  readonly uri: Uri;
+  readonly range: Range;
+}
+
+interface LocationLink {
+  readonly targetUri: Uri;
+  readonly targetRange: Range;
+  readonly targetSelectionRange?: Range;
+}
+
+interface Hover {
+  /** VS Code's command returns all of them as Markdown. */
+  readonly contents: readonly unknown[];
+  readonly range?: Range | undefined;
+}
+
+interface DocumentSymbol {
+  readonly name: string;
+  readonly detail: string;
+  readonly kind: number;
+  readonly range: Range;
+  readonly selectionRange: Range;
+  readonly children: readonly DocumentSymbol[];
+}
+
+interface SymbolInformation {
+  readonly name: string;
+  readonly kind: number;
+  readonly containerName: string;
+  readonly location: Location;
+}
+
+/** What `WorkspaceEdit._allEntries()` contains. The public `entries()` leaves out everything but text edits. */
+export type EditEntry = FileEntry | TextEntry | { readonly _type: 3 | 5 | 6 };
+
+interface TextEntry {
+  readonly _type: 2;
+  readonly uri: Uri;
+  readonly edit: { readonly range: Range; readonly newText: string };
+}
+
+interface FileEntry {
+  readonly _type: 1;
+  readonly from?: Uri;
+  readonly to?: Uri;
+  readonly options?: FileOptions | undefined;
+}
+
+interface FileOptions {
+  readonly overwrite?: boolean;
+  readonly ignoreIfExists?: boolean;
+  readonly ignoreIfNotExists?: boolean;
+  readonly recursive?: boolean;
+  readonly contents?: unknown;
+}
+
+type FileOperation = lsp.CreateFile | lsp.RenameFile | lsp.DeleteFile;
+
+function position({ line, character }: Position): lsp.Position {
+  return { line, character };
+}
+
+function range({ start, end }: Range): lsp.Range {
+  return { start: position(start), end: position(end) };
+}
+
+function location(found: Location | LocationLink): lsp.Location {
+  if ("targetUri" in found)
+    return { uri: found.targetUri.toString(), range: range(found.targetSelectionRange ?? found.targetRange) };
+  return { uri: found.uri.toString(), range: range(found.range) };
+}
+
+export function locations(found: readonly (Location | LocationLink)[]): lsp.Location[] {
+  return found.slice(0, MOST_PLACES).map(location);
+}
+
+/** All hovers as one. */
+export function hover(found: readonly Hover[]): lsp.Hover | null {
+  const contents = found.flatMap((each) => each.contents as readonly { readonly value: string }[]);
+  const parts = contents.map(({ value }) => value).filter((part) => part.trim() !== "");
+  if (parts.length === 0) return null;
+  const at = found[0]?.range;
+  const value = parts.join("\n\n").slice(0, MOST_HOVER_CHARACTERS);
+  return { contents: { kind: "markdown", value }, ...(at ? { range: range(at) } : {}) };
+}
+
+/** The outline of a document. Of more symbols than `MOST_PLACES`, the first ones, with their parents. */
+export function documentSymbols(found: readonly DocumentSymbol[]): lsp.DocumentSymbol[] {
+  let left = MOST_PLACES;
+  const convert = (symbols: readonly DocumentSymbol[]): lsp.DocumentSymbol[] =>
+    symbols.flatMap((symbol) => {
+      if (left-- <= 0) return [];
+      return [
+        {
+          name: symbol.name,
+          detail: symbol.detail,
+          kind: symbolKind(symbol.kind),
+          range: range(symbol.range),
+          selectionRange: range(symbol.selectionRange),
+          children: convert(symbol.children),
+        },
+      ];
+    });
+  return convert(found);
+}
+
+export function symbolInformation(symbol: SymbolInformation): lsp.SymbolInformation {
+  const { name, kind, containerName } = symbol;
+  return {
+    name,
+    kind: symbolKind(kind),
+    location: location(symbol.location),
+    ...(containerName ? { containerName } : {}),
+  };
+}
+
+/** VS Code counts kinds from 0, LSP from 1. */
+function symbolKind(kind: number): lsp.SymbolKind {
+  return (kind + 1) as lsp.SymbolKind;
+}
+
+/**
+ * A workspace edit as `documentChanges`. Edits of files that are moved or deleted come first, then the file operations,
+ * then all other edits: VS Code does not say in which order its provider gave them.
+ *
+ * @param version The version of a document, null if it is closed.
+ * @throws Unusable: it contains something that LSP cannot express, or too much.
+ */
+export function workspaceEdit(
+  entries: readonly EditEntry[],
+  version: (uri: string) => number | null,
+): lsp.WorkspaceEdit {
+  const texts = new Map<string, lsp.TextEdit[]>();
+  const operations: FileOperation[] = [];
+  for (const entry of entries) {
+    if (entry._type === 1) operations.push(fileOperation(entry));
+    else if (entry._type === 2) {
+      const uri = entry.uri.toString();
+      const edits = texts.get(uri) ?? [];
+      edits.push({ range: range(entry.edit.range), newText: entry.edit.newText });
+      texts.set(uri, edits);
+    } else throw new Unusable("The edit contains a snippet or changes a notebook.");
+  }
+  const count = [...texts.values()].reduce((sum, edits) => sum + edits.length, operations.length);
+  if (count > MOST_TEXT_EDITS) throw new Unusable(`It would change ${count} places.`);
+  const leaving = new Set(operations.flatMap((each) => oldUri(each) ?? []));
+  const changes = [...texts].map(([uri, edits]) => ({ textDocument: { uri, version: version(uri) }, edits }));
+  return {
+    documentChanges: [
+      ...changes.filter(({ textDocument }) => leaving.has(textDocument.uri)),
+      ...operations,
+      ...changes.filter(({ textDocument }) => !leaving.has(textDocument.uri)),
+    ],
+  };
+}
+
+function fileOperation({ from, to, options = {} }: FileEntry): FileOperation {
+  const { overwrite, ignoreIfExists, ignoreIfNotExists, recursive, contents } = options;
+  if (contents !== undefined) throw new Unusable("The edit creates a file from bytes.");
+  const target = { ...(overwrite ? { overwrite } : {}), ...(ignoreIfExists ? { ignoreIfExists } : {}) };
+  if (from && to) return { kind: "rename", oldUri: from.toString(), newUri: to.toString(), options: target };
+  if (to) return { kind: "create", uri: to.toString(), options: target };
+  if (!from) throw new Unusable("The edit changes a notebook.");
+  const removal = { ...(recursive ? { recursive } : {}), ...(ignoreIfNotExists ? { ignoreIfNotExists } : {}) };
+  return { kind: "delete", uri: from.toString(), options: removal };
+}
+
+function oldUri(operation: FileOperation): string | undefined {
+  if (operation.kind === "rename") return operation.oldUri;
+  return operation.kind === "delete" ? operation.uri : undefined;
+}

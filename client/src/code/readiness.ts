@@ -1,0 +1,39 @@
+// Waiting for language support that has just been started: until it is ready, it finds nothing instead of failing.
+
+/** How long to ask again, in milliseconds. */
+const START_LIMIT = 5000;
+const FIRST_PAUSE = 100;
+
+export interface Clock {
+  /** In milliseconds, from any start. */
+  now(): number;
+  sleep(milliseconds: number): Promise<void>;
+}
+
+const CLOCK: Clock = {
+  now: () => performance.now(),
+  sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+};
+
+export class Readiness {
+  /** The languages whose support has found something, or has had its time to start. */
+  private readonly started = new Set<string>();
+
+  constructor(private readonly clock: Clock = CLOCK) {}
+
+  /** Asks, and asks again while nothing is found and the support of the language may be starting. */
+  async ask<Found>(
+    language: string,
+    ask: () => Promise<readonly Found[]>,
+    isCancelled: () => boolean,
+  ): Promise<readonly Found[]> {
+    const end = this.clock.now() + START_LIMIT;
+    for (let pause = FIRST_PAUSE; ; pause *= 2) {
+      const found = await ask();
+      const left = end - this.clock.now();
+      if (found.length > 0 || left <= 0) this.started.add(language);
+      if (this.started.has(language) || isCancelled()) return found;
+      await this.clock.sleep(Math.min(pause, left));
+    }
+  }
+}
