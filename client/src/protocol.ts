@@ -96,6 +96,8 @@ export interface PlanItem {
   readonly decidedBy: string;
   /** URIs of the files that changed after that command. */
   readonly changedSince: readonly string[];
+  /** The errors that the proposed texts of its files cause. */
+  readonly newErrors: number;
   readonly evidence: Evidence;
 }
 
@@ -155,6 +157,8 @@ export interface FileEdits {
   readonly additions: number;
   readonly deletions: number;
   readonly hunks: readonly Hunk[];
+  /** The problems that the proposed text causes, errors first. Their ranges are in the proposed text. */
+  readonly problems: readonly Diagnostic[];
 }
 
 export interface Edits {

@@ -39,6 +39,7 @@ const file = (name: string, kind: FileEdits["kind"], ...hunks: Hunk[]): FileEdit
   additions: 0,
   deletions: 0,
   hunks,
+  problems: [],
 });
 
 function session(...files: FileEdits[]): readonly Session[] {

@@ -79,6 +79,7 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanIte
         "verification": support.status,
         "decidedBy": support.command,
         "changedSince": [Path(path).as_uri() for path in support.changed],
+        "newErrors": 0,
         "evidence": evidence(found),
     }
 
@@ -137,6 +138,7 @@ def file(root: Root, proposal: Proposal, protected: bool) -> wire.FileWire:
         "additions": sum(len(hunk.new) for hunk in found),
         "deletions": sum(len(hunk.old) for hunk in found),
         "hunks": [_hunk(proposal, hunk) for hunk in found],
+        "problems": [],
     }
 
 

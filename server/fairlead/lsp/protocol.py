@@ -161,6 +161,7 @@ class PlanItemWire(TypedDict):
     ]
     decidedBy: str
     changedSince: list[str]
+    newErrors: int
     evidence: EvidenceWire
 
 
@@ -234,6 +235,7 @@ class FileWire(TypedDict):
     additions: int
     deletions: int
     hunks: list[HunkWire]
+    problems: "list[DiagnosticWire]"
 
 
 class EditsWire(TypedDict):
