@@ -269,7 +269,7 @@ export interface OpenedSession {
   readonly plan: Plan;
   readonly edits: Edits;
   readonly transcript: readonly {
-    readonly role: "user" | "assistant" | "tool";
+    readonly role: "user" | "context" | "assistant" | "tool";
     readonly text: string;
     readonly failed: boolean;
   }[];
@@ -351,6 +351,7 @@ export interface CommandEnded extends EventOf<"command_ended"> {
 export type AgentEvent =
   | (EventOf<"run_started"> & { readonly model: string })
   | (EventOf<"rules"> & { readonly files: readonly { readonly uri: string; readonly cut: boolean }[] })
+  | (EventOf<"context"> & { readonly title: string; readonly text: string })
   | (EventOf<"round_started"> & { readonly round: number })
   | (EventOf<"text"> & { readonly text: string })
   | (EventOf<"thinking"> & { readonly text: string })
@@ -426,18 +427,40 @@ export interface Diagnostic {
   readonly source: string | null;
 }
 
-interface Range {
+export interface Range {
   readonly start: Position;
   readonly end: Position;
 }
 
-interface Position {
+export interface Position {
   readonly line: number;
   readonly character: number;
 }
 
 export interface DiagnosticsResult {
   readonly files: readonly { readonly uri: string; readonly diagnostics: readonly Diagnostic[] }[];
+}
+
+export type ContextItem =
+  | { readonly kind: "file" | "selection"; readonly uri: string; readonly range?: Range }
+  | { readonly kind: "problems"; readonly uri?: string }
+  | { readonly kind: "changes"; readonly text: string };
+
+export interface ChangedFile {
+  readonly uri: string;
+  readonly state: "modified" | "added" | "deleted" | "renamed" | "untracked" | "conflict";
+}
+
+/** What the user is looking at. */
+export interface EditorContext {
+  readonly activeFile: string | null;
+  readonly visibleRange: Range | null;
+  readonly selection: Range | null;
+  readonly openFiles: readonly string[];
+  /** In the open files. `files`: the worst few. */
+  readonly problems: { readonly errors: number; readonly warnings: number } & DiagnosticsResult;
+  /** `files`: some of the changed ones. */
+  readonly git: { readonly branch: string; readonly changed: number; readonly files: readonly ChangedFile[] } | null;
 }
 
 export interface PageResult {

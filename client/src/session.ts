@@ -32,6 +32,7 @@ export type Entry =
       failure: string;
     }
   | { kind: "note"; text: string }
+  | { kind: "context"; title: string; text: string }
   | { kind: "rules"; files: readonly { uri: string; cut: boolean }[] }
   | { kind: "end"; stopReason: string; message: string; record: string };
 
@@ -176,6 +177,9 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     case "steered":
       session.entries.push({ kind: "steered", text: event.text });
       break;
+    case "context":
+      session.entries.push({ kind: "context", title: event.title, text: event.text });
+      break;
     case "rules":
       session.entries.push({ kind: "rules", files: event.files });
       break;
@@ -211,6 +215,8 @@ export function transcriptEntry({ role, text, failed }: OpenedSession["transcrip
   switch (role) {
     case "user":
       return { kind: "prompt", text, model: "" };
+    case "context":
+      return { kind: "context", title: "", text };
     case "assistant":
       return { kind: "text", text };
     case "tool":

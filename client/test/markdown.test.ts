@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conversationMarkdown, fenced, safeMarkdown } from "../src/sessions/markdown";
 import type { AgentEvent, CommandEnded, CommandStarted, Edits, Plan } from "../src/protocol";
+import { transcriptEntry } from "../src/session";
 import { Store } from "../src/state";
 import { pythonHelp } from "../src/server/pythonHelp";
 import { escapeInvisible } from "../src/ui/text";
@@ -151,6 +152,21 @@ test("a failed call has its cross also in the conversation of an earlier window"
     conversationMarkdown(store.active, (uri) => uri),
     /✗ bash make\n\n✓ read\\_file a\n$/,
   );
+});
+
+test("the conversation shows what the agent was told about the editor, as text and not as Markdown", () => {
+  const store = new Store();
+  const session = store.startRun("s", "Task");
+  const event = params<Extract<AgentEvent, { kind: "context" }>>("event.context");
+  store.addEvent({ ...event, sessionId: session.id, title: "<b>a.py</b> & more\nlines", text: "```\n<b>x</b>" });
+  const text = conversationMarkdown(session, (uri) => uri);
+  assert.ok(text.includes("<summary>Context: &lt;b&gt;a.py&lt;/b&gt; &amp; more lines</summary>"));
+  assert.ok(text.includes("````\n```\n<b>x</b>\n````"));
+  assert.deepEqual(transcriptEntry({ role: "context", text: "x", failed: false }), {
+    kind: "context",
+    title: "",
+    text: "x",
+  });
 });
 
 test("the conversation names the project's rules that the agent got, once", () => {

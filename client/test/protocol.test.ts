@@ -29,6 +29,7 @@ test("the store handles every event of the goldens", () => {
     "check_search",
     "command",
     "command_ended",
+    "context",
     "feedback",
     "reminder",
     "retry",

@@ -282,7 +282,7 @@ async def test_context_is_told_to_the_model(connect: Callable[..., Client], work
         async with connect(api) as client:
             await client.run(context=[{"uri": uri, "range": span}, {"uri": workspace.as_uri()}])
         attached = api.requests[0].body["messages"][0]["content"][1]["text"]
-        assert attached == "The user refers to:\n- a.py, lines 3 to 5\n- ."
+        assert attached == "The user refers to:\n- a.py, lines 3 to 4 (no such file)\n- ."
 
 
 async def test_fault_86_an_empty_list_is_an_empty_object(workspace: Path, replay: Replay) -> None:

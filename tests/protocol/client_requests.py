@@ -31,9 +31,27 @@ THE_SESSIONS = (
 )
 A_TRANSCRIPT = (
     Spoken("user", "翻譯問候語 👋"),
+    Spoken("context", "The user refers to:\n- src/問候.py"),
     Spoken("tool", "read_file src/問候.py", failed=True),
     Spoken("assistant", "It greets in Chinese now."),
 )
+
+
+GREETING = f"{URI}/src/%E5%95%8F%E5%80%99.py"
+A_PROBLEM = {
+    "range": {"start": {"line": 3, "character": 2}, "end": {"line": 3, "character": 4}},
+    "severity": 1,
+    "message": "沒有 “x”",
+    "source": "ruff",
+}
+EDITOR = {
+    "activeFile": GREETING,
+    "visibleRange": {"start": {"line": 0, "character": 0}, "end": {"line": 39, "character": 1}},
+    "selection": {"start": {"line": 2, "character": 4}, "end": {"line": 4, "character": 0}},
+    "openFiles": [GREETING, f"{URI}/setup.cfg", "untitled:Untitled-1"],
+    "problems": {"errors": 1, "warnings": 2, "files": [{"uri": f"{URI}/setup.cfg", "diagnostics": [A_PROBLEM]}]},
+    "git": {"branch": "問候", "changed": 3, "files": [{"uri": f"{URI}/setup.cfg", "state": "modified"}]},
+}
 
 
 def requests() -> Iterator[Golden]:
@@ -63,11 +81,11 @@ def requests() -> Iterator[Golden]:
         "mode": "agent",
         "context": [
             {"uri": f"{URI}/src/%E5%95%8F%E5%80%99.py"},
-            {
-                "uri": f"{URI}/setup.cfg",
-                "range": {"start": {"line": 0, "character": 0}, "end": {"line": 4, "character": 2}},
-            },
+            {"kind": "selection", "uri": f"{URI}/setup.cfg", "range": _range(0, 4)},
+            {"kind": "problems"},
+            {"kind": "changes", "text": "diff --git a/setup.cfg b/setup.cfg\n"},
         ],
+        "editor": EDITOR,
         "workDoneToken": "run-1",
     }
     yield _asks("runTask.params.all", wire.RUN_TASK, whole)
@@ -115,6 +133,10 @@ def _checks() -> Iterator[Golden]:
     yield _asks("checks.suggest.params", wire.SUGGEST_CHECKS, {})
     suggested = {"suggestions": [{"command": "npm test", "source": "package.json"}]}
     yield _answers("checks.suggest.result", wire.SUGGEST_CHECKS, suggested, wire.SuggestedChecks)
+
+
+def _range(first: int, last: int) -> Json:
+    return {"start": {"line": first, "character": 0}, "end": {"line": last, "character": 2}}
 
 
 TARGETS: dict[str, Json] = {

@@ -49,6 +49,7 @@ def run_events() -> Iterator[Golden]:
         events.RulesFound(
             (events.RulesSource(FOLDER / "AGENTS.md", False), events.RulesSource(FOLDER / "src/AGENTS.md", True))
         ),
+        events.ContextSent("src/問候.py; Git branch: main", "<context>\nGit branch: main\n</context>"),
         events.RoundStarted(1),
         events.Thinking("先看檔案。"),
         events.Text("I read the file first: 你好 👋"),

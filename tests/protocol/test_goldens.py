@@ -15,11 +15,13 @@ from fairlead.edits.selection import Change
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.params import ContentUri, Params, content_uri, read_ops, read_run, read_target
+from fairlead.lsp.params import ContentUri, Params, content_uri, read_ops, read_target
+from fairlead.lsp.run_params import read_run
 from fairlead.plan import PlanOp
-from fairlead.session.prompt import ContextItem
+from fairlead.session.context.attachments import ContextItem
+from fairlead.session.context.surroundings import ChangedFile, GitState, Surroundings
 from fairlead.session.review.target import Target
-from fairlead.workspace.editor import ApprovalAnswer
+from fairlead.workspace.editor import ApprovalAnswer, Diagnostic
 from protocol.client_requests import TARGETS
 from protocol.golden import FOLDER, SESSION, Golden, RecordingClient
 from protocol.messages import goldens
@@ -138,7 +140,23 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
     whole = read("runTask.params.all")
     task = read_run(whole).task
     assert task.mode == "agent"
-    assert task.context == [ContextItem(folder / "src/問候.py"), ContextItem(folder / "setup.cfg", 1, 5)]
+    assert task.context == [
+        ContextItem(folder / "src/問候.py"),
+        ContextItem(folder / "setup.cfg", 1, 5, "selection"),
+        ContextItem(kind="problems"),
+        ContextItem(kind="changes", text="diff --git a/setup.cfg b/setup.cfg\n"),
+    ]
+    problem = Diagnostic(folder / "setup.cfg", 4, 3, "error", "沒有 “x”", "ruff")
+    assert task.surroundings == Surroundings(
+        active=folder / "src/問候.py",
+        visible=(1, 40),
+        selected=(3, 4),
+        tabs=(folder / "src/問候.py", folder / "setup.cfg"),
+        errors=1,
+        warnings=2,
+        worst=(problem,),
+        git=GitState("問候", 3, (ChangedFile(folder / "setup.cfg", "modified"),)),
+    )
     continued = read_run(read("runTask.params.continue"))
     assert (continued.task.continues, continued.session_id) == ("plan", SESSION)
     assert read("trust.params").boolean("trusted") is True

@@ -118,9 +118,10 @@ def test_every_error_code_is_explained(page: Page) -> None:
 def test_every_param_that_a_handler_reads_is_in_the_page(page: Page) -> None:
     """The page contains every name that is passed to a getter of `Params`."""
     folder = Path(params.__file__).parent
-    files = [folder / "params.py", *(folder / "features").glob("*.py")]
+    files = [folder / "params.py", folder / "run_params.py", *(folder / "features").glob("*.py")]
     source = "".join(file.read_text(encoding="utf-8") for file in files)
-    read = set(re.findall(r"\.(?:text|optional_\w+|boolean|child|children|has|raw|token)\(\"(\w+)\"", source))
+    getters = r"text|texts|optional_\w+|boolean|integer|child|children|has|raw|token"
+    read = set(re.findall(rf"\.(?:{getters})\(\"(\w+)\"", source))
     assert {"prompt", "target", "version", "workDoneToken", "trusted"} <= read
     assert [name for name in read if not re.search(rf"\b{name}\b", page.text)] == []
 

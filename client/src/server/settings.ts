@@ -35,6 +35,7 @@ const KEYS = [
   "check.searchMaxRuns",
   "check.searchMaxMinutes",
   "sessions.keepDays",
+  "context.editor",
   "approvals",
   "saveAfterAccept",
 ];

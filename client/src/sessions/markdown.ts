@@ -42,6 +42,8 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
       return `<details><summary>Thinking</summary>\n\n${quote(safeMarkdown(entry.text))}\n\n</details>`;
     case "tool":
       return toolMarkdown(entry, relative);
+    case "context":
+      return contextMarkdown(entry);
     case "rules":
       return `*Rules:* ${entry.files.map(({ uri, cut }) => rulesLink(relative(uri), cut)).join(", ")}`;
     case "note":
@@ -52,6 +54,12 @@ function entryMarkdown(entry: Entry, relative: (uri: string) => string): string 
       return [end, entry.record && `*${escapeInline(entry.record)}*`].filter(Boolean).join("\n\n");
     }
   }
+}
+
+/** What the model was told with a prompt: one line, and the whole text behind it. */
+function contextMarkdown({ title, text }: Extract<Entry, { kind: "context" }>): string {
+  const summary = title === "" ? "Context" : `Context: ${escapeHtml(title)}`;
+  return `<details><summary>${summary}</summary>\n\n${fenced(text)}\n\n</details>`;
 }
 
 function rulesLink(path: string, cut: boolean): string {
@@ -149,6 +157,11 @@ export function safeMarkdown(text: string): string {
   }
   flush();
   return parts.join("\n").trim();
+}
+
+/** The text in one line, for use within an HTML element, in which Markdown is not rendered. */
+function escapeHtml(text: string): string {
+  return text.replace(/\s+/g, " ").replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
 function withoutHtml(text: string): string {

@@ -40,6 +40,16 @@ class RulesFound:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextSent:
+    """What the model got with a prompt in addition to the user's words."""
+
+    title: str
+    """In one line, for the user."""
+    text: str
+    """As the model reads it."""
+
+
+@dataclass(frozen=True, slots=True)
 class RoundStarted:
     round: int
 
@@ -216,6 +226,7 @@ class RunFinished:
 Event = (
     RunStarted
     | RulesFound
+    | ContextSent
     | RoundStarted
     | Text
     | Thinking

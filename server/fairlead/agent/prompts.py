@@ -53,9 +53,19 @@ The proposals now:
 </summary>"""
 NO_SUMMARY = "(It could not be summarized. Read what you need again before you continue.)"
 
-_GENERATED = re.compile(r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode)>|<rules ")
+_GENERATED = re.compile(
+    r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode|attached|context)>|<rules "
+)
+
+
+_CONTEXT = re.compile(r"<(attached|context)>|The user refers to:\n- ")
 
 
 def is_generated(text: str) -> bool:
     """Whether a text of a user message is Fairlead's own, and neither the user's words nor their decisions."""
     return _GENERATED.match(text) is not None
+
+
+def is_context(text: str) -> bool:
+    """Whether a text of a user message is what Fairlead added to a prompt about files and the editor."""
+    return _CONTEXT.match(text) is not None

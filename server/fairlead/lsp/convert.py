@@ -203,8 +203,8 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
     match value:
         case events.RunStarted(model):
             return {"kind": "run_started", "model": model}
-        case events.RulesFound(files):
-            return {"kind": "rules", "files": [{"uri": file.path.as_uri(), "cut": file.is_cut} for file in files]}
+        case events.RulesFound() | events.ContextSent():
+            return _prompt_event(value)
         case events.RoundStarted(number):
             return {"kind": "round_started", "round": number}
         case events.ToolStarted():
@@ -233,6 +233,14 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
             return {"kind": "run_finished", "stopReason": stop_reason}
         case _:
             return {"kind": _TEXT_KINDS[type(value)], "text": value.text}
+
+
+def _prompt_event(value: events.RulesFound | events.ContextSent) -> dict[str, Any]:
+    match value:
+        case events.RulesFound(files):
+            return {"kind": "rules", "files": [{"uri": file.path.as_uri(), "cut": file.is_cut} for file in files]}
+        case events.ContextSent(title, text):
+            return {"kind": "context", "title": title, "text": text}
 
 
 def _command_event(value: events.CommandStarted | events.CommandEnded) -> dict[str, Any]:

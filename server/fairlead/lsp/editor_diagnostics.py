@@ -13,6 +13,9 @@ from fairlead.workspace.editor import SEVERITIES, Diagnostic
 
 log = logging.getLogger(__name__)
 
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError)
+"""What a value of a wrong shape raises."""
+
 
 class EditorDiagnostics:
     """Requests the problems that the editor shows."""
@@ -29,14 +32,14 @@ class EditorDiagnostics:
             log.info("diagnostics not answered: %s", error)
             return None
         try:
-            return list(_diagnostics(answer))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            return list(read_diagnostics(answer))
+        except MALFORMED as error:
             log.warning("malformed diagnostics: %r", error)
             return None
 
 
-def _diagnostics(answer: Any) -> Iterator[Diagnostic]:
-    """Raises KeyError, TypeError, ValueError or AttributeError if the answer does not have the documented shape."""
+def read_diagnostics(answer: Any) -> Iterator[Diagnostic]:
+    """Raises one of `MALFORMED` if the value does not have the documented shape (`DiagnosticsResult`)."""
     for file in answer["files"]:
         path = file_path(file["uri"])
         if path is None:  # not a file: an untitled document

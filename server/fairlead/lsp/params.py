@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from fairlead.agent.tool import Mode
 from fairlead.code.uris import file_path, is_local, path_problem
 from fairlead.edits.selection import Change
 from fairlead.json_values import is_object
 from fairlead.lsp import protocol
 from fairlead.plan import PlanOp
 from fairlead.session.errors import WrongRequest
-from fairlead.session.prompt import CONTINUATION_PROMPTS, ContextItem, Continuation, RunTask
 from fairlead.session.review.target import Target
 
 _Choice = TypeVar("_Choice", bound=str)
@@ -61,6 +59,12 @@ class Params:
     def child(self, name: str) -> "Params":
         return Params(self._value.get(name), f"{self._where}.{name}")
 
+    def texts(self, name: str) -> list[str]:
+        values: list[Any] = self._typed(name, list, "a list") or []
+        if not all(isinstance(value, str) for value in values):
+            raise WrongRequest(f"{self._where}.{name} must be a list of strings")
+        return values
+
     def children(self, name: str) -> list["Params"]:
         values: list[Any] = self._typed(name, list, "a list") or []
         return [Params(value, f"{self._where}.{name}[{index}]") for index, value in enumerate(values)]
@@ -87,6 +91,10 @@ class Params:
         if path is None:
             raise WrongRequest(f"{self._where}.{name} must be the URI of a file on this machine, not {uri[:200]!r}")
         return path
+
+    def unknown(self, name: str, given: str, choices: Sequence[str]) -> str:
+        """The message about a value that is none of the choices."""
+        return f"{self._where}.{name} {given!r} is unknown; use {', '.join(choices[:-1])} or {choices[-1]}"
 
     def _typed(self, name: str, kind: type, what: str) -> Any:
         value = self._value.get(name)
@@ -179,57 +187,7 @@ def _read_op(op: Params) -> PlanOp:
             raise WrongRequest(f"params.ops[].op {other!r} is unknown; use add, update, remove or move")
 
 
-@dataclass(frozen=True)
-class RunParams:
-    """The params of `agent/runTask`."""
-
-    task: RunTask
-    session_id: str | None
-    work_done_token: int | str | None
-
-
-def read_run(params: Params) -> RunParams:
-    session_id, mode, continues = params.optional_text("sessionId"), _read_mode(params), _read_continuation(params)
-    if continues is not None and session_id is None:
-        raise WrongRequest("params.continue needs params.sessionId")
-    if continues == "plan" and mode != "agent":
-        raise WrongRequest(f"params.continue 'plan' carries out the plan, but mode {mode!r} does not")
-    prompt = params.text("prompt") if continues is None else CONTINUATION_PROMPTS[continues]
-    task = RunTask(prompt, _read_context(params), mode, continues)
-    return RunParams(task, session_id, params.token("workDoneToken"))
-
-
-def _read_context(params: Params) -> list[ContextItem]:
-    """The context as `[{uri, range?}]`, with lines from 0 as in LSP."""
-    items: list[ContextItem] = []
-    for entry in params.children("context"):
-        first = last = None
-        if entry.has("range"):
-            span = entry.child("range")
-            start, end = (
-                span.child("start").optional_integer("line"),
-                span.child("end").optional_integer("line"),
-            )
-            if start is None or end is None:
-                raise WrongRequest("params.context[].range needs start.line and end.line")
-            first, last = start + 1, end + 1
-        items.append(ContextItem(entry.path(), first, last))
-    return items
-
-
-def _read_mode(params: Params) -> Mode:
-    """The mode, `agent` by default."""
-    return _read_choice(params, "mode", get_args(Mode)) or "agent"
-
-
-def _read_continuation(params: Params) -> Continuation | None:
-    """What to continue instead of sending a prompt."""
-    if params.has("continue") and params.has("prompt"):
-        raise WrongRequest("params.prompt and params.continue exclude each other; send one of them")
-    return _read_choice(params, "continue", tuple(CONTINUATION_PROMPTS))
-
-
-def _read_choice(params: Params, name: str, choices: Sequence[_Choice]) -> _Choice | None:
+def read_choice(params: Params, name: str, choices: Sequence[_Choice]) -> _Choice | None:
     """One of the choices; None if the field is absent."""
     given = params.optional_text(name)
     for choice in choices:
@@ -237,7 +195,7 @@ def _read_choice(params: Params, name: str, choices: Sequence[_Choice]) -> _Choi
             return choice
     if given is None:
         return None
-    raise WrongRequest(f"params.{name} {given!r} is unknown; use {', '.join(choices[:-1])} or {choices[-1]}")
+    raise WrongRequest(params.unknown(name, given, choices))
 
 
 @dataclass(frozen=True)

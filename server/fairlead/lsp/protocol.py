@@ -117,7 +117,7 @@ class SessionsWire(TypedDict):
 
 
 class LineWire(TypedDict):
-    role: Literal["user", "assistant", "tool"]
+    role: Literal["user", "context", "assistant", "tool"]
     text: str
     failed: bool
 
@@ -366,6 +366,39 @@ class DiagnosticWire(TypedDict):
 class FileDiagnosticsWire(TypedDict):
     uri: str
     diagnostics: list[DiagnosticWire]
+
+
+class ContextItemWire(TypedDict):
+    kind: NotRequired[Literal["file", "selection", "problems", "changes"]]
+    uri: NotRequired[str | None]
+    range: NotRequired[RangeWire | None]
+    text: NotRequired[str | None]
+
+
+class EditorProblemsWire(TypedDict):
+    errors: int
+    warnings: int
+    files: list[FileDiagnosticsWire]
+
+
+class ChangedFileWire(TypedDict):
+    uri: str
+    state: str
+
+
+class GitStateWire(TypedDict):
+    branch: str
+    changed: int
+    files: list[ChangedFileWire]
+
+
+class EditorContextWire(TypedDict):
+    activeFile: NotRequired[str | None]
+    visibleRange: NotRequired[RangeWire | None]
+    selection: NotRequired[RangeWire | None]
+    openFiles: NotRequired[list[str]]
+    problems: NotRequired[EditorProblemsWire | None]
+    git: NotRequired[GitStateWire | None]
 
 
 class DiagnosticsResult(TypedDict):

@@ -1,13 +1,15 @@
 """The system prompt (docs/plan.md L9) and the user's prompt."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset, Proposal
+from fairlead.session.context.attachments import ContextItem
+from fairlead.session.context.surroundings import Surroundings
 from fairlead.session.errors import WrongRequest
 from fairlead.workspace.paths import Root
 
@@ -49,15 +51,6 @@ CONTINUATION_PROMPTS: dict[Continuation, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ContextItem:
-    """A file that the user attaches to a prompt, or its lines `first` to `last`, counted from 1."""
-
-    path: Path
-    first: int | None = None
-    last: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RunTask:
     """What the user asks a session to do.
 
@@ -67,6 +60,8 @@ class RunTask:
 
     prompt: str
     context: Sequence[ContextItem] = ()
+    """What the user names in it."""
+    surroundings: Surroundings = field(default_factory=Surroundings)
     mode: Mode = "agent"
     continues: Continuation | None = None
     """None: the prompt is the user's."""
@@ -94,20 +89,12 @@ def system_prompt(root: Root) -> str:
     return SYSTEM.format(root=root.path)
 
 
-def user_prompt(task: RunTask, root: Root) -> list[Block]:
+def user_prompt(task: RunTask, context: Sequence[Block]) -> list[Block]:
     """The prompt, then its context and the instructions of its mode."""
-    blocks = [text_block(clean_text(task.prompt.strip()))]
-    if task.context:
-        places = clean_text("\n".join(_place(item, root) for item in task.context))
-        blocks.append(text_block(f"The user refers to:\n{places}"))
+    blocks = [text_block(clean_text(task.prompt.strip())), *context]
     if MODES[task.mode]:
         blocks.append(text_block(MODES[task.mode]))
     return blocks
-
-
-def _place(item: ContextItem, root: Root) -> str:
-    lines = f", lines {item.first} to {item.last}" if item.first is not None else ""
-    return f"- {root.relative(item.path)}{lines}"
 
 
 def proposals_note(changes: Changeset, root: Root) -> str:

@@ -23,6 +23,7 @@ from fairlead.models.factory import ClosableModel, ModelChoice, open_model
 from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.commands import SessionCommands
+from fairlead.session.context.prompt_context import PromptContext
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence import SessionEvidence
@@ -96,6 +97,7 @@ class Session:
         self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._rules = ProjectRules(root, self.publish)
+        self._prompt_context = PromptContext(self.files, context.diagnostics, self.publish)
 
     @property
     def settings(self) -> Settings:
@@ -149,7 +151,7 @@ class Session:
         self._set_title(task.prompt)
         self.journal_writer.compact()
         self._prompts += 1
-        run = asyncio.ensure_future(self._run_loop(self._task, user_prompt(task, self.root), task.mode, on_begin))
+        run = asyncio.ensure_future(self._run_loop(self._task, task, on_begin))
         self._task, self._caller, self._stopping = run, asyncio.current_task(), False
         self.runs += 1
         try:
@@ -169,7 +171,7 @@ class Session:
         return self._stopping or (self._caller is not None and self._caller.cancelling() > 0)
 
     async def _run_loop(
-        self, previous: asyncio.Task[Outcome] | None, prompt: list[Block], mode: Mode, on_begin: Callable[[], None]
+        self, previous: asyncio.Task[Outcome] | None, given: RunTask, on_begin: Callable[[], None]
     ) -> Outcome:
         """Runs the loop after the previous run has ended and the sandbox has been probed.
 
@@ -186,10 +188,22 @@ class Session:
                 await asyncio.gather(self.commands.ready(), self._rules.begin_run())
             except asyncio.CancelledError:
                 stopped = True
-        agent, task = self._agent(mode, self.commands.tools()), asyncio.current_task()
+        agent, task = self._agent(given.mode, self.commands.tools()), asyncio.current_task()
+        context: list[Block] = []
+        if not stopped:
+            try:
+                context = await self._context_of(given)
+            except asyncio.CancelledError:
+                stopped = True
         if stopped and task is not None:
             task.cancel()
-        return await loop.run(agent, prompt)
+        return await loop.run(agent, user_prompt(given, context))
+
+    async def _context_of(self, task: RunTask) -> list[Block]:
+        """What the model gets with a prompt."""
+        surroundings = task.surroundings if self._context.settings.context.editor else None
+        limit = self.window.results_limit_chars()
+        return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
 
     def steer(self, text: str) -> int:
         """Sends a message to the current run, which reads it at the next boundary. Returns how many are queued.
@@ -362,6 +376,7 @@ class Session:
     async def _take_feedback(self) -> list[str]:
         """The feedback at this boundary. Reads the proposed files first, because a command may have changed them."""
         await self.observe([Path(proposal.path) for proposal in self.files.changes])
+        self._prompt_context.report()
         feedback = await self.feedback.take()
         rules = await self._rules.take_new(self.files.read_tracker.paths, self.history.messages)
         return [*feedback, *rules]

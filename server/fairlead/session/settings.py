@@ -69,6 +69,14 @@ class CloudSettings:
 
 
 @dataclass(frozen=True)
+class ContextSettings:
+    """What the model gets with a prompt."""
+
+    editor: bool = True
+    """What the user is looking at."""
+
+
+@dataclass(frozen=True)
 class SessionsSettings:
     """How long sessions are saved."""
 
@@ -97,5 +105,6 @@ class Settings:
     checks: tuple[str, ...] = ()
     """Commands that must pass before an item that changed files is completed."""
     check: CheckSettings = field(default_factory=CheckSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
     approvals: Literal["ask", "sandboxed"] = "sandboxed"
     save_after_accept: bool = True

@@ -9,6 +9,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.workspace.editor import SEVERITIES, Diagnostic, DiagnosticsSource
 from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root
 
 MAX_SHOWN = 50
 MAX_MESSAGE = 300
@@ -44,20 +45,7 @@ class Diagnostics:
         if found is None:
             raise ToolError("The editor did not answer. Continue without it, or check with a command.")
         relevant = [problem for problem in found if problem.path.is_relative_to(below)]
-        return "\n".join([*(self._lines(relevant) or [_none(is_open)]), *self._proposed_note(below)])
-
-    def _lines(self, found: Sequence[Diagnostic]) -> list[str]:
-        """One line per problem, the most severe first."""
-        ordered = sorted(found, key=lambda p: (SEVERITIES.index(p.severity), p.path, p.line, p.column))
-        more = len(ordered) - MAX_SHOWN
-        rest = [f"({more} more. Name a file to see its own.)"] if more > 0 else []
-        return [*map(self._line, ordered[:MAX_SHOWN]), *rest]
-
-    def _line(self, problem: Diagnostic) -> str:
-        message = " ".join(problem.message.split())
-        short = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}..."
-        position = f"{self._files.root.relative(problem.path)}:{problem.line}:{problem.column}"
-        return f"{position} {problem.severity} {short}" + (f" [{problem.source}]" if problem.source else "")
+        return "\n".join([*(problem_lines(relevant, root) or [_none(is_open)]), *self._proposed_note(below)])
 
     def _proposed_note(self, below: Path) -> list[str]:
         """A line about the proposed files, which the editor does not know."""
@@ -67,6 +55,21 @@ class Diagnostics:
             return []
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         return [f"(The editor does not know your proposed edits of {shown}.)"]
+
+
+def problem_lines(found: Sequence[Diagnostic], root: Root) -> list[str]:
+    """One line per problem, the most severe first."""
+    ordered = sorted(found, key=lambda p: (SEVERITIES.index(p.severity), p.path, p.line, p.column))
+    more = len(ordered) - MAX_SHOWN
+    rest = [f"({more} more. Name a file to see its own.)"] if more > 0 else []
+    return [*(_line(problem, root) for problem in ordered[:MAX_SHOWN]), *rest]
+
+
+def _line(problem: Diagnostic, root: Root) -> str:
+    message = " ".join(problem.message.split())
+    short = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}..."
+    position = f"{root.relative(problem.path)}:{problem.line}:{problem.column}"
+    return f"{position} {problem.severity} {short}" + (f" [{problem.source}]" if problem.source else "")
 
 
 def _none(is_open: bool) -> str:

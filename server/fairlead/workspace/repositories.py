@@ -12,6 +12,7 @@ from pathlib import Path
 # the parts of a repository that make Git run programs
 EXECUTABLE_PARTS = ("hooks", "config", "config.worktree", "info")
 _MAX_BYTES = 1_000_000
+_HEAD = re.compile(r"ref: refs/heads/([^\n]+)|([0-9a-f]{40}|[0-9a-f]{64})")
 _HOOKS = re.compile(r"(?i)^\s*hooksPath\s*=\s*(.+?)\s*$", re.M)
 
 
@@ -80,6 +81,18 @@ def hooks_folder(root: Path) -> Path | None:
         return None
     folder = Path(os.path.realpath(top / named[-1].strip('"')))
     return folder if folder.is_relative_to(root) and folder != root else None
+
+
+def current_branch(root: Path) -> str:
+    """The branch that is checked out, or the start of the commit if none is; empty without a repository.
+
+    Reads `HEAD` only. To learn more, git would have to run, with the filters and other programs of the repository.
+    """
+    head = read_start(git_folder((enclosing_repository(root) or root) / ".git") / "HEAD").strip()
+    found = _HEAD.fullmatch(head)
+    if found is None or found[1] == ".invalid":  # the file of a repository that keeps its branches elsewhere
+        return ""
+    return found[1] or f"no branch, at commit {found[2][:8]}"
 
 
 def read_start(path: Path) -> str:

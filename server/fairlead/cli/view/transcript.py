@@ -58,6 +58,7 @@ class Transcript:
         self._shown_plan: tuple[Step, ...] = ()
         self.last_text = ""
         self._handlers: dict[str, Callable[[Json], None]] = {
+            "context": lambda event: self.note(f"Context: {escape_hidden(event['title'])}"),
             "rules": self._rules,
             "round_started": self._round_started,
             "text": lambda event: self._stream("text", event["text"]),

@@ -15,7 +15,8 @@ from fairlead.lsp.features.handlers import Handler, named_session
 from fairlead.lsp.features.review import accept, amend, redo_review, reject, undo_review
 from fairlead.lsp.features.runs import cancel, execute_run, session_for_run, steer
 from fairlead.lsp.features.sessions import list_sessions, refreshed_session
-from fairlead.lsp.params import Params, read_run
+from fairlead.lsp.params import Params
+from fairlead.lsp.run_params import read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused
 

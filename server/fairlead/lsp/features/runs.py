@@ -5,7 +5,8 @@ from lsprotocol import types
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.handlers import named_session
-from fairlead.lsp.params import Params, RunParams, read_run
+from fairlead.lsp.params import Params
+from fairlead.lsp.run_params import RunParams, read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.report.summary import short_record
 from fairlead.session.session import Session

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.agent.messages import Block, Message
-from fairlead.agent.prompts import is_generated
+from fairlead.agent.prompts import is_context, is_generated
 from fairlead.plan.evidence import Record
 from fairlead.session.feedback import USER_MESSAGE
 from fairlead.session.session import Session
@@ -32,9 +32,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message of a conversation, or one tool call with its first argument."""
+    """One message of a conversation, what the model got with it, or one tool call with its first argument."""
 
-    role: Literal["user", "assistant", "tool"]
+    role: Literal["user", "context", "assistant", "tool"]
     text: str
     failed: bool = False
     """Whether a tool call ended with an error, or its command did."""
@@ -81,7 +81,10 @@ def transcript(messages: Sequence[Message], record: Record) -> list[Line]:
 
 
 def _lines(message: Message, failed: Collection[str]) -> Iterator[Line]:
+    attached = [block["text"] for block in message["content"] if block["type"] == "text" and is_context(block["text"])]
     is_summary = message["content"][-1].get("text", "").startswith("<summary>")
+    if is_summary:  # of a compacted conversation
+        attached = []
     for index, block in enumerate(message["content"]):
         if block["type"] == "tool_use":
             yield Line("tool", _call(block), block["id"] in failed)
@@ -90,8 +93,11 @@ def _lines(message: Message, failed: Collection[str]) -> Iterator[Line]:
         elif block["type"] == "text":
             user_message = _USER_MESSAGE.fullmatch(block["text"])
             # generated notes follow a prompt or results; the user's messages precede a summary
-            if user_message or (not is_generated(block["text"]) and (index == 0 or is_summary)):
+            is_prompt = index == 0 or (is_summary and not is_context(block["text"]))
+            if user_message or (is_prompt and not is_generated(block["text"])):
                 yield Line("user", user_message[1] if user_message else block["text"])
+        if index == 0 and attached:
+            yield Line("context", "\n\n".join(attached))
 
 
 def _call(block: Block) -> str:

@@ -1,0 +1,108 @@
+"""Reads the params of `agent/runTask`: the task, the places that it names, and what the user is looking at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from fairlead.agent.tool import Mode
+from fairlead.code.uris import file_path
+from fairlead.lsp.editor_diagnostics import MALFORMED, read_diagnostics
+from fairlead.lsp.params import Params, read_choice
+from fairlead.session.context.attachments import ContextItem, ItemKind
+from fairlead.session.context.surroundings import ChangedFile, GitState, Lines, Surroundings
+from fairlead.session.errors import WrongRequest
+from fairlead.session.prompt import CONTINUATION_PROMPTS, Continuation, RunTask
+from fairlead.workspace.editor import Diagnostic
+
+MAX_FILES = 1000
+"""How many open or changed files are read. Far fewer are shown."""
+
+
+@dataclass(frozen=True)
+class RunParams:
+    """The params of `agent/runTask`."""
+
+    task: RunTask
+    session_id: str | None
+    work_done_token: int | str | None
+
+
+def read_run(params: Params) -> RunParams:
+    session_id, mode, continues = params.optional_text("sessionId"), _read_mode(params), _read_continuation(params)
+    if continues is not None and session_id is None:
+        raise WrongRequest("params.continue needs params.sessionId")
+    if continues == "plan" and mode != "agent":
+        raise WrongRequest(f"params.continue 'plan' carries out the plan, but mode {mode!r} does not")
+    prompt = params.text("prompt") if continues is None else CONTINUATION_PROMPTS[continues]
+    items = [_read_item(item) for item in params.children("context")]
+    surroundings = _read_surroundings(params.child("editor")) if params.has("editor") else Surroundings()
+    task = RunTask(prompt, items, surroundings, mode, continues)
+    return RunParams(task, session_id, params.token("workDoneToken"))
+
+
+def _read_item(item: Params) -> ContextItem:
+    """Something that the user names. Without a `kind`, it is a file."""
+    kind: ItemKind = read_choice(item, "kind", get_args(ItemKind)) or "file"
+    if kind == "changes":
+        return ContextItem(kind=kind, text=item.text("text"))
+    if kind == "problems" and not item.has("uri"):
+        return ContextItem(kind=kind)
+    first, last = _read_lines(item, "range") or (None, None)
+    return ContextItem(item.path(), first, last, kind)
+
+
+def _read_lines(params: Params, name: str) -> Lines | None:
+    """The lines of a range, counted from 1. A range that ends at the start of a line ends with the line before."""
+    if not params.has(name):
+        return None
+    start, end = params.child(name).child("start"), params.child(name).child("end")
+    first, last = start.integer("line"), end.integer("line")
+    if end.optional_integer("character") == 0 and last > first:
+        last -= 1
+    return first + 1, last + 1
+
+
+def _read_surroundings(editor: Params) -> Surroundings:
+    """What the user is looking at (docs/protocol.md, `EditorContext`)."""
+    problems = editor.child("problems") if editor.has("problems") else None
+    return Surroundings(
+        active=file_path(editor.text("activeFile")) if editor.has("activeFile") else None,
+        visible=_read_lines(editor, "visibleRange"),
+        selected=_read_lines(editor, "selection"),
+        tabs=tuple(_files(editor.texts("openFiles"))),
+        errors=problems.integer("errors") if problems is not None else 0,
+        warnings=problems.integer("warnings") if problems is not None else 0,
+        worst=tuple(_read_problems(problems)) if problems is not None else (),
+        git=_read_git(editor.child("git")) if editor.has("git") else None,
+    )
+
+
+def _files(uris: Sequence[str]) -> Sequence[Path]:
+    """The files on this machine among these addresses."""
+    return [path for uri in uris[:MAX_FILES] if (path := file_path(uri)) is not None]
+
+
+def _read_problems(problems: Params) -> Sequence[Diagnostic]:
+    try:
+        return list(read_diagnostics({"files": problems.raw("files") or []}))
+    except MALFORMED as error:
+        raise WrongRequest("params.editor.problems.files must be FileDiagnostics[]") from error
+
+
+def _read_git(git: Params) -> GitState:
+    files = [(file_path(file.text("uri")), file.text("state")) for file in git.children("files")[:MAX_FILES]]
+    changed = tuple(ChangedFile(path, state) for path, state in files if path is not None)
+    return GitState(git.text("branch"), git.integer("changed"), changed)
+
+
+def _read_mode(params: Params) -> Mode:
+    """The mode, `agent` by default."""
+    return read_choice(params, "mode", get_args(Mode)) or "agent"
+
+
+def _read_continuation(params: Params) -> Continuation | None:
+    """What to continue instead of sending a prompt."""
+    if params.has("continue") and params.has("prompt"):
+        raise WrongRequest("params.prompt and params.continue exclude each other; send one of them")
+    return read_choice(params, "continue", tuple(CONTINUATION_PROMPTS))

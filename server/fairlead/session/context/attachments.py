@@ -1,0 +1,185 @@
+"""What the user names in a prompt, with its content where it is short, so that the model need not read it first."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairlead.agent.messages import Block, clean_text, text_block
+from fairlead.display import escape_to_one_line
+from fairlead.edits.text import split_lines, with_line_end
+from fairlead.tools.diagnostics import problem_lines
+from fairlead.workspace.editor import DiagnosticsSource
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.files import Files
+
+ItemKind = Literal["file", "selection", "problems", "changes"]
+
+MAX_CHARS = 24_000
+"""All contents together."""
+MAX_FILE_CHARS = 12_000
+MAX_CHANGES_CHARS = 20_000
+WINDOW_SHARE = 0.5
+"""The part of what the results of a round may take, in a small window."""
+DIAGNOSTICS_SECONDS = 5.0
+
+REFERS = "The user refers to:"
+BEGIN, END = "<attached>", "</attached>"
+LEAD = "The contents as they are now. You need not read them again."
+TOO_LONG = "too long to attach; read what you need"
+NO_FILE = "no such file"
+SECRET = "it looks like a secret; read_file asks the user"
+NO_PROBLEMS = "The editor shows no problems."
+NO_ANSWER = "The editor did not report its problems."
+NO_CHANGES = "There are no uncommitted changes."
+
+_DIFF_FILE = re.compile(r"^diff --git .*$", re.MULTILINE)
+_DIFF_NAME = re.compile(r'^(?:--- |\+\+\+ |rename from |rename to )"?(?:[ab]/)?(.*?)"?\t?$', re.MULTILINE)
+_DIFF_HEAD = re.compile(r'^diff --git "?a/(.*?)"? "?b/(.*?)"?$')
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """Something that the user names in a prompt."""
+
+    path: Path | None = None
+    """The file or folder; None for `changes`, and for the `problems` of all files."""
+    first: int | None = None
+    """With `last`, the lines that the user means, counted from 1."""
+    last: int | None = None
+    kind: ItemKind = "file"
+    text: str = ""
+    """The diff of `changes`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachments:
+    """The places that the user names, and their contents."""
+
+    places: tuple[str, ...] = ()
+    contents: tuple[str, ...] = ()
+
+    @property
+    def blocks(self) -> list[Block]:
+        blocks: list[Block] = []
+        if self.places:
+            blocks.append(text_block(clean_text("\n".join([REFERS, *(f"- {place}" for place in self.places)]))))
+        if self.contents:
+            blocks.append(text_block(clean_text("\n".join([BEGIN, LEAD, *self.contents, END]))))
+        return blocks
+
+
+class Attacher:
+    """Reads what the user names. A file that is attached counts as read."""
+
+    def __init__(self, files: Files, diagnostics: DiagnosticsSource | None, limit: int | None) -> None:
+        """`limit`: how long the results of a round may be, in characters; None: unknown."""
+        self._files, self._diagnostics = files, diagnostics
+        self._left = MAX_CHARS if limit is None else min(MAX_CHARS, round(limit * WINDOW_SHARE))
+        self._places: list[str] = []
+        self._contents: list[str] = []
+
+    async def attach(self, items: Sequence[ContextItem]) -> Attachments:
+        for item in dict.fromkeys(items):
+            match item.kind:
+                case "problems":
+                    await self._add_problems(item)
+                case "changes":
+                    self._add_changes(item.text)
+                case _:
+                    await self._add_place(item)
+        return Attachments(tuple(self._places), tuple(self._contents))
+
+    async def _add_place(self, item: ContextItem) -> None:
+        assert item.path is not None
+        root = self._files.root
+        name = escape_to_one_line(root.relative(item.path))
+        lines = f", lines {item.first} to {item.last}" if item.first is not None else ""
+        selected = " (selected)" if item.kind == "selection" else ""
+        note, text = await self._text(item)
+        if text and len(text) > min(MAX_FILE_CHARS, self._left):
+            note, text = TOO_LONG, ""
+        if text:
+            self._left -= len(text)
+            attribute = f' lines="{item.first}-{item.last}"' if item.first is not None else ""
+            end = "" if text.endswith("\n") else "\n"
+            self._contents.append(f'<file path="{name}"{attribute}>\n{text}{end}</file>')
+        self._places.append(f"{name}{lines}{selected}{note and f' ({note})'}")
+
+    async def _text(self, item: ContextItem) -> tuple[str, str]:
+        """A note on the file, and its text; empty if it is not attached."""
+        assert item.path is not None
+        try:
+            path = self._files.root.resolve(str(item.path))
+            if path.is_dir():
+                return "", ""
+            if self._files.secret_path(str(item.path)) is not None:
+                return SECRET, ""
+            text = await self._files.read_for_agent(path)
+            if text is None:
+                return NO_FILE, ""
+            if item.first is None or item.last is None:
+                return "", with_line_end(text, "\n")
+            note = ""
+            if self._files.is_proposed(path):  # the lines are those that the user sees
+                text, note = self._files.current(path), "as the user has it, without your proposed edits"
+        except WorkspaceError as error:
+            return escape_to_one_line(str(error))[:200], ""
+        chosen = split_lines(with_line_end(text or "", "\n"))[item.first - 1 : item.last]
+        return note, "".join(chosen)
+
+    async def _add_problems(self, item: ContextItem) -> None:
+        """The problems that the editor shows, in one file or in all."""
+        root = self._files.root
+        name = "the problems that the editor shows"
+        where = "" if item.path is None else f" in {escape_to_one_line(root.relative(item.path))}"
+        found = None
+        if self._diagnostics is not None:
+            try:
+                async with asyncio.timeout(DIAGNOSTICS_SECONDS):
+                    found = await self._diagnostics.diagnostics(item.path)
+            except TimeoutError:
+                pass
+        is_secret = self._files.secret_filter()
+        below = root.path if item.path is None else item.path
+        shown = [p for p in found or () if p.path.is_relative_to(below) and not is_secret(root.relative(p.path))]
+        lines = problem_lines(shown, root) if found is not None else []
+        self._places.append(f"{name}{where}")
+        text = "\n".join(map(escape_to_one_line, lines)) or (NO_ANSWER if found is None else NO_PROBLEMS)
+        self._add_content("problems", text, self._left)
+
+    def _add_changes(self, diff: str) -> None:
+        """The user's uncommitted changes, without those of files that look like secrets."""
+        self._places.append("the uncommitted changes (git diff)")
+        starts = [found.start() for found in _DIFF_FILE.finditer(diff)]
+        ends = [*starts[1:], len(diff)]
+        parts = [diff[start:end] for start, end in zip(starts, ends, strict=True)] or [diff]
+        is_secret = self._files.secret_filter()
+        shown = [part for part in parts if not any(map(is_secret, _diff_names(part)))]
+        omitted = len(parts) - len(shown)
+        text = "".join(shown).strip("\n")
+        if omitted:
+            text += f"\n({omitted} of {len(parts)} files omitted, because they look like secrets.)"
+        self._add_content("changes", text.strip("\n") or NO_CHANGES, min(MAX_CHANGES_CHARS, self._left))
+
+    def _add_content(self, tag: str, text: str, limit: int) -> None:
+        limit = max(0, limit)
+        if len(text) > limit:
+            text = f"{text[:limit].rsplit(chr(10), 1)[0]}\n(These are the first {limit:,} of {len(text):,} characters.)"
+        self._left -= len(text)
+        self._contents.append(f"<{tag}>\n{text}\n</{tag}>")
+
+
+def _diff_names(part: str) -> list[str]:
+    """The names of the file in its part of a diff."""
+    head = _DIFF_HEAD.match(part.split("\n", 1)[0])
+    before_hunks = part.split("\n@@", 1)[0]
+    return [_unquoted(name) for name in (*(head.groups() if head else ()), *_DIFF_NAME.findall(before_hunks))]
+
+
+def _unquoted(name: str) -> str:
+    """A name as Git quotes it, with bytes as octal escapes (git-config(1), `core.quotePath`)."""
+    decoded = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 255]), name.encode())
+    return decoded.decode("utf-8", "replace").replace('\\"', '"').replace("\\\\", "\\")

@@ -1,0 +1,57 @@
+"""Collects what the model gets with a prompt, and reports it, so that the user sees what was sent."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from fairlead.agent.events import ContextSent, Event
+from fairlead.agent.messages import Block, Message, text_block
+from fairlead.session.context.attachments import Attacher, ContextItem
+from fairlead.session.context.surroundings import GitState, Surroundings, summary, surroundings_block
+from fairlead.workspace.editor import DiagnosticsSource
+from fairlead.workspace.files import Files
+from fairlead.workspace.repositories import current_branch
+
+NOTHING_NEW = "nothing new in the editor"
+
+
+class PromptContext:
+    """The context of a session's prompts."""
+
+    def __init__(self, files: Files, diagnostics: DiagnosticsSource | None, emit: Callable[[Event], None]) -> None:
+        self._files, self._diagnostics, self._emit = files, diagnostics, emit
+        self._unreported: ContextSent | None = None
+
+    async def collect(
+        self,
+        items: Sequence[ContextItem],
+        surroundings: Surroundings | None,
+        messages: Sequence[Message],
+        limit: int | None,
+    ) -> list[Block]:
+        """The blocks that follow a prompt after these messages.
+
+        Args:
+            surroundings: what the user is looking at; None: the model is not told.
+            limit: how long the results of a round may be, in characters; None: unknown.
+        """
+        attached = await Attacher(self._files, self._diagnostics, limit).attach(items)
+        blocks, titles = attached.blocks, list(attached.places)
+        if surroundings is not None:
+            if surroundings.git is None:
+                branch = await asyncio.to_thread(current_branch, self._files.root.path)
+                surroundings = replace(surroundings, git=GitState(branch) if branch else None)
+            is_secret = self._files.secret_filter()
+            block = surroundings_block(surroundings, self._files.root, is_secret, messages)
+            if block is not None:
+                blocks.append(text_block(block))
+                titles.append(summary(block) or NOTHING_NEW)
+        if blocks:
+            self._unreported = ContextSent("; ".join(titles), "\n\n".join(block["text"] for block in blocks))
+        return blocks
+
+    def report(self) -> None:
+        """Reports what was collected, once."""
+        unreported, self._unreported = self._unreported, None
+        if unreported is not None:
+            self._emit(unreported)

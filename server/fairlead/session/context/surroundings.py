@@ -1,0 +1,212 @@
+"""What the user is looking at, as one small block after the prompt. Pure.
+
+The block names files, and never quotes them. A follow-up repeats only what changed since the last block.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fairlead.agent.messages import Message, clean_text
+from fairlead.display import escape_to_one_line
+from fairlead.workspace.editor import SEVERITIES, Diagnostic
+from fairlead.workspace.paths import Root
+
+BEGIN, END = "<context>", "</context>"
+LEAD = "What the user is looking at:"
+CHANGED_LEAD = "What the user is looking at now, as far as it changed:"
+UNCHANGED = "What the user is looking at has not changed."
+NOTHING = "none"
+
+# the longest texts, in characters; all sections together stay below 2,000
+MAX_ACTIVE = 250
+MAX_TABS = 350
+MAX_PROBLEMS = 600
+MAX_MESSAGE = 160
+MAX_CHANGES = 350
+MAX_BRANCH = 100
+
+_BLOCK = re.compile(rf"{BEGIN}\n.*\n((?:[A-Z].*(?:\n- .*)*\n)*){END}")
+_SECTION = re.compile(r"^([A-Z][a-z ]*): .*(?:\n- .*)*", re.MULTILINE)
+
+Lines = tuple[int, int]
+"""The first and the last line of a range, counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that differs from the last commit."""
+
+    path: Path
+    state: str
+    """One word, such as `modified`."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitState:
+    """The state of the workspace's repository."""
+
+    branch: str
+    changed: int | None = None
+    """How many files differ from the last commit; None if that is unknown."""
+    files: tuple[ChangedFile, ...] = ()
+    """Some of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the user's editor shows."""
+
+    active: Path | None = None
+    visible: Lines | None = None
+    """The lines of the active file on the screen."""
+    selected: Lines | None = None
+    """The selected lines of the active file."""
+    tabs: tuple[Path, ...] = ()
+    """The open files."""
+    errors: int = 0
+    """In the open files."""
+    warnings: int = 0
+    worst: tuple[Diagnostic, ...] = ()
+    """Some of these problems."""
+    git: GitState | None = None
+
+
+def surroundings_block(
+    now: Surroundings, root: Root, is_secret: Callable[[str], bool], messages: Sequence[Message]
+) -> str | None:
+    """The block for a prompt after these messages. None: there is nothing to say.
+
+    Args:
+        is_secret: whether a path relative to the root looks like a secret. Such files are not named.
+    """
+    sections = _sections(_visible_part(now, root, is_secret), root)
+    told = _told(messages)
+    if not told:
+        return _block(LEAD, sections.values()) if sections else None
+    changed = [text for label, text in sections.items() if told.get(label) != text]
+    gone = [f"{label}: {NOTHING}" for label, text in told.items() if label not in sections and not _is_none(text)]
+    if not changed and not gone:
+        return f"{BEGIN}\n{UNCHANGED}\n{END}"
+    return _block(CHANGED_LEAD, [*changed, *gone])
+
+
+def summary(block: str) -> str:
+    """The block in one line, for the user."""
+    found = _BLOCK.search(block)
+    heads = [section[0].split("\n", 1)[0] for section in _SECTION.finditer(found[1])] if found else []
+    return "; ".join(heads)
+
+
+def _block(lead: str, sections: Iterable[str]) -> str:
+    return clean_text("\n".join([BEGIN, lead, *sections, END]))
+
+
+def _is_none(section: str) -> bool:
+    return section.endswith(f": {NOTHING}")
+
+
+def _told(messages: Sequence[Message]) -> Mapping[str, str]:
+    """The sections that the model knows, by label. Compaction may have removed some."""
+    told: dict[str, str] = {}
+    for message in messages:
+        for block in message["content"] if message["role"] == "user" else ():
+            found = _BLOCK.fullmatch(block["text"]) if block["type"] == "text" else None
+            if found is not None:
+                told |= {section[1]: section[0] for section in _SECTION.finditer(found[1])}
+    return told
+
+
+def _visible_part(now: Surroundings, root: Root, is_secret: Callable[[str], bool]) -> Surroundings:
+    """Without the files outside of the workspace, and without those that look like secrets."""
+
+    def is_shown(path: Path) -> bool:
+        is_inside = Path(os.path.normpath(path)).is_relative_to(root.path) and path != root.path
+        return is_inside and not is_secret(root.relative(path))
+
+    git = now.git
+    if git is not None:
+        git = replace(git, files=tuple(file for file in git.files if is_shown(file.path)))
+    return replace(
+        now,
+        active=now.active if now.active is not None and is_shown(now.active) else None,
+        tabs=tuple(dict.fromkeys(path for path in now.tabs if is_shown(path))),
+        worst=tuple(problem for problem in now.worst if is_shown(problem.path)),
+        git=git,
+    )
+
+
+def _sections(now: Surroundings, root: Root) -> Mapping[str, str]:
+    """The text of each section by its label. Each line of a section after its first begins with `- `."""
+    sections: dict[str, str] = {}
+    if now.active is not None:
+        name = _cut(_one_line(root.relative(now.active)), MAX_ACTIVE)
+        spans = [
+            f"lines {span[0]} to {span[1]} {what}"
+            for span, what in ((now.visible, "visible"), (now.selected, "selected"))
+            if span is not None
+        ]
+        sections["Active file"] = ", ".join([name, *spans])
+    others = [_one_line(root.relative(path)) for path in now.tabs if path != now.active]
+    if others:
+        sections["Other open files"] = _listed(others, MAX_TABS)
+    if now.errors or now.warnings:
+        counts = [_count(now.errors, "error"), _count(now.warnings, "warning")]
+        worst = sorted(now.worst, key=lambda problem: (SEVERITIES.index(problem.severity), problem.path, problem.line))
+        lines = _fitting([f"- {_problem(problem, root)}" for problem in worst], MAX_PROBLEMS)
+        sections["Problems in the open files"] = "\n".join([", ".join(filter(None, counts)), *lines])
+    if now.git is not None:
+        sections |= _git_sections(now.git, root)
+    return {label: f"{label}: {text}" for label, text in sections.items()}
+
+
+def _git_sections(git: GitState, root: Root) -> Mapping[str, str]:
+    sections = {"Git branch": _cut(_one_line(git.branch), MAX_BRANCH)}
+    if git.changed:
+        shown = _fitting(
+            [f"- {_one_line(file.state)} {_one_line(root.relative(file.path))}" for file in git.files], MAX_CHANGES
+        )
+        count = _count(git.changed, "file")
+        sections["Uncommitted changes"] = "\n".join([f"{count}{', among them' if shown else ''}", *shown])
+    return sections
+
+
+def _problem(problem: Diagnostic, root: Root) -> str:
+    source = f" [{_cut(_one_line(problem.source), 30)}]" if problem.source else ""
+    message = _cut(_one_line(" ".join(problem.message.split())), MAX_MESSAGE)
+    return f"{_one_line(root.relative(problem.path))}:{problem.line} {problem.severity} {message}{source}"
+
+
+def _listed(names: Sequence[str], limit: int) -> str:
+    """The first names that fit, and how many more there are."""
+    shown = _fitting(names, limit)
+    more = len(names) - len(shown)
+    if not more:
+        return ", ".join(shown)
+    return f"{', '.join(shown)} and {more:,} more" if shown else f"{more:,}"
+
+
+def _fitting(texts: Iterable[str], limit: int) -> list[str]:
+    """The texts from the first on that have at most `limit` characters together."""
+    shown: list[str] = []
+    for text in texts:
+        limit -= len(text) + 2
+        if limit < 0:
+            break
+        shown.append(text)
+    return shown
+
+
+def _one_line(text: str) -> str:
+    """The text without invisible characters, line ends, or anything that ends the block."""
+    return escape_to_one_line(clean_text(text)).replace("</", "<\\/")
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}..."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}" if number else ""
