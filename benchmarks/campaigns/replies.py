@@ -78,6 +78,7 @@ async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[O
         change_token=lambda: 0,
         take_feedback=_no_feedback,
         has_user_message=lambda: False,
+        check_proposals=_no_errors,
         cost_of=lambda usage: usage.tokens * 1e-6,
         proposals=lambda: "",
         window=Window(),
@@ -104,6 +105,10 @@ async def _no_checks(item: PlanItem, call: RunningCall) -> list[Checked]:
 
 async def _no_feedback() -> list[str]:
     return []
+
+
+async def _no_errors() -> bool:
+    return False
 
 
 def check(server: NonsenseServer, response: Raw, times: int, endings: Counter[str]) -> None:

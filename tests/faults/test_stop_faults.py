@@ -115,7 +115,7 @@ async def test_fault_63_a_stop_is_answered_whatever_the_run_waits_for(connect: C
         "a retry": (hour, "retry", {}),
         "a question": (Turn((Call("ask_user", {"question": "Sure?"}),)), "tool_started", {"name": "ask_user"}),
         "an approval": (Turn((Call("bash", {**command, "network": True}),)), "tool_started", {"name": "bash"}),
-        "the editor": (Turn((Call("diagnostics", {}),)), "tool_started", {"name": "diagnostics"}),
+        "the editor": (Turn((Call("code", {"action": "problems"}),)), "tool_started", {"name": "code"}),
         "a command": (Turn((Call("bash", command),)), "tool_output", {}),
     }
 

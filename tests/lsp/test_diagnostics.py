@@ -1,4 +1,4 @@
-"""The tool `diagnostics` over the wire: what the editor's language support says, as the model reads it."""
+"""The problems of the tool `code` over the wire: what the editor's language support says, as the model reads it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ def answering(*files: tuple[Path, list[Json]]) -> dict[str, Any]:
 
 
 def look(*inputs: Json) -> Json:
-    return {"calls": [{"diagnostics": given} for given in inputs]}
+    return {"calls": [{"code": {"action": "problems", **given}} for given in inputs]}
 
 
 def results(client: Client) -> list[str]:
@@ -104,16 +104,16 @@ async def test_without_a_sound_answer_the_model_goes_on(workspace: Path, replay:
         assert (await client.run())["stopReason"] == "end_turn"
         assert results(client) == [
             "Error: The editor did not answer. Continue without it, or check with a command.",
-            "Error: The user has no such file: gone.py",
+            "Error: No such file or folder: gone.py",
             "Error: Path escapes workspace: ../x",
         ]
 
 
 @pytest.mark.parametrize("able", [True, False])
-async def test_the_tool_is_there_only_where_the_editor_answers(able: bool, connect: Callable[..., Client]) -> None:
+async def test_the_tools_are_there_only_where_the_editor_answers(able: bool, connect: Callable[..., Client]) -> None:
     """At the end of the table, so that the others stay where they were."""
     with FakeApi(turns=[Turn((Text("Done."),))]) as api:
         async with connect(api, capabilities=ABLE if able else {}) as client:
             await client.run()
         names = [tool["name"] for tool in api.requests[0].body["tools"]]
-        assert ("diagnostics" in names, names[-1] == "diagnostics") == (able, able)
+        assert (names[-3:] == ["code", "rename_symbol", "apply_fix"], "code" in names) == (able, able)

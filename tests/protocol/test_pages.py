@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from fairlead.__main__ import main
+from fairlead.code.queries import CodeQueries
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.plan import TodoManager
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
@@ -19,18 +19,19 @@ from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
 from protocol.golden import SESSION, RecordingClient
 from protocol.page import ROOT, Page, names, params, tables
+from support.line_server import LineServers
 from support.scenario import scenarios
 from tools.stand_ins import direct_commands, own_checks
 
 PLAN = Page(ROOT / "docs" / "plan.md")
 FAULTS = Page(ROOT / "docs" / "faults.md")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-RULES = [f"P{n}" for n in range(1, 20)] + [f"L{n}" for n in range(1, 18)]
+RULES = [f"P{n}" for n in range(1, 21)] + [f"L{n}" for n in range(1, 19)]
 LISTED = r"\d+(?:(?:,? and |, | to )\d+)*"
 
 
 def test_every_rule_stands_in_the_page_once() -> None:
-    """docs/plan.md: P1 to P19 and L1 to L17, in order."""
+    """docs/plan.md: P1 to P20 and L1 to L18, in order."""
     assert re.findall(r"^\*\*([PL]\d+)\.", PLAN.text, re.M) == RULES
 
 
@@ -39,8 +40,8 @@ def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     documents = Documents()
     approvals = Approvals(LspEditor(RecordingClient().protocol, documents), SESSION)
     commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
-    code = EditorDiagnostics(RecordingClient().protocol, documents)
     files = Files(Root(tmp_path), documents)
+    code = CodeQueries(files, LineServers(), lambda: None)
     checks = own_checks(files, commands, approvals)
     tools = tool_table(files, TodoManager(), approvals, commands, checks, code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}

@@ -92,6 +92,8 @@ class Agent:
     """Returns what the user said, decided and changed since the last call, as texts for the model (L6)."""
     has_user_message: Callable[[], bool]
     """Whether a message from the user is waiting in the feedback."""
+    check_proposals: Callable[[], Awaitable[bool]]
+    """Checks the proposed texts; returns whether the feedback has new errors that the model must read (L18)."""
     cost_of: Callable[[Usage], float | None]
     """Returns the price in US dollars, None if the model's price is unknown."""
     proposals: Callable[[], str]
@@ -217,12 +219,13 @@ class _Run:
     async def end_turn(self, reply: Reply) -> Ending | None:
         """Handle an answer without calls. Returns None if the run continues.
 
-        It continues if the user has written meanwhile (L6), or once if the answer is incomplete or empty (L13).
+        It continues if the user has written meanwhile (L6), if the proposals have new errors (L18), or once if the
+        answer is incomplete or empty (L13).
         """
         if reply.stop_reason == "tool_use" and reply.text:  # only calls would need another round
             reply = replace(reply, stop_reason="end_turn")
         is_done = reply.stop_reason in DONE
-        if is_done and self.agent.has_user_message():
+        if is_done and await self.must_continue():
             self.agent.history.add_user_message(map(text_block, await self.take_feedback()))
             return None
         continuation = CONTINUATIONS.get(reply.stop_reason)
@@ -235,6 +238,12 @@ class _Run:
         texts = [continuation, *await self.take_feedback()]
         self.agent.history.add_user_message(map(text_block, texts))
         return None
+
+    async def must_continue(self) -> bool:
+        """Whether the model must read something before its turn ends."""
+        if self.agent.has_user_message():
+            return True
+        return self.agent.mode == "agent" and self.reached_limit() is None and await self.agent.check_proposals()
 
     async def request_answer(self) -> Reply:
         """Request the next answer. If the conversation is too long, compact it and try again (L15)."""

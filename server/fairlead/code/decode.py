@@ -167,18 +167,14 @@ def _count(value: Any) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _path(uri: str) -> Path | None:
-    if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]  the value comes from outside
+def _path(uri: Any) -> Path | None:
+    if not isinstance(uri, str):
         raise TypeError("a URI is not a string")
     return file_path(uri)
 
 
 def actions(answer: Any) -> list[dict[str, Any]]:
-    """The code actions that are not disabled, without plain commands.
-
-    Raises:
-        TypeError: it is something else.
-    """
-    objects: list[dict[str, Any]] = [action for action in answer or [] if is_object(action)]
+    """The code actions that are not disabled, without plain commands."""
+    objects: list[dict[str, Any]] = [action for action in (answer if is_list(answer) else []) if is_object(action)]
     named = [action for action in objects if isinstance(action.get("title"), str)]
     return [action for action in named if not action.get("disabled") and not isinstance(action.get("command"), str)]

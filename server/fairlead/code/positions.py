@@ -30,12 +30,20 @@ def offset_at(lines: list[str], position: dict[str, int], encoding: str) -> int:
 
 
 def apply_text_edits(text: str, changes: list[dict[str, Any]], encoding: str) -> str:
-    """Apply LSP TextEdits, whose positions all refer to the old text."""
+    """Apply LSP TextEdits, whose positions all refer to the old text.
+
+    Raises:
+        ValueError: two of them overlap.
+    """
     lines = split_lines(text)
     spans = [
         (offset_at(lines, change["range"]["start"], encoding), index, change) for index, change in enumerate(changes)
     ]
+    following = len(text)
     for start, _, change in sorted(spans, key=lambda span: span[:2], reverse=True):
         end = offset_at(lines, cast("dict[str, int]", change["range"]["end"]), encoding)
+        if not start <= end <= following:
+            raise ValueError("the edits overlap")
+        following = start
         text = text[:start] + change["newText"] + text[end:]
     return text

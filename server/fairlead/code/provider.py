@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from fairlead.agent.errors import ToolError
 
-class NoAnswer(Exception):
+
+class NoAnswer(ToolError):
     """A request got no usable answer. The message is for the model: what happened, then what to do."""
 
 
@@ -64,7 +66,10 @@ class LanguageServers(Protocol):
     """The language servers of a session, which start when they are needed."""
 
     def name_for(self, path: Path) -> str:
-        """The name of the server for a file's language, if it has not failed or been refused; else "". Starts nothing."""
+        """The name of the server for a file's language; "" if there is none, or it failed or was refused.
+
+        Starts nothing.
+        """
         ...
 
     async def server(self, path: Path) -> LanguageServer:
@@ -82,3 +87,19 @@ class LanguageServers(Protocol):
     async def aclose(self) -> None:
         """Ends all servers and their processes."""
         ...
+
+
+class NoServers:
+    """The language servers of a session that has none."""
+
+    def name_for(self, path: Path) -> str:
+        return ""
+
+    async def server(self, path: Path) -> LanguageServer:
+        raise NoAnswer(f"There is no language server for {path.name}. Continue with search and read_file.")
+
+    def known(self) -> Sequence[str]:
+        return ()
+
+    async def aclose(self) -> None:
+        """Nothing to end."""

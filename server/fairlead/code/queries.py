@@ -12,9 +12,10 @@ from fairlead.code.decode import Place, Problem, Symbol
 from fairlead.code.positions import code_units
 from fairlead.code.provider import LanguageServer, LanguageServers, NoAnswer, Provider
 from fairlead.code.symbol_position import find_symbol
-from fairlead.code.workspace_edit import FileChange, apply_workspace_edit
+from fairlead.code.workspace_edit import apply_workspace_edit
 from fairlead.edits.text import body, split_lines
 from fairlead.json_values import fields_of
+from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.files import Files
 
 T = TypeVar("T")
@@ -80,9 +81,14 @@ class CodeQueries:
         self._files, self.servers, self._editor = files, servers, editor
 
     @property
+    def has_editor(self) -> bool:
+        """Whether the user's editor answers questions."""
+        return self._editor() is not None
+
+    @property
     def can_answer(self) -> bool:
         """Whether anybody could answer a question about a file of this workspace."""
-        return self._editor() is not None or bool(self.servers.known())
+        return self.has_editor or bool(self.servers.known())
 
     async def related(self, relation: Relation, path: Path, symbol: str, line: int | None) -> Answer[Sequence[Place]]:
         """The places that are related to a symbol.
@@ -139,14 +145,14 @@ class CodeQueries:
 
         return await self._ask(near, ask, _is_empty)
 
-    async def problems(self, path: Path) -> Answer[Sequence[Problem]]:
+    async def problems(self, path: Path) -> Sequence[Problem]:
         """The problems in a file as the agent sees it, according to a language server.
 
         Raises:
             NoAnswer: there is no language server for it, or it did not answer.
         """
-        found = await self._server(path)
-        return Answer(await self._problems(found, path))
+        await self._files.user_files.preload(path)
+        return await self._problems(await self._server(path), path)
 
     async def _problems(self, asked: _Asked, path: Path) -> list[Problem]:
         provider = cast("LanguageServer", asked.provider)
@@ -156,14 +162,14 @@ class CodeQueries:
             raise NoAnswer(f"{provider.name} did not check {path.name} in time. Check it with a command.")
         return decode.read_answer(lambda json: decode.problems(json, text, provider.encoding), answer, provider.name)
 
-    async def rename(self, path: Path, symbol: str, line: int | None, new_name: str) -> Answer[Sequence[FileChange]]:
+    async def rename(self, path: Path, symbol: str, line: int | None, new_name: str) -> Answer[Sequence[FileEdit]]:
         """What a rename of a symbol changes in all files.
 
         Raises:
             NoAnswer: as `related`, or the rename is refused or cannot be proposed exactly.
         """
 
-        async def ask(asked: _Asked) -> list[FileChange]:
+        async def ask(asked: _Asked) -> list[FileEdit]:
             params = {**self._position(asked, path, symbol, line), "newName": new_name}
             return await asked.request("textDocument/rename", params, lambda edit: self._changes(asked, edit))
 
@@ -181,14 +187,14 @@ class CodeQueries:
 
         return await self._ask(path, ask, _is_empty)
 
-    async def fix(self, path: Path, line: int, title: str) -> Answer[Sequence[FileChange]]:
+    async def fix(self, path: Path, line: int, title: str) -> Answer[Sequence[FileEdit]]:
         """What the fix with this title changes.
 
         Raises:
             NoAnswer: as `related`, or there is no such fix, or it cannot be proposed exactly.
         """
 
-        async def ask(asked: _Asked) -> list[FileChange]:
+        async def ask(asked: _Asked) -> list[FileEdit]:
             offered = await self._fixes(asked, path, line)
             chosen = next((fix.action for fix in offered if fix.title == title), None)
             if chosen is None:
@@ -220,7 +226,7 @@ class CodeQueries:
         offered = await asked.request("textDocument/codeAction", params, decode.actions)
         return [Fix(action["title"], action) for action in offered]
 
-    def _changes(self, asked: _Asked, edit: Any) -> list[FileChange]:
+    def _changes(self, asked: _Asked, edit: Any) -> list[FileEdit]:
         """The changes of an edit.
 
         Raises:
@@ -234,6 +240,11 @@ class CodeQueries:
             if is_secret(root.relative(path)):
                 raise NoAnswer(
                     f"The edit changes {root.relative(path)}, which looks like a secret: nothing was proposed."
+                )
+            if asked.provider is self._editor() and self._files.has_proposal(path):
+                raise NoAnswer(
+                    f"{root.relative(path)} has proposed edits, which the user's editor does not know, so nothing was "
+                    "proposed. Make the change with edit_file."
                 )
             return asked.read(path)
 
@@ -252,7 +263,7 @@ class CodeQueries:
         await self._files.user_files.preload(path)
         unknown = self._unknown(path)
         order = who_answers(
-            has_proposals=bool(unknown), editor=self._editor() is not None, server=bool(self.servers.name_for(path))
+            has_proposals=bool(unknown), editor=self.has_editor, server=bool(self.servers.name_for(path))
         )
         empty: Answer[Any] | None = None
         error = NoAnswer(

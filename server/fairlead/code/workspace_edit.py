@@ -1,7 +1,6 @@
 """Applies an LSP `WorkspaceEdit` to texts, exactly as it says, so that it can be proposed."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +8,7 @@ from fairlead.code.positions import apply_text_edits
 from fairlead.code.provider import NoAnswer
 from fairlead.code.uris import file_path
 from fairlead.json_values import fields_of, is_list, is_object
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """What an edit does to one file."""
-
-    path: Path
-    old: str | None
-    """None: it creates the file."""
-    new: str | None
-    """None: it deletes the file."""
-    new_path: Path | None = None
-    """Moves the file."""
-    edits: int = 0
-    """How many text edits it contains."""
+from fairlead.workspace.editor import FileEdit
 
 
 class _Edited:
@@ -32,10 +17,9 @@ class _Edited:
     def __init__(self, path: Path, old: str | None) -> None:
         self.path, self.old, self.new = path, old, old
         self.target = path
-        self.edits = 0
 
 
-def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding: str) -> list[FileChange]:
+def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding: str) -> list[FileEdit]:
     """The changes of an edit by file, in the order in which it names them.
 
     Args:
@@ -92,7 +76,6 @@ def _edit(file: _Edited, edits: list[Any], encoding: str) -> None:
     if any("newText" not in edit for edit in edits):
         raise NoAnswer("The edit contains snippets, so it was not proposed. Make the change with edit_file.")
     file.new = apply_text_edits(file.new, edits, encoding)
-    file.edits += len(edits)
 
 
 def _create(file: _Edited, options: Mapping[str, Any]) -> None:
@@ -103,7 +86,7 @@ def _create(file: _Edited, options: Mapping[str, Any]) -> None:
     file.new = ""
 
 
-def _change(file: _Edited) -> FileChange:
+def _change(file: _Edited) -> FileEdit:
     moved = file.target if file.target != file.path and file.old is not None else None
     path = file.path if file.old is not None else file.target
-    return FileChange(path, file.old, file.new, moved, file.edits)
+    return FileEdit(path, file.old, file.new, new_path=moved)

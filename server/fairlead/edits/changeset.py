@@ -4,9 +4,10 @@ Accepting moves a hunk's new lines into base and current. Rejecting restores its
 the user types, the base moves (`Proposal.rebased`).
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from fairlead.edits.cached_derivation import cached_derivation
 from fairlead.edits.merge import Region, merged
@@ -193,3 +194,24 @@ def rejected(proposal: Proposal, hunk_ids: Collection[str] | None) -> Proposal:
 def amended(proposal: Proposal, text: str) -> Proposal:
     """The proposal with the proposed text that the user wrote."""
     return proposal.with_text(text, None, by_hand=True).rebased(proposal.current)
+
+
+def precomputed(change: Callable[..., Changeset], before: Changeset, *arguments: Any) -> Changeset:
+    """The changeset after a change, with everything that is shown of it computed."""
+    after = change(before, *arguments)
+    precompute_all(after.get(path) for path in changed_paths(before, after))
+    return after
+
+
+def precompute_all(proposals: Iterable[Proposal | None]) -> None:
+    """Computes everything that is shown of proposals, which takes long for long texts."""
+    for proposal in proposals:
+        if proposal is not None:
+            proposal.precompute()
+
+
+def changed_paths(old: Changeset, new: Changeset) -> list[str]:
+    """The paths whose proposals differ between two changesets."""
+    before, after = old.files, new.files
+    changed = [path for path, proposal in after.items() if before.get(path) is not proposal]
+    return [*changed, *(path for path in before if path not in after)]

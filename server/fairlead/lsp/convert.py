@@ -9,6 +9,7 @@ from fairlead.agent import events
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
+from fairlead.code.decode import Problem
 from fairlead.code.positions import code_units
 from fairlead.edits.changeset import Proposal
 from fairlead.edits.diff import Hunk, changed_blocks
@@ -21,7 +22,7 @@ from fairlead.plan.verification import Support
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line, Row
 from fairlead.session.review.target import HunkOutcome
-from fairlead.workspace.editor import ApprovalRequest, FileEdit
+from fairlead.workspace.editor import SEVERITIES, ApprovalRequest, FileEdit
 from fairlead.workspace.paths import Root
 from fairlead.workspace.protected import risk
 
@@ -76,10 +77,10 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanIte
         "check": item.check,
         "checkByUser": item.checked_by_user,
         "flaky": support.flaky,
+        "newErrors": support.new_errors,
         "verification": support.status,
         "decidedBy": support.command,
         "changedSince": [Path(path).as_uri() for path in support.changed],
-        "newErrors": 0,
         "evidence": evidence(found),
     }
 
@@ -106,9 +107,13 @@ def evidence(found: Evidence) -> wire.EvidenceWire:
     }
 
 
-def edits(session_id: str, root: Root, state: EditsChanged) -> wire.EditsWire:
+def edits(session_id: str, root: Root, state: EditsChanged, encoding: str = "utf-16") -> wire.EditsWire:
     """The proposals, risky and protected files first."""
-    files = [file(root, proposal, proposal.path in state.protected) for proposal in state.changes]
+    errors = {str(path): found for path, found in state.errors.items()}
+    files = [
+        file(root, proposal, proposal.path in state.protected, errors.get(proposal.target, ()), encoding)
+        for proposal in state.changes
+    ]
     return {
         "sessionId": session_id,
         "version": state.version,
@@ -120,7 +125,9 @@ def edits(session_id: str, root: Root, state: EditsChanged) -> wire.EditsWire:
     }
 
 
-def file(root: Root, proposal: Proposal, protected: bool) -> wire.FileWire:
+def file(
+    root: Root, proposal: Proposal, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
+) -> wire.FileWire:
     found = proposal.hunks if proposal.raw.data is None else ()
     return {
         "uri": Path(proposal.path).as_uri(),
@@ -138,8 +145,26 @@ def file(root: Root, proposal: Proposal, protected: bool) -> wire.FileWire:
         "additions": sum(len(hunk.new) for hunk in found),
         "deletions": sum(len(hunk.old) for hunk in found),
         "hunks": [_hunk(proposal, hunk) for hunk in found],
-        "problems": [],
+        "problems": _problems(errors, proposal.proposed or "", encoding) if errors else [],
     }
+
+
+def _problems(found: Sequence[Problem], text: str, encoding: str) -> list[wire.DiagnosticWire]:
+    lines = split_lines(text)
+
+    def position(at: tuple[int, int]) -> wire.PositionWire:
+        row, column = at
+        return {"line": row, "character": code_units(lines[row][:column], encoding) if row < len(lines) else 0}
+
+    return [
+        {
+            "range": {"start": position(problem.start), "end": position(problem.end)},
+            "severity": SEVERITIES.index(problem.severity) + 1,
+            "message": problem.message,
+            "source": problem.source or None,
+        }
+        for problem in found
+    ]
 
 
 def _hunk(proposal: Proposal, hunk: Hunk) -> wire.HunkWire:

@@ -23,11 +23,18 @@ class Publisher:
         notify: Callable[[str, Any], None],
         token: Callable[[], int | str | None],
         seq: int = 0,
+        encoding: str = "utf-16",
     ) -> None:
-        """`token` returns the work-done token of the run, `seq` is the number of the last event that was sent."""
+        """
+        Args:
+            token: returns the work-done token of the run.
+            seq: the number of the last event that was sent.
+            encoding: the position encoding.
+        """
         self._session_id = session_id
         self._token = token
         self._root = root
+        self._encoding = encoding
         self._notify = notify
         self._seq = seq
         self._delta: Text | Thinking | ToolOutput | None = None
@@ -42,7 +49,7 @@ class Publisher:
             case PlanChanged():
                 self._notify(wire.PLAN, convert.plan(self._session_id, event))
             case EditsChanged():
-                self._notify(wire.EDITS, convert.edits(self._session_id, self._root, event))
+                self._notify(wire.EDITS, convert.edits(self._session_id, self._root, event, self._encoding))
             case _:
                 self._send(event)
         return None

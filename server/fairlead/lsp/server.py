@@ -158,7 +158,8 @@ class AgentServer(LanguageServer):
 
     def _event_sink(self, session_id: str, seq: int) -> Callable[[SessionEvent], None]:
         notify, progress = self.protocol.send_notification, self.run_progress
-        publisher = Publisher(session_id, self.context.workspace(), notify, lambda: progress.token(session_id), seq)
+        root, encoding = self.context.workspace(), self.documents.encoding
+        publisher = Publisher(session_id, root, notify, lambda: progress.token(session_id), seq, encoding)
 
         def on_event(event: SessionEvent) -> None:
             publisher(event)

@@ -15,6 +15,9 @@ VerificationStatus = Literal[
 ChangedSince = Callable[[int], Sequence[str]]
 """The paths whose content differs from a file state, given by its number."""
 
+CountErrors = Callable[[str], int]
+"""The number of new errors that the proposed text of a file has, given by its path (docs/plan.md P20)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Support:
@@ -27,13 +30,20 @@ class Support:
     """The paths that changed after it, if the status is `stale`."""
     flaky: bool = False
     """The command has passed and failed on the same files, so it verifies nothing."""
+    new_errors: int = 0
+    """How many new errors the proposed texts of the files have that it changed. With some it is not `verified`."""
 
 
-def supports(items: Iterable[PlanItem], record: Record, changed_since: ChangedSince) -> Mapping[str, Support]:
+def supports(
+    items: Iterable[PlanItem], record: Record, changed_since: ChangedSince, count_errors: CountErrors = lambda _: 0
+) -> Mapping[str, Support]:
     """What supports each item, by id."""
-    runs = _runs(record)
-    found = {item.id: _support(item, record.of(item.id), runs, changed_since) for item in items}
-    return {item_id: _proved(support, record, changed_since) for item_id, support in found.items()}
+    runs, found = _runs(record), dict[str, Support]()
+    for item in items:
+        evidence = record.of(item.id)
+        support = _proved(_support(item, evidence, runs, changed_since), record, changed_since)
+        found[item.id] = _with_errors(support, sum(map(count_errors, evidence.files)))
+    return found
 
 
 def holds(command: str, record: Record, changed_since: ChangedSince) -> bool:
@@ -111,6 +121,11 @@ def _proved(support: Support, record: Record, changed_since: ChangedSince) -> Su
     without = [(state, run) for state, run in without if not changed_since(state)]
     red = bool(without) and max(without, key=lambda found: found[0])[1].exit_code != 0
     return replace(support, status="proved") if red else support
+
+
+def _with_errors(support: Support, errors: int) -> Support:
+    is_verified = support.status in ("verified", "proved")
+    return replace(support, new_errors=errors, status="unverified" if errors and is_verified else support.status)
 
 
 def _has_result(run: CommandRun) -> bool:

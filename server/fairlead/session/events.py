@@ -1,9 +1,11 @@
 """The events of a session: those of its runs, and its two complete states whenever they change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fairlead.agent.events import CheckFinished, Event, SmallestSet
+from fairlead.code.decode import Problem
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
@@ -40,6 +42,8 @@ class EditsChanged:
     """The last check of what was accepted (P18), until a file or a proposal changes."""
     smallest: SmallestSet | None = None
     """The last smallest set that was found (P19), as long as it holds."""
+    errors: Mapping[Path, Sequence[Problem]] = field(default_factory=dict[Path, Sequence[Problem]])
+    """The new errors of the proposed texts (P20), by the path that the proposal leads to."""
 
 
 SessionEvent = Event | PlanChanged | EditsChanged

@@ -7,6 +7,7 @@ from fairlead.plan.verification import Support, holds, is_flaky, supports
 from fairlead.session.found_set import FoundSet
 from fairlead.session.known_files import KnownFiles
 from fairlead.session.last_checks import LastChecks
+from fairlead.session.proposed_problems import ProposedProblems
 from fairlead.session.recorder import Recorder
 from fairlead.session.settings import Settings
 from fairlead.session.state import SessionState
@@ -18,7 +19,12 @@ class SessionEvidence:
     """The record of the work, the known files, and the results of the checks that the user asked for."""
 
     def __init__(
-        self, files: Files, plan: TodoManager, settings: Callable[[], Settings], clock: Callable[[], float]
+        self,
+        files: Files,
+        plan: TodoManager,
+        problems: ProposedProblems,
+        settings: Callable[[], Settings],
+        clock: Callable[[], float],
     ) -> None:
         """`clock` returns seconds, from any start."""
         self._files, self._plan, self._settings = files, plan, settings
@@ -26,6 +32,7 @@ class SessionEvidence:
         self.recorder = Recorder(plan.snapshot, clock, self._path_of, self._file_states)
         self.found_set = FoundSet(files, self.known_files)
         self.last_checks = LastChecks(lambda: self.versions)
+        self.problems = problems
 
     def restore(self, state: SessionState) -> None:
         """Continues with the evidence of an earlier process. Files may have changed since."""
@@ -44,7 +51,8 @@ class SessionEvidence:
 
     def supports(self) -> Mapping[str, Support]:
         """What supports each plan item, by id."""
-        return supports(self._plan.snapshot().items, self.recorder.record, self.known_files.changed_since)
+        items, changed_since = self._plan.snapshot().items, self.known_files.changed_since
+        return supports(items, self.recorder.record, changed_since, self.problems.count)
 
     def holds(self, command: str) -> bool:
         """Whether a verifying command passed on the files as they are now."""

@@ -18,10 +18,16 @@ class Published:
     decisions: DecisionLog
     checked: CheckFinished | None
     smallest: SmallestSet | None
+    problems: int
 
     def same_plan(self, other: "Published") -> bool:
-        return (self.plan, self.files) == (other.plan, other.files) and self.record is other.record
+        return (self.plan, self.files, self.problems) == (
+            other.plan,
+            other.files,
+            other.problems,
+        ) and self.record is other.record
 
     def same_edits(self, other: "Published") -> bool:
         same_checks = self.checked is other.checked and self.smallest is other.smallest
-        return self.edits == other.edits and self.decisions is other.decisions and same_checks
+        same_proposals = (self.edits, self.problems) == (other.edits, other.problems)
+        return same_proposals and self.decisions is other.decisions and same_checks

@@ -22,6 +22,7 @@ from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.models.factory import ClosableModel, ModelChoice, open_model
 from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
+from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
 from fairlead.session.context.prompt_context import PromptContext
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
@@ -78,7 +79,10 @@ class Session:
         self.awaiting_report = asyncio.Event()
         """Set while the server waits for the editor to report a document that it says it changed."""
         self.approvals = Approvals(self.editor, session_id)
-        self.evidence = SessionEvidence(self.files, self.plan, lambda: context.settings, context.clock)
+        self._code = CodeSupport(self.files, context.language_servers(self.files), lambda: context.editor_code)
+        self.evidence = SessionEvidence(
+            self.files, self.plan, self._code.problems, lambda: context.settings, context.clock
+        )
         self.plan.since = self.evidence.recorder.since
         self.checks = CheckQueue()
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
@@ -94,7 +98,7 @@ class Session:
         self._stopping = False
         self._exiting = False
         self.plan_version = 0
-        self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None)
+        self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None, 0)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._rules = ProjectRules(root, self.publish)
         self._prompt_context = PromptContext(self.files, context.diagnostics, self.publish)
@@ -245,6 +249,7 @@ class Session:
         await _end_of(self._task)
         await self._stopped.wait()
         await self.checks.aclose()
+        await self._code.aclose()
         await self.commands.aclose()
         if self._model is not None:
             await self._model.aclose()
@@ -275,7 +280,8 @@ class Session:
         if isinstance(event, CheckFinished):
             self.evidence.last_checks.add(event)
         files, record = self.evidence.known_files.version, self.evidence.recorder.record
-        now = Published(plan.version, record, files, edits, self.decisions, *self._check_results())
+        problems = self._code.problems.version
+        now = Published(plan.version, record, files, edits, self.decisions, *self._check_results(), problems)
         before, self._published = self._published, now
         if not now.same_plan(before):
             self.plan_version += 1
@@ -364,7 +370,8 @@ class Session:
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
         protected = frozenset(protections(self.root, self.files.changes))
         checks = self._check_results()
-        return EditsChanged(self.files.version, self.files.changes, *labels, protected, *checks)
+        errors = self._code.problems.errors()
+        return EditsChanged(self.files.version, self.files.changes, *labels, protected, *checks, errors)
 
     async def observe(self, paths: Collection[Path]) -> None:
         """Reads files that may have changed. Publishes once, because thousands may change at the same time."""
@@ -379,7 +386,7 @@ class Session:
         self._prompt_context.report()
         feedback = await self.feedback.take()
         rules = await self._rules.take_new(self.files.read_tracker.paths, self.history.messages)
-        return [*feedback, *rules]
+        return [*feedback, *rules, *await self._code.take_report(self.plan.snapshot())]
 
     def _cost(self, usage: Usage) -> float | None:
         price = price_of(self._model.name) if self._model is not None else None
@@ -405,13 +412,16 @@ class Session:
         return Agent(
             model=self._model,
             system=system_prompt(self.root) + self._rules.of_root,
-            tools=tool_table(self.files, self.plan, self.approvals, commands, checks, self._context.diagnostics),
+            tools=tool_table(
+                self.files, self.plan, self.approvals, commands, checks, self._code.queries, self._context.diagnostics
+            ),
             plan=self.plan,
             history=self.history,
             emit=self.publish,
             change_token=lambda: (self.files.change_token, self.plan.snapshot().revision, self._prompts),
             take_feedback=self._take_feedback,
             has_user_message=lambda: self.feedback.has_user_message,
+            check_proposals=self._code.check,
             cost_of=self._cost,
             proposals=lambda: proposals_note(self.files.changes, self.root),
             window=self.window,

@@ -1,6 +1,7 @@
 """The dispatch table (docs/plan.md L2)."""
 
 from fairlead.agent.tool import Tool
+from fairlead.code.queries import CodeQueries
 from fairlead.plan import TodoManager
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.ask_user import AskUser
@@ -8,11 +9,13 @@ from fairlead.tools.bash import Bash
 from fairlead.tools.bash_kill import BashKill
 from fairlead.tools.bash_output import BashOutput
 from fairlead.tools.checks import Checks
+from fairlead.tools.code import Code
+from fairlead.tools.code_edits import ApplyFix, RenameSymbol
 from fairlead.tools.commands import Commands
 from fairlead.tools.delete_file import DeleteFile
-from fairlead.tools.diagnostics import Diagnostics
 from fairlead.tools.edit_file import EditFile
 from fairlead.tools.list_files import ListFiles
+from fairlead.tools.problems import Problems
 from fairlead.tools.read_file import ReadFile
 from fairlead.tools.rename_file import RenameFile
 from fairlead.tools.search import Search
@@ -28,6 +31,7 @@ def tool_table(
     approvals: Approvals,
     commands: Commands,
     checks: Checks,
+    queries: CodeQueries | None = None,
     diagnostics: DiagnosticsSource | None = None,
 ) -> dict[str, Tool]:
     """The tools of a session, by name. Their order is part of the cached prefix of every request."""
@@ -44,6 +48,16 @@ def tool_table(
         AskUser(approvals.editor, approvals.session_id),
         BashOutput(commands.background),
         BashKill(commands.background),
-        *([Diagnostics(files, diagnostics)] if diagnostics is not None else []),
+        *(_code_tools(files, approvals, queries, diagnostics) if queries is not None and queries.can_answer else []),
     ]
     return {tool.spec.name: tool for tool in tools}
+
+
+def _code_tools(
+    files: Files, approvals: Approvals, queries: CodeQueries, diagnostics: DiagnosticsSource | None
+) -> list[Tool]:
+    return [
+        Code(files, approvals, queries, Problems(files, queries, diagnostics)),
+        RenameSymbol(files, approvals, queries),
+        ApplyFix(files, approvals, queries),
+    ]

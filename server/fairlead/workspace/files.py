@@ -1,8 +1,9 @@
 """The files as the agent sees them: the proposal if there is one, else the user's file. Owns the changeset."""
 
 import asyncio
+import copy
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from fairlead.edits.changeset import Changeset, Proposal, Raw
 from fairlead.edits.merge import MergeConflict
 from fairlead.edits.origins import Author
 from fairlead.workspace.disk import BinaryFile
-from fairlead.workspace.editor import Buffers
+from fairlead.workspace.editor import Buffers, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder, is_long
 from fairlead.workspace.names import plain_parts
@@ -57,7 +58,7 @@ class Files:
             return
         self._changes = changes
         self.version += 1
-        for path in _changed_paths(old, changes):
+        for path in cs.changed_paths(old, changes):
             self._changed_at[path] = self.version
             self._touched[Path(path)] = None
 
@@ -72,7 +73,7 @@ class Files:
         self.version = version
         for proposal in changes:
             self._on_interest(Path(proposal.path))
-        await asyncio.to_thread(_precompute_all, changes)
+        await asyncio.to_thread(cs.precompute_all, changes)
         await self.observe_all()
 
     def changed_since(self, version: int, paths: Collection[Path] | None) -> bool:
@@ -92,6 +93,10 @@ class Files:
     def is_proposed(self, path: Path) -> bool:
         """Whether the file at a path has proposed content."""
         return self._changes.for_target(str(path)) is not None
+
+    def has_proposal(self, path: Path) -> bool:
+        """Whether anything is proposed for a path, or for a file that is moved to it."""
+        return self.proposal(path) is not None or self.is_proposed(path)
 
     def secret_filter(self) -> Callable[[str], bool]:
         """A predicate on paths relative to the root: whether the file looks like a secret, also under its old name."""
@@ -222,6 +227,32 @@ class Files:
         self._on_interest(path)
         await self.observe([Path(known.path) if known is not None else path])
 
+    async def propose_all(self, edits: Sequence[FileEdit], author: Author) -> None:
+        """Proposes changes of several files: all, or none. Each `old` is what `read` returned.
+
+        Raises:
+            WorkspaceError: as `propose`, `rename` and `delete`, or a file has changed since it was read.
+        """
+        before, staged = self._changes, copy.copy(self)
+        staged._changed_at, staged._touched, staged._on_interest = {}, {}, _ignore
+        staged.read_tracker = ReadTracker(staged.read, self.user_files.preload)
+        for edit in edits:
+            if staged.read(edit.path) != edit.old:
+                raise WorkspaceError(CHANGED.format(name=self.root.relative(edit.path)))
+            if edit.new is None:
+                await staged.delete(edit.path, author)
+                continue
+            if edit.new_path is not None:
+                await staged.rename(edit.path, edit.new_path, author)
+            if edit.new != edit.old:
+                await staged.propose(edit.target, edit.new, author)
+        if self._changes is not before:
+            raise WorkspaceError("The proposals changed at the same moment, so nothing was proposed. Try again.")
+        self.changes = staged.changes
+        for path in dict.fromkeys(path for edit in edits for path in (edit.path, edit.target)):
+            self.read_tracker.note(path, self._read_or_none(path))
+            self._on_interest(path)
+
     async def delete(self, path: Path, author: Author) -> None:
         """Proposes to delete a file.
 
@@ -283,7 +314,7 @@ class Files:
         before = self._changes
         if not self._is_long(path, *arguments):
             return change(before, path, *arguments)
-        changes = await asyncio.to_thread(_precomputed, change, before, path, *arguments)
+        changes = await asyncio.to_thread(cs.precomputed, change, before, path, *arguments)
         if before is self._changes:
             return changes
         return change(self._changes, path, *arguments)  # not in a thread again: it would never end while the user types
@@ -305,7 +336,7 @@ class Files:
         self._on_interest(path)
 
     def _check_rejections(self, changes: Changeset) -> None:
-        for path in _changed_paths(self._changes, changes):
+        for path in cs.changed_paths(self._changes, changes):
             proposal = changes.get(path)
             if proposal is not None:
                 self.rejections.check(self._changes.get(path), proposal)
@@ -370,7 +401,7 @@ class Files:
                     break
                 arguments = before, str(path), self._current_or_none(path)
                 if attempt < MAX_THREAD_ATTEMPTS and self._is_long(*arguments[1:]):
-                    changes = await asyncio.to_thread(_precomputed, cs.observe, *arguments)
+                    changes = await asyncio.to_thread(cs.precomputed, cs.observe, *arguments)
                 else:
                     changes = cs.observe(*arguments)
                 if not allowed():
@@ -393,21 +424,4 @@ class Files:
         await self.observe(paths)
 
 
-def _precomputed(change: Callable[..., Changeset], before: Changeset, *arguments: Any) -> Changeset:
-    """The changeset after a change, with everything that is shown of it computed."""
-    after = change(before, *arguments)
-    _precompute_all(after.get(path) for path in _changed_paths(before, after))
-    return after
-
-
-def _precompute_all(proposals: Iterable[Proposal | None]) -> None:
-    for proposal in proposals:
-        if proposal is not None:
-            proposal.precompute()
-
-
-def _changed_paths(old: Changeset, new: Changeset) -> list[str]:
-    """The paths whose proposals differ between two changesets."""
-    before, after = old.files, new.files
-    changed = [path for path, proposal in after.items() if before.get(path) is not proposal]
-    return [*changed, *(path for path in before if path not in after)]
+def _ignore(_: Path) -> None: ...

@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.features.handlers import Handler, named_session
+from fairlead.lsp.features.handlers import Handler, current_edits, named_session
 from fairlead.lsp.features.review import accept, amend, redo_review, reject, undo_review
 from fairlead.lsp.features.runs import cancel, execute_run, session_for_run, steer
 from fairlead.lsp.features.sessions import list_sessions, refreshed_session
@@ -46,7 +46,7 @@ async def show_plan(server: AgentServer, params: Params) -> wire.PlanWire:
 
 async def show_edits(server: AgentServer, params: Params) -> wire.EditsWire:
     session = await refreshed_session(server, params)
-    return convert.edits(session.id, session.root, session.edits())
+    return current_edits(server, session)
 
 
 def _review_command(handler: Handler) -> Handler:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import Params, read_target
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
@@ -27,6 +28,10 @@ async def named_session(server: AgentServer, params: Params) -> Session:
         WrongRequest, RequestRefused: as `Sessions.get`.
     """
     return await server.sessions.get(params.text("sessionId"))
+
+
+def current_edits(server: AgentServer, session: Session) -> wire.EditsWire:
+    return convert.edits(session.id, session.root, session.edits(), server.documents.encoding)
 
 
 def session_target(session: Session, params: Params) -> Target:

@@ -3,7 +3,7 @@
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.checks import check_accepted
-from fairlead.lsp.features.handlers import named_session, resolved, session_target
+from fairlead.lsp.features.handlers import current_edits, named_session, resolved, session_target
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import WrongRequest
@@ -22,34 +22,34 @@ async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
     outcomes = await decisions.accept(session, target, version, over_mine=resolution is not None)
     if any(outcome.outcome == "applied" for outcome in outcomes):
         check_accepted(server, session)
-    return _result(session, outcomes)
+    return _result(server, session, outcomes)
 
 
 async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
     session = await named_session(server, params)
     reason = (params.optional_text("reason") or "").strip()
     target, version = session_target(session, params), params.optional_integer("version")
-    return _result(session, await decisions.reject(session, target, version, reason))
+    return _result(server, session, await decisions.reject(session, target, version, reason))
 
 
 async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
     session = await named_session(server, params)
     path = resolved(session, params.path())
     await decisions.amend(session, path, params.text("text"), params.optional_integer("version"))
-    return {"edits": convert.edits(session.id, session.root, session.edits())}
+    return {"edits": current_edits(server, session)}
 
 
 async def undo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
     session = await named_session(server, params)
     item_id = params.optional_text("item")
-    return _result(session, await (undo_item(session, item_id) if item_id else undo.undo(session)))
+    return _result(server, session, await (undo_item(session, item_id) if item_id else undo.undo(session)))
 
 
 async def redo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
     session = await named_session(server, params)
-    return _result(session, await undo.redo(session))
+    return _result(server, session, await undo.redo(session))
 
 
-def _result(session: Session, outcomes: list[HunkOutcome]) -> wire.ReviewResult:
-    edits = convert.edits(session.id, session.root, session.edits())
+def _result(server: AgentServer, session: Session, outcomes: list[HunkOutcome]) -> wire.ReviewResult:
+    edits = current_edits(server, session)
     return {"outcomes": [convert.outcome(outcome) for outcome in outcomes], "edits": edits}

@@ -2,7 +2,7 @@
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.features.handlers import named_session
+from fairlead.lsp.features.handlers import current_edits, named_session
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer
 from fairlead.session.report.listing import transcript
@@ -32,7 +32,7 @@ async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
         "sessionId": session.id,
         "state": session.state,
         "plan": convert.plan(session.id, session.plan_state()),
-        "edits": convert.edits(session.id, session.root, session.edits()),
+        "edits": current_edits(server, session),
         "transcript": convert.transcript(transcript(session.history.messages, session.evidence.recorder.record)),
     }
 

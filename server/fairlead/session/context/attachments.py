@@ -10,7 +10,7 @@ from typing import Literal
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.display import escape_to_one_line
 from fairlead.edits.text import split_lines, with_line_end
-from fairlead.tools.diagnostics import problem_lines
+from fairlead.tools.problems import problem_lines
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files

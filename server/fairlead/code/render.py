@@ -1,0 +1,70 @@
+"""Answers about the code as text for the model: grouped by file, one line each, bounded with counts."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from fairlead.code.decode import Place, Symbol
+from fairlead.edits.text import body, split_lines
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.files import Files
+from fairlead.workspace.long_work import Yielder
+
+MAX_LINES = 100
+MAX_LINE = 200
+MAX_HOVER = 3000
+
+
+async def render_places(files: Files, found: Collection[Place]) -> str:
+    """`path:line: text of the line`, files of the workspace first. Omits the text of secrets and of other files."""
+    places = sorted(found, key=lambda place: (not place.path.is_relative_to(files.root.path), place))
+    shown, lines, yielder = places[:MAX_LINES], list[str](), Yielder()
+    is_secret = files.secret_filter()
+    for path, group in groupby(shown, key=lambda place: place.path):
+        await yielder.checkpoint()
+        name = files.root.relative(path)
+        is_readable = path.is_relative_to(files.root.path) and not is_secret(name)
+        text = await _lines_of(files, path) if is_readable else []
+        lines += [f"{name}:{place.line}: {_line(text, place.line)}".rstrip(": ") for place in group]
+    return "\n".join([*lines, *_more(len(places) - len(shown), _files(places[MAX_LINES:]))])
+
+
+async def _lines_of(files: Files, path: Path) -> list[str]:
+    await files.user_files.preload(path)
+    try:
+        return split_lines(files.read(path) or "")
+    except WorkspaceError:
+        return []
+
+
+def _line(lines: Sequence[str], number: int) -> str:
+    text = body(lines[number - 1]).strip() if number <= len(lines) else ""
+    return text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}..."
+
+
+def render_symbols(name_of: Callable[[Path], str], found: Sequence[Symbol], *, of_file: bool) -> str:
+    """The symbols of a file as `line: kind name`, indented; those of a workspace as `path:line: kind name`."""
+    shown = found[:MAX_LINES]
+    if of_file:
+        lines = [f"{symbol.place.line}: {'  ' * symbol.depth}{symbol.kind} {symbol.name}" for symbol in shown]
+    else:
+        lines = [f"{name_of(symbol.place.path)}:{symbol.place.line}: {symbol.kind} {_full(symbol)}" for symbol in shown]
+    return "\n".join([*lines, *_more(len(found) - len(shown), _files(symbol.place for symbol in found[MAX_LINES:]))])
+
+
+def _full(symbol: Symbol) -> str:
+    return f"{symbol.name} (in {symbol.container})" if symbol.container else symbol.name
+
+
+def render_hover(text: str) -> str:
+    return text if len(text) <= MAX_HOVER else f"{text[:MAX_HOVER]}..."
+
+
+def _files(places: Iterable[Place]) -> int:
+    return len({place.path for place in places})
+
+
+def _more(count: int, files: int) -> list[str]:
+    if count <= 0:
+        return []
+    return [f"({count:,} more in {files:,} {'file' if files == 1 else 'files'}. Narrow the question, or use search.)"]

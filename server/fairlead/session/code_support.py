@@ -1,0 +1,34 @@
+"""What a session knows about the code: its language servers, the questions to them, and the errors that they find."""
+
+from collections.abc import Callable
+
+from fairlead.code.provider import LanguageServers, Provider
+from fairlead.code.queries import CodeQueries
+from fairlead.plan import PlanningState
+from fairlead.session.proposed_problems import ProposedProblems
+from fairlead.workspace.files import Files
+
+
+class CodeSupport:
+    """The language support of one session. Nothing starts before a question needs it."""
+
+    def __init__(self, files: Files, servers: LanguageServers, editor: Callable[[], Provider | None]) -> None:
+        """`editor` returns the user's editor, if it answers questions about code."""
+        self._servers = servers
+        self.queries = CodeQueries(files, servers, editor)
+        self.problems = ProposedProblems(files, servers)
+
+    async def take_report(self, plan: PlanningState) -> list[str]:
+        """What the model must read between two rounds: the new errors, after a step was completed (L18)."""
+        await self.problems.check_once_per_step([item.id for item in plan.items if item.status == "completed"])
+        self.problems.warm()
+        return self.problems.take_report()
+
+    async def check(self) -> bool:
+        """Checks the proposed texts at the end of a turn; returns whether they have errors that the model must read."""
+        await self.problems.check()
+        return self.problems.has_report
+
+    async def aclose(self) -> None:
+        await self.problems.aclose()
+        await self._servers.aclose()

@@ -1,0 +1,223 @@
+"""The errors that the proposed texts cause (docs/plan.md P20): those that the same files do not have without them."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.agent.messages import clean_text
+from fairlead.code.decode import Problem, problems, read_answer
+from fairlead.code.provider import LanguageServer, LanguageServers, NoAnswer
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.files import Files
+
+log = logging.getLogger(__name__)
+
+MAX_REPORTED = 10
+MAX_MESSAGE = 300
+MAX_DEPENDENTS = 20
+"""How many files that are read but not proposed are checked too, because a proposal may break them."""
+CHECK_SECONDS = 20.0
+
+NEW_ERRORS = (
+    "<new_errors>\nYour proposed edits cause {count}, which the files do not have without them:\n{items}\n"
+    "Fix them, or say why they can stay.\n</new_errors>"
+)
+
+Texts = Mapping[Path, str]
+Error = tuple[Path, str, str]
+"""What identifies an error while its line moves: the file, the message and the code."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """The new errors of a file with this text."""
+
+    text: str
+    errors: Sequence[Problem]
+
+
+class ProposedProblems:
+    """Checks the proposed texts of a session with its language servers."""
+
+    def __init__(self, files: Files, servers: LanguageServers) -> None:
+        self._files, self._servers = files, servers
+        self._baselines: dict[Path, tuple[str, Counter[Error]]] = {}
+        self._checked: dict[Path, _Checked] = {}
+        self._told: set[Error] = set()
+        self.version = 0
+        """Increases with each check."""
+        self._state: object = None
+        self._steps_checked: Collection[str] = ()
+        self._warming: asyncio.Task[None] | None = None
+
+    def errors(self) -> Mapping[Path, Sequence[Problem]]:
+        """The new errors by file, of the files whose text has not changed since they were checked."""
+        found = {path: checked for path, checked in self._checked.items() if checked.errors}
+        return {path: checked.errors for path, checked in found.items() if self._text(path) == checked.text}
+
+    def count(self, path: str) -> int:
+        """The number of new errors of a file, given by its own path or the one that is proposed."""
+        proposal = self._files.changes.get(path)
+        return len(self.errors().get(Path(proposal.target if proposal is not None else path), ()))
+
+    def warm(self) -> None:
+        """Starts the language servers of the proposed files, so that a check later need not wait for their start."""
+        if self._warming is None and self._proposed():
+            self._warming = asyncio.ensure_future(self._start_servers())
+
+    async def aclose(self) -> None:
+        if self._warming is not None:
+            self._warming.cancel()
+            await asyncio.wait([self._warming])
+
+    async def _start_servers(self) -> None:
+        for group in self._groups(self._proposed()).values():
+            try:
+                await self._servers.server(group[0])
+            except NoAnswer as error:
+                log.info("no language server: %s", error)
+
+    async def check_once_per_step(self, completed: Collection[str]) -> None:
+        """Checks the proposals if a step has been completed since the last check."""
+        if not set(completed) <= set(self._steps_checked):
+            self._steps_checked = completed
+            await self.check()
+
+    async def check(self) -> None:
+        """Checks the proposals, unless nothing has changed since the last time. Has a time limit."""
+        state = self._files.version, self._files.user_files.change_token
+        proposed = self._proposed()
+        if state == self._state or not proposed:
+            return
+        self._checked.clear()
+        self.version += 1
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                for group in self._groups([*proposed, *self._dependents(proposed)]).values():
+                    await self._check_group(group)
+        except TimeoutError:
+            log.info("the proposed texts were not checked within %.0f s", CHECK_SECONDS)
+        self._state = state
+
+    def take_report(self) -> list[str]:
+        """A text about the new errors that the model has not read yet; none if there are none."""
+        lines: list[str] = []
+        errors, now = self.errors(), set[Error]()
+        for path, found in errors.items():
+            for problem in found:
+                now.add(_key(path, problem))
+                if _key(path, problem) not in self._told:
+                    lines.append(self._line(path, problem))
+        self._told = now
+        if not lines:
+            return []
+        more = [f"({len(lines) - MAX_REPORTED} more)"] if len(lines) > MAX_REPORTED else []
+        text = NEW_ERRORS.format(count=count_text(errors), items="\n".join([*lines[:MAX_REPORTED], *more]))
+        return [clean_text(text)]
+
+    @property
+    def has_report(self) -> bool:
+        """Whether `take_report` would return something."""
+        return any(_key(path, each) not in self._told for path, found in self.errors().items() for each in found)
+
+    def _line(self, path: Path, problem: Problem) -> str:
+        message = " ".join(problem.message.split())[:MAX_MESSAGE]
+        source = f" [{problem.source}]" if problem.source else ""
+        return f"{self._files.root.relative(path)}:{problem.line}:{problem.start[1] + 1} {message}{source}"
+
+    async def _check_group(self, paths: Sequence[Path]) -> None:
+        """Checks files of one language server."""
+        try:
+            server = await self._servers.server(paths[0])
+            await self._update_baselines(server, paths)
+            shown = self._shown(paths)
+            for path, found in (await self._diagnose(server, shown, paths)).items():
+                known = self._baselines.get(path) or ("", Counter[Error]())
+                if known[0] == (self._user_text(path) or ""):  # else the user's text was not checked in time
+                    self._checked[path] = _Checked(shown[path], _new_errors(path, found, known[1]))
+        except NoAnswer as error:
+            log.info("the proposed texts were not checked: %s", error)
+
+    async def _update_baselines(self, server: LanguageServer, paths: Sequence[Path]) -> None:
+        """Checks the user's texts of the files whose user's text has changed since the last check."""
+        texts = {path: text for path in paths if (text := self._user_text(path)) is not None}
+        outdated = [path for path, text in texts.items() if self._baselines.get(path, ("", None))[0] != text]
+        for path in set(self._baselines) - set(texts):
+            if path in paths:
+                del self._baselines[path]
+        if outdated:
+            for path, found in (await self._diagnose(server, texts, outdated)).items():
+                self._baselines[path] = texts[path], Counter(_key(path, problem) for problem in found)
+
+    async def _diagnose(
+        self, server: LanguageServer, shown: Texts, paths: Sequence[Path]
+    ) -> Mapping[Path, Sequence[Problem]]:
+        """The errors in some of the shown texts. A file that was not checked in time is missing."""
+        await server.show(shown)
+        answers = await server.diagnostics([path for path in paths if path in shown])
+        found = {
+            path: read_answer(
+                lambda answer, text=shown[path]: problems(answer, text, server.encoding), answer, server.name
+            )
+            for path, answer in answers.items()
+        }
+        return {path: [each for each in all_ if each.severity == "error"] for path, all_ in found.items()}
+
+    def _shown(self, paths: Sequence[Path]) -> dict[Path, str]:
+        """The texts as the agent sees them."""
+        texts = {path: text for path, text in self._files.texts_not_on_disk() if text is not None}
+        return {**texts, **{path: text for path in paths if (text := self._text(path)) is not None}}
+
+    def _proposed(self) -> list[Path]:
+        """The proposed files of languages that a language server knows."""
+        targets = [Path(each.target) for each in self._files.changes if each.proposed is not None]
+        return [target for target in targets if self._servers.name_for(target)]
+
+    def _dependents(self, proposed: Collection[Path]) -> Iterable[Path]:
+        read = [path for path in self._files.read_tracker.paths if path not in proposed]
+        return [path for path in read if self._servers.name_for(path)][-MAX_DEPENDENTS:]
+
+    def _groups(self, paths: Iterable[Path]) -> Mapping[str, list[Path]]:
+        """The files by language server."""
+        groups: dict[str, list[Path]] = {}
+        for path in paths:
+            groups.setdefault(self._servers.name_for(path), []).append(path)
+        return groups
+
+    def _text(self, path: Path) -> str | None:
+        try:
+            return self._files.read(path)
+        except WorkspaceError:
+            return None
+
+    def _user_text(self, path: Path) -> str | None:
+        proposal = self._files.changes.for_target(str(path))
+        try:
+            return self._files.current(Path(proposal.path) if proposal is not None else path)
+        except WorkspaceError:
+            return None
+
+
+def count_text(errors: Mapping[Path, Sequence[Problem]]) -> str:
+    """Such as "2 new errors in 1 file"."""
+    count, files = sum(map(len, errors.values())), len(errors)
+    return f"{count} new {'error' if count == 1 else 'errors'} in {files} {'file' if files == 1 else 'files'}"
+
+
+def _new_errors(path: Path, found: Sequence[Problem], known: Counter[Error]) -> list[Problem]:
+    """The errors that exceed the known ones, which may have moved."""
+    left, new = known.copy(), list[Problem]()
+    for problem in found:
+        key = _key(path, problem)
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            new.append(problem)
+    return new
+
+
+def _key(path: Path, problem: Problem) -> Error:
+    return path, problem.message, problem.code

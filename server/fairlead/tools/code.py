@@ -1,0 +1,126 @@
+"""`code`: what the language support knows about the code."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.model import ToolSpec
+from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.code.provider import NoAnswer
+from fairlead.code.queries import CodeQueries, Relation
+from fairlead.code.render import render_hover, render_places, render_symbols
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.problems import Problems
+from fairlead.tools.secret_files import ask_for_secret
+from fairlead.workspace.files import Files
+from fairlead.workspace.ripgrep import file_names
+
+RELATIONS: Sequence[Relation] = get_args(Relation)
+TITLES = {
+    "definition": "Find the definition of {symbol}",
+    "references": "Find references to {symbol}",
+    "implementations": "Find implementations of {symbol}",
+    "hover": "Look up {symbol}",
+    "symbols": "List the symbols of {path}",
+    "find_symbols": "Find symbols named {query}",
+    "problems": "Find problems in {path}",
+    "fixes": "List fixes for {path}",
+}
+NEEDS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys((*RELATIONS, "hover"), ("path", "symbol")),
+    "symbols": ("path",),
+    "find_symbols": ("query",),
+    "fixes": ("path", "line"),
+}
+MAX_LISTED = 20_000
+
+SPEC = ToolSpec(
+    "code",
+    "Ask the language support instead of searching text: exact definitions, references, implementations; hover (type, "
+    "signature, documentation); symbols of a file; find_symbols in the workspace; problems; fixes offered for a line. "
+    "A symbol is given by its text and its line.",
+    {
+        "type": "object",
+        "properties": {
+            "action": {"enum": list(TITLES)},
+            "path": {"type": "string"},
+            "line": {"type": "integer", "minimum": 1},
+            "symbol": {"type": "string", "description": "As in the line"},
+            "query": {"type": "string", "description": "Name or part of it, for find_symbols"},
+        },
+        "required": ["action"],
+    },
+)
+
+
+class Code:
+    spec = SPEC
+    kind: ToolKind = "search"
+    read_only = True
+
+    def __init__(self, files: Files, approvals: Approvals, queries: CodeQueries, problems: Problems) -> None:
+        self._files, self._approvals, self._queries, self._problems = files, approvals, queries, problems
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        given = {name: str(input.get(name) or "") for name in ("symbol", "query")}
+        title = TITLES[input["action"]].format(**given, path=input.get("path") or "all files")
+        return title, (Location(input["path"], input.get("line")),) if input.get("path") else ()
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        action = input["action"]
+        missing = [name for name in NEEDS.get(action, ()) if not input.get(name)]
+        if missing:
+            raise ToolError(f"The action {action} needs {' and '.join(missing)}.")
+        if action == "problems":
+            return await self._problems.render(input.get("path"))
+        if action == "find_symbols":
+            return await self._find_symbols(input["query"], input.get("path"))
+        await ask_for_secret(self._files, self._approvals, call, "analyse", input["path"])
+        return await self._about(action, self._files.root.resolve(input["path"]), input)
+
+    async def _about(self, action: str, path: Path, input: dict[str, Any]) -> str:
+        symbol, line = input.get("symbol") or "", input.get("line")
+        if action in RELATIONS:
+            related = await self._queries.related(cast("Relation", action), path, symbol, line)
+            return _text(await render_places(self._files, related.value), related.note)
+        if action == "hover":
+            hover = await self._queries.hover(path, symbol, line)
+            return _text(render_hover(hover.value), hover.note)
+        if action == "symbols":
+            symbols = await self._queries.symbols(path)
+            return _text(render_symbols(self._files.root.relative, symbols.value, of_file=True), symbols.note)
+        fixes = await self._queries.fixes(path, input["line"])
+        return _text("\n".join(f"- {fix.title}" for fix in fixes.value), fixes.note)
+
+    async def _find_symbols(self, query: str, given: str | None) -> str:
+        near = self._files.root.resolve(given) if given else await self._main_language()
+        found = await self._queries.find_symbols(query, near)
+        is_secret, root = self._files.secret_filter(), self._files.root
+        symbols = [symbol for symbol in found.value if not is_secret(root.relative(symbol.place.path))]
+        return _text(render_symbols(root.relative, symbols, of_file=False), found.note)
+
+    async def _main_language(self) -> Path:
+        """A file of the language that the agent works in: one that it has touched, else of the most frequent language.
+
+        Raises:
+            NoAnswer: the workspace has no file of a language that anybody understands.
+        """
+        root, servers = self._files.root, self._queries.servers
+        touched = [path for path in reversed(list(self._files.read_tracker.paths)) if servers.name_for(path)]
+        if touched:
+            return touched[0]
+        by_server: dict[str, list[Path]] = {}
+        for name in sorted(await file_names(".", root.path, MAX_LISTED)):
+            path = root.path / name
+            by_server.setdefault(servers.name_for(path), []).append(path)
+        by_server.pop("", None)
+        if by_server:
+            return max(by_server.values(), key=len)[0]
+        if self._queries.has_editor:
+            return root.path
+        raise NoAnswer("Nobody knows the symbols of this workspace. Use search.")
+
+
+def _text(text: str, note: str) -> str:
+    return "\n".join(part for part in (text or "Nothing found.", note) if part)

@@ -1,0 +1,109 @@
+"""`rename_symbol` and `apply_fix`: propose what the language support changes, exactly as it says."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairlead.agent.errors import ToolError
+from fairlead.agent.model import ToolSpec
+from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.code.queries import Answer, CodeQueries
+from fairlead.edits.diff import changed_blocks
+from fairlead.edits.text import split_lines
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.secret_files import ask_for_secret
+from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.files import Files
+
+MAX_LISTED = 20
+
+RENAME = ToolSpec(
+    "rename_symbol",
+    "Propose to rename a symbol everywhere it is used, as one exact change: all files or none.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "line": {"type": "integer", "minimum": 1},
+            "symbol": {"type": "string", "description": "As in the line"},
+            "new_name": {"type": "string"},
+        },
+        "required": ["path", "line", "symbol", "new_name"],
+    },
+)
+
+FIX = ToolSpec(
+    "apply_fix",
+    "Propose a fix that code lists under fixes, by its title.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "line": {"type": "integer", "minimum": 1},
+            "title": {"type": "string"},
+        },
+        "required": ["path", "line", "title"],
+    },
+)
+
+
+class RenameSymbol:
+    spec = RENAME
+    kind: ToolKind = "edit"
+    read_only = False
+
+    def __init__(self, files: Files, approvals: Approvals, queries: CodeQueries) -> None:
+        self._files, self._approvals, self._queries = files, approvals, queries
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        title = f"Rename {input['symbol']} to {input['new_name']}"
+        return title, (Location(input["path"], input["line"]),)
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        await ask_for_secret(self._files, self._approvals, call, "change", input["path"])
+        path = self._files.root.resolve(input["path"])
+        found = await self._queries.rename(path, input["symbol"], input["line"], input["new_name"])
+        return await propose(self._files, found, call)
+
+
+class ApplyFix:
+    spec = FIX
+    kind: ToolKind = "edit"
+    read_only = False
+
+    def __init__(self, files: Files, approvals: Approvals, queries: CodeQueries) -> None:
+        self._files, self._approvals, self._queries = files, approvals, queries
+
+    def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
+        return f"{input['title']} in {input['path']}", (Location(input["path"], input["line"]),)
+
+    async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        await ask_for_secret(self._files, self._approvals, call, "change", input["path"])
+        path = self._files.root.resolve(input["path"])
+        return await propose(self._files, await self._queries.fix(path, input["line"], input["title"]), call)
+
+
+async def propose(files: Files, found: Answer[Sequence[FileEdit]], call: RunningCall) -> str:
+    """Proposes the changes, all or none; returns a line per file.
+
+    Raises:
+        ToolError: nothing would change, or a change cannot be proposed.
+    """
+    if not found.value:
+        raise ToolError("This would change nothing.")
+    await files.propose_all(found.value, call.author)
+    lines = [_line(files, edit) for edit in found.value[:MAX_LISTED]]
+    more = len(found.value) - len(lines)
+    count = "1 file" if len(found.value) == 1 else f"{len(found.value):,} files"
+    return "\n".join([f"Proposed in {count}:", *lines, *([f"(and {more:,} more)"] if more else [])])
+
+
+def _line(files: Files, edit: FileEdit) -> str:
+    name = files.root.relative(edit.path)
+    if edit.new is None:
+        return f"{name}: deleted"
+    if edit.old is None:
+        return f"{name}: new"
+    blocks = changed_blocks(split_lines(edit.old), split_lines(edit.new))
+    changed = sum(max(b1 - b0, a1 - a0) for a0, a1, b0, b1 in blocks)
+    moved = f", now {files.root.relative(edit.new_path)}" if edit.new_path is not None else ""
+    return f"{name}: {changed} {'line' if changed == 1 else 'lines'}{moved}"

@@ -1,0 +1,116 @@
+"""The problems in files, for the action `problems` of the tool `code`: of the editor, or of a language server."""
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+from fairlead.agent.errors import ToolError
+from fairlead.code.decode import Problem
+from fairlead.code.provider import NoAnswer
+from fairlead.code.queries import CodeQueries
+from fairlead.workspace.editor import SEVERITIES, Diagnostic, DiagnosticsSource
+from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root
+
+MAX_SHOWN = 50
+MAX_MESSAGE = 300
+
+
+class Problems:
+    """Finds problems. `source` are those that the editor shows; None: it does not report them."""
+
+    def __init__(self, files: Files, queries: CodeQueries, source: DiagnosticsSource | None) -> None:
+        self._files, self._queries, self._source = files, queries, source
+
+    async def render(self, given: str | None) -> str:
+        """The problems in a file, in a folder or (None) in all files, the most severe first.
+
+        Raises:
+            ToolError: there is no such file, or nobody answered.
+        """
+        root = self._files.root
+        below = root.resolve(given) if given else root.path
+        if given and not below.exists() and self._files.read(below) is None:
+            raise ToolError(f"No such file or folder: {given}")
+        if below.is_dir():
+            candidates = [path for path in self._proposed(below) if self._queries.servers.name_for(path)]
+        else:
+            candidates = [below] if self._source is None or self._files.has_proposal(below) else []
+        # looked up before the request, for which the editor may open the file
+        is_open = self._files.user_files.buffer(below) is not None
+        checked = await self._checked(candidates)
+        found = [problem for problems in checked.values() for problem in problems]
+        if below in checked:
+            return "\n".join(problem_lines(found, root) or ["No problems."])
+        if self._source is not None:
+            shown = await self._source.diagnostics(None if below.is_dir() else below)
+            return self._with_editor(shown, below, is_open, checked, found)
+        if not checked:
+            raise ToolError("Nobody here knows the problems of all files. Name a file, or check with a command.")
+        note = f"(Only your {len(checked)} proposed files were checked. Name another file to check it.)"
+        return "\n".join([*(problem_lines(found, root) or ["No problems."]), note])
+
+    async def _checked(self, paths: Iterable[Path]) -> dict[Path, list[Diagnostic]]:
+        """The problems of files according to their language servers. Raises NoAnswer only if no editor can answer."""
+        checked: dict[Path, list[Diagnostic]] = {}
+        for path in paths:
+            try:
+                answer = await self._queries.problems(path)
+            except NoAnswer:
+                if self._source is None:
+                    raise
+                continue
+            checked[path] = [_diagnostic(path, problem) for problem in answer]
+        return checked
+
+    def _with_editor(
+        self,
+        shown: Sequence[Diagnostic] | None,
+        below: Path,
+        is_open: bool,
+        checked: Collection[Path],
+        found: Sequence[Diagnostic],
+    ) -> str:
+        """The problems that the editor shows, and those `found` in the files that a language server has `checked`."""
+        if shown is None:
+            raise ToolError("The editor did not answer. Continue without it, or check with a command.")
+        found = [*found, *(each for each in shown if each.path.is_relative_to(below) and each.path not in checked)]
+        return "\n".join(
+            [*(problem_lines(found, self._files.root) or [_none(is_open)]), *self._unknown_note(below, checked)]
+        )
+
+    def _proposed(self, below: Path) -> list[Path]:
+        targets = [Path(proposal.target) for proposal in self._files.changes if proposal.proposed is not None]
+        return [target for target in targets if target.is_relative_to(below)]
+
+    def _unknown_note(self, below: Path, checked: Collection[Path]) -> list[str]:
+        """A line about the proposed files that nobody checked: the editor does not know their text."""
+        names = [self._files.root.relative(path) for path in self._proposed(below) if path not in checked]
+        if not names:
+            return []
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        return [f"(The editor does not know your proposed edits of {shown}.)"]
+
+
+def _diagnostic(path: Path, problem: Problem) -> Diagnostic:
+    return Diagnostic(path, problem.line, problem.start[1] + 1, problem.severity, problem.message, problem.source)
+
+
+def problem_lines(found: Sequence[Diagnostic], root: Root) -> list[str]:
+    """One line per problem, the most severe first: `path:line:column severity message [source]`."""
+    ordered = sorted(found, key=lambda p: (SEVERITIES.index(p.severity), p.path, p.line, p.column))
+    more = len(ordered) - MAX_SHOWN
+    rest = [f"({more} more. Name a file to see its own.)"] if more > 0 else []
+    return [*(_line(problem, root) for problem in ordered[:MAX_SHOWN]), *rest]
+
+
+def _line(problem: Diagnostic, root: Root) -> str:
+    message = " ".join(problem.message.split())
+    short = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}..."
+    position = f"{root.relative(problem.path)}:{problem.line}:{problem.column}"
+    return f"{position} {problem.severity} {short}" + (f" [{problem.source}]" if problem.source else "")
+
+
+def _none(is_open: bool) -> str:
+    """The result if there are no problems. Many language servers check only open files, which it mentions."""
+    doubt = "" if is_open else " It may not check files that are not open."
+    return f"The editor shows no problems there.{doubt}"

@@ -1,0 +1,49 @@
+"""A symbol is found by its text and line, because models cannot count columns."""
+
+import pytest
+
+from fairlead.code.provider import NoAnswer
+from fairlead.code.symbol_position import find_symbol
+
+TEXT = (
+    "import util\n\n\ndef run(value):\n    return util.helper(value) + run_all(value)\n\n\nprint(run(1), '問候', run)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "line", "place"),
+    [
+        ("run", 4, (3, 4)),
+        ("run", 3, (3, 4)),  # models are often off by a line or two
+        ("run", None, (3, 4)),
+        ("run()", 8, (7, 6)),
+        ("util.helper", 5, (4, 16)),
+        ("value", 4, (3, 8)),
+        ("run_all", 5, (4, 32)),
+        ("'問候'", 8, (7, 14)),
+    ],
+)
+def test_a_symbol_is_found_near_its_line(symbol: str, line: int | None, place: tuple[int, int]) -> None:
+    """Whole words only: `run` is not `run_all`. Of a dotted name, the last part counts."""
+    row, column = find_symbol(TEXT, "a.py", symbol, line)
+    assert (row, column) == place or TEXT.splitlines()[row][column:].startswith("問候")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "line", "message"),
+    [
+        ("helpers", 5, "a.py does not contain 'helpers'. Read the file and give the symbol as it is there."),
+        ("print", 1, "'print' is not near line 1 of a.py, but at 8. Name one of them."),
+        (" ", 1, "The symbol is empty. Give its text as it is in the line."),
+    ],
+)
+def test_a_symbol_that_is_not_there_is_explained(symbol: str, line: int, message: str) -> None:
+    with pytest.raises(NoAnswer) as caught:
+        find_symbol(TEXT, "a.py", symbol, line)
+    assert str(caught.value) == message
+
+
+def test_only_a_few_of_many_lines_are_named() -> None:
+    with pytest.raises(NoAnswer) as caught:
+        find_symbol("x\n" * 9 + "\n" * 90 + "y\n" * 40, "a.py", "y", 20)
+    assert str(caught.value).count(", ") == 13

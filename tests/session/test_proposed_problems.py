@@ -1,0 +1,126 @@
+"""New errors of proposed texts (docs/plan.md P20, L18)."""
+
+from pathlib import Path
+
+import pytest
+
+from fairlead.edits.origins import Author
+from fairlead.lsp.documents import Documents
+from fairlead.session.proposed_problems import MAX_REPORTED, ProposedProblems
+from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root
+from support.line_server import LineServers
+
+AUTHOR = Author("1", "call-1")
+
+
+class Checker:
+    """A workspace whose proposals are checked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files = Files(Root(folder), Documents())
+        self.servers = LineServers()
+        self.problems = ProposedProblems(self.files, self.servers)
+
+    async def propose(self, name: str, text: str) -> None:
+        await self.files.propose(self.folder / name, text, AUTHOR)
+
+    async def report(self) -> str:
+        """What the model reads after a check."""
+        await self.problems.check()
+        return "\n".join(self.problems.take_report())
+
+
+@pytest.fixture
+def checker(workspace: Path) -> Checker:
+    return Checker(workspace)
+
+
+async def test_only_errors_that_the_proposals_cause_are_reported(checker: Checker) -> None:
+    """P20: not the old ones, even if they moved; not warnings; each once."""
+    (checker.folder / "a.x").write_text("error old\nfine\n")
+    await checker.propose("a.x", "new line\nerror old\nwarning w\nerror new\nerror old\n")
+    await checker.propose("b.x", "error first\n")
+    await checker.propose("c.txt", "error is no language here\n")
+    text = await checker.report()
+    assert "Your proposed edits cause 3 new errors in 2 files" in text
+    assert text.splitlines()[2:5] == [
+        "a.x:4:1 error new [lines]",
+        "a.x:5:1 error old [lines]",
+        "b.x:1:1 error first [lines]",
+    ]
+    assert checker.problems.count(str(checker.folder / "a.x")) == 2
+    assert not checker.problems.has_report
+    assert await checker.report() == ""
+
+
+async def test_a_fixed_error_is_gone_and_comes_back_as_a_new_one(checker: Checker) -> None:
+    """P20: the errors belong to a text."""
+    await checker.propose("a.x", "error one\n")
+    assert "1 new error in 1 file" in await checker.report()
+    await checker.propose("a.x", "fixed\n")
+    assert checker.problems.errors() == {}
+    assert await checker.report() == ""
+    await checker.propose("a.x", "error one\n")
+    assert "1 new error in 1 file" in await checker.report()
+
+
+async def test_a_file_that_the_model_read_is_checked_too(checker: Checker) -> None:
+    """L18: a proposal may break a file that it does not change. Its old errors do not count."""
+    (checker.folder / "user.x").write_text("error mine\n")
+    await checker.files.read_for_agent(checker.folder / "user.x")
+    await checker.propose("a.x", "fine\n")
+    assert await checker.report() == ""
+    assert checker.folder / "user.x" in checker.servers.only.shown[-1]
+
+
+async def test_the_users_text_is_checked_again_when_it_changes(checker: Checker) -> None:
+    """P20: the baseline is the file without the proposals, as it is now."""
+    path = checker.folder / "a.x"
+    path.write_text("fine\n\n\n\n")
+    await checker.propose("a.x", "fine\n\n\n\nerror own\n")
+    assert "error own" in await checker.report()
+    path.write_text("error users\nfine\n\n\n\n")
+    await checker.files.observe_all()
+    assert checker.files.read(path) == "error users\nfine\n\n\n\nerror own\n"
+    await checker.problems.check()
+    assert [error.message for found in checker.problems.errors().values() for error in found] == ["error own"]
+
+
+async def test_a_check_without_a_baseline_claims_nothing(checker: Checker) -> None:
+    """L18: what was not checked in time is unknown."""
+    path = checker.folder / "a.x"
+    path.write_text("error old\n")
+    await checker.propose("a.x", "error old\nerror new\n")
+    checker.servers.only.unchecked.add(path)
+    assert await checker.report() == ""
+    checker.servers.only.unchecked.clear()
+    await checker.propose("a.x", "error old\nerror new\nmore\n")
+    assert "1 new error in 1 file" in await checker.report()
+
+
+async def test_many_errors_are_counted(checker: Checker) -> None:
+    """L18: at most ten lines."""
+    await checker.propose("a.x", "".join(f"error {n}\n" for n in range(MAX_REPORTED + 5)))
+    lines = (await checker.report()).splitlines()
+    assert (len(lines), lines[-3]) == (MAX_REPORTED + 5, "(5 more)")
+
+
+async def test_nothing_starts_without_a_need(checker: Checker) -> None:
+    """L18: no proposal in a language with a server starts none; the same state is not checked twice."""
+    await checker.propose("a.txt", "text\n")
+    assert await checker.report() == ""
+    assert checker.servers.started == 0
+    await checker.propose("a.x", "fine\n")
+    await checker.problems.check_once_per_step(["1"])
+    started = checker.servers.started
+    await checker.problems.check_once_per_step(["1"])
+    await checker.problems.check()
+    assert (started, checker.servers.started) == (1, 1)
+
+
+async def test_a_server_that_cannot_start_claims_nothing(checker: Checker) -> None:
+    checker.servers.failure = "it is missing"
+    await checker.propose("a.x", "error new\n")
+    assert await checker.report() == ""

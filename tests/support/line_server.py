@@ -1,0 +1,80 @@
+"""A language server in this process. In its language, `error NAME` is an error, and equal lines are references."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairlead.code.provider import LanguageServer, NoAnswer
+
+
+class LineServer:
+    """Knows the texts that it was shown. `unchecked` are files that it never checks in time."""
+
+    name, encoding = "lines", "utf-16"
+
+    def __init__(self) -> None:
+        self.texts: Mapping[Path, str] = {}
+        self.shown: list[Mapping[Path, str]] = []
+        self.unchecked: set[Path] = set()
+        self.requests: list[str] = []
+
+    def supports(self, method: str) -> bool:
+        return method == "textDocument/references"
+
+    async def request(self, method: str, params: dict[str, Any]) -> Any:
+        self.requests.append(method)
+        wanted = self._lines(params)
+        return [
+            {"uri": path.as_uri(), "range": _range(row)}
+            for path, text in sorted(self.texts.items())
+            for row, line in enumerate(text.splitlines())
+            if line == wanted
+        ]
+
+    def _lines(self, params: dict[str, Any]) -> str:
+        uri, row = params["textDocument"]["uri"], params["position"]["line"]
+        return next(text for path, text in self.texts.items() if path.as_uri() == uri).splitlines()[row]
+
+    async def show(self, texts: Mapping[Path, str]) -> None:
+        self.texts = {path: text for path, text in texts.items() if path.suffix == ".x"}
+        self.shown.append(self.texts)
+
+    async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Any]]:
+        checked = [path for path in paths if path in self.texts and path not in self.unchecked]
+        return {path: _problems(self.texts[path]) for path in checked}
+
+
+class LineServers:
+    """Its only server, for `*.x`. `failure` is why it cannot start."""
+
+    def __init__(self) -> None:
+        self.only = LineServer()
+        self.failure = ""
+        self.started = 0
+
+    def name_for(self, path: Path) -> str:
+        return self.only.name if path.suffix == ".x" else ""
+
+    async def server(self, path: Path) -> LanguageServer:
+        if self.failure:
+            raise NoAnswer(self.failure)
+        self.started += 1
+        return self.only
+
+    def known(self) -> Sequence[str]:
+        return [self.only.name]
+
+    async def aclose(self) -> None:
+        """Nothing to end."""
+
+
+def _range(row: int) -> dict[str, Any]:
+    return {"start": {"line": row, "character": 0}, "end": {"line": row, "character": 5}}
+
+
+def _problems(text: str) -> list[dict[str, Any]]:
+    return [
+        {"range": _range(row), "severity": 1 if line.startswith("error") else 2, "message": line, "source": "lines"}
+        for row, line in enumerate(text.splitlines())
+        if line.startswith(("error", "warning"))
+    ]
