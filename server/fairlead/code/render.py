@@ -25,7 +25,7 @@ async def render_places(files: Files, found: Collection[Place]) -> str:
         name = files.root.relative(path)
         is_readable = path.is_relative_to(files.root.path) and not is_secret(name)
         text = await _lines_of(files, path) if is_readable else []
-        lines += [f"{name}:{place.line}: {_line(text, place.line)}".rstrip(": ") for place in group]
+        lines += [f"{name}:{place.line}{_line(text, place.line)}" for place in group]
     return "\n".join([*lines, *_more(len(places) - len(shown), _files(places[MAX_LINES:]))])
 
 
@@ -38,8 +38,9 @@ async def _lines_of(files: Files, path: Path) -> list[str]:
 
 
 def _line(lines: Sequence[str], number: int) -> str:
+    """The text of a line after a colon; empty if it is not known."""
     text = body(lines[number - 1]).strip() if number <= len(lines) else ""
-    return text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}..."
+    return f": {text[:MAX_LINE]}{'...' if len(text) > MAX_LINE else ''}" if text else ""
 
 
 def render_symbols(name_of: Callable[[Path], str], found: Sequence[Symbol], *, of_file: bool) -> str:
