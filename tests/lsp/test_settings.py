@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.code.servers.table import server_specs
 from fairlead.lsp.settings import read_settings
 from fairlead.session.settings import PlanSettings, Settings
 from protocol.page import ROOT
@@ -14,7 +15,7 @@ DECLARED: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding
 ]["properties"]
 # each of these chooses who is asked, who answers or what is run
 WIDENING = ["model", "baseUrl", "python", "replay", "approvals", "bash.allow", "bash.deny"]
-WIDENING += ["provider", "cloud.region", "cloud.project"]
+WIDENING += ["provider", "cloud.region", "cloud.project", "languageServers"]
 
 
 def test_rules_are_kept_as_they_are_written() -> None:
@@ -103,3 +104,38 @@ def test_null_puts_a_setting_back_to_its_default() -> None:
         plan=PlanSettings(reminder_interval=7)
     )
     assert read_settings({"plan": None}, SET)[0] == Settings(model="m")
+
+
+def test_a_language_server_can_be_added_changed_and_switched_off() -> None:
+    """docs/settings.md, Language servers: the fields that are left out are those of the known server."""
+    ty = {"command": ["ty", "server"], "languages": {".py": "python"}}
+    gopls = {"initializationOptions": {"gopls": {"buildFlags": []}}}
+    settings, problems = read_settings({"languageServers": {"ty": ty, "gopls": gopls, "clangd": False}})
+    specs = {spec.name: spec for spec in server_specs(tuple(settings.language_servers.values()))}
+    assert problems == []
+    assert list(specs)[:2] == ["ty", "gopls"]
+    assert specs["ty"].command == ("ty", "server")
+    assert (specs["gopls"].command, specs["gopls"].languages) == (("gopls",), {".go": "go"})
+    assert specs["gopls"].initialization_options == {"gopls": {"buildFlags": []}}
+    assert "clangd" not in specs
+
+
+WRONG_SERVERS = [
+    ("ty", True),
+    ("x y", {"command": "ty server", "languages": {".py": "python"}}),
+    ("ty", {"command": ["ty", 3], "languages": {".py": "python"}}),
+    ("ty", {"command": ["ty"]}),
+    ("ty", {"command": ["ty"], "languages": {"py": "python"}}),
+    ("ty", {"command": ["ty"], "languages": [".py"]}),
+    ("gopls", {"initializationOptions": 3}),
+    ("gopls", {"arguments": []}),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG_SERVERS, ids=map(str, WRONG_SERVERS))
+def test_a_wrong_language_server_is_named_and_left_out(name: str, value: Any) -> None:
+    """The others apply."""
+    right = {"command": ["r"], "languages": {".r": "r"}}
+    settings, problems = read_settings({"languageServers": {name: value, "right": right}})
+    assert list(settings.language_servers) == ["right"]
+    assert len(problems) == 1 and problems[0].startswith(f"languageServers.{name} ")

@@ -1,5 +1,6 @@
 """Wire values against their types: a TypedDict has exactly its fields, and each of them fits."""
 
+from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -32,6 +33,8 @@ def written(hint: Any) -> str:
         return f"{written(get_args(hint)[0])}[]"
     if get_origin(hint) is Literal:
         return " | ".join(f'"{value}"' for value in get_args(hint))
+    if get_origin(hint) is Mapping:
+        return "object"
     if get_origin(hint) in (Union, UnionType):
         return " | ".join(map(written, get_args(hint)))
     return PLAIN[hint]

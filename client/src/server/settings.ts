@@ -36,6 +36,7 @@ const KEYS = [
   "check.searchMaxMinutes",
   "sessions.keepDays",
   "context.editor",
+  "languageServers",
   "approvals",
   "saveAfterAccept",
 ];

@@ -87,19 +87,3 @@ class LanguageServers(Protocol):
     async def aclose(self) -> None:
         """Ends all servers and their processes."""
         ...
-
-
-class NoServers:
-    """The language servers of a session that has none."""
-
-    def name_for(self, path: Path) -> str:
-        return ""
-
-    async def server(self, path: Path) -> LanguageServer:
-        raise NoAnswer(f"There is no language server for {path.name}. Continue with search and read_file.")
-
-    def known(self) -> Sequence[str]:
-        return ()
-
-    async def aclose(self) -> None:
-        """Nothing to end."""

@@ -1,12 +1,13 @@
 """Reads settings from the wire. A wrong value is reported and replaced by the default."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from math import isfinite
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from fairlead.json_values import is_list, is_object
+from fairlead.lsp.language_server_settings import read_language_servers
 from fairlead.session.settings import Settings
 from fairlead.shell.rules import Rule
 
@@ -66,6 +67,8 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
         values[attribute] = getattr(defaults, attribute)
         if is_dataclass(wanted):
             values[attribute] = _read(value, getattr(before, attribute), f"{prefix}{name}.", problems)
+        elif value is not None and get_origin(wanted) is Mapping:
+            values[attribute] = read_language_servers(value, problems)
         elif value is not None and get_origin(wanted) is tuple:
             values[attribute] = _texts(f"{prefix}{name}", value, _COMMANDS.get(name, _rule), problems)
         elif value is not None:

@@ -39,7 +39,7 @@ class SessionCommands:
         self._direct = DirectLayer(files.root.path)
         self._secrets = SecretFinder(files.root.path)
         self._foreground = asyncio.Lock()
-        self._layer: asyncio.Task[Layer] | None = None
+        self._opening: asyncio.Task[Layer] | None = None
         self._unavailable = ""
 
     async def ready(self) -> None:
@@ -51,9 +51,9 @@ class SessionCommands:
         bash = self._context.settings.bash
         return Commands(
             folder=self._files.root.path,
-            layer=self._opened,
+            layer=self.layer,
             direct=self._direct,
-            view=self._view,
+            view=self.view,
             captured=self._captured,
             record_state=self._evidence.known_files.record_state,
             check_permission=self._check_permission,
@@ -72,16 +72,17 @@ class SessionCommands:
 
     async def aclose(self) -> None:
         await self.background.aclose()
-        if self._layer is not None:
-            await (await self._layer).aclose()
+        if self._opening is not None:
+            await (await self._opening).aclose()
 
-    async def _opened(self) -> Layer:
-        if self._layer is None or (self._layer.done() and self._layer.exception() is not None):
-            self._layer = asyncio.create_task(self._context.layers.open(self._files.root))
-        return await asyncio.shield(self._layer)
+    async def layer(self) -> Layer:
+        """The session's layer. Raises ToolError if it cannot be made."""
+        if self._opening is None or (self._opening.done() and self._opening.exception() is not None):
+            self._opening = asyncio.create_task(self._context.layers.open(self._files.root))
+        return await asyncio.shield(self._opening)
 
-    async def _view(self, changes: Changeset | None = None) -> View:
-        """Created right before the command runs, because files may change while the user is asked."""
+    async def view(self, changes: Changeset | None = None) -> View:
+        """What a command sees. Create it right before the command runs: files may change while the user is asked."""
         guarded = await guarded_view(self._files.root.path, self._secrets)
         return replace(guarded, proposed={**proposed_entries(self._files, changes), **guarded.proposed})
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fairlead.code.provider import LanguageServers, NoServers, Provider
+from fairlead.code.provider import Provider
+from fairlead.code.servers.pool import ServerPool
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource, Editor
-from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
 
 
@@ -37,8 +37,8 @@ class ServerContext:
     trusted: bool = True
     restores_sessions: bool = True
     """Whether unfinished sessions are loaded at the start; otherwise a session is loaded when a request names it."""
-    language_servers: Callable[[Files], LanguageServers] = lambda _: NoServers()
-    """Makes the language servers of a session."""
+    server_pool: ServerPool = field(default_factory=ServerPool)
+    """The language servers of all sessions."""
     diagnostics: DiagnosticsSource | None = None
     """None: the editor does not report its problems."""
     editor_code: Provider | None = None

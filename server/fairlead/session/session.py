@@ -17,6 +17,7 @@ from fairlead.agent.outcome import Outcome
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
 from fairlead.agent.window import Window
+from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.models.factory import ClosableModel, ModelChoice, open_model
@@ -29,6 +30,7 @@ from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence import SessionEvidence
 from fairlead.session.feedback import Feedback
+from fairlead.session.language_servers import ServersWorkspace
 from fairlead.session.project_rules import ProjectRules
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.published import Published
@@ -79,7 +81,9 @@ class Session:
         self.awaiting_report = asyncio.Event()
         """Set while the server waits for the editor to report a document that it says it changed."""
         self.approvals = Approvals(self.editor, session_id)
-        self._code = CodeSupport(self.files, context.language_servers(self.files), lambda: context.editor_code)
+        workspace = ServersWorkspace(session_id, self.files, lambda: self.commands, context, self.editor.approve)
+        servers = SessionServers(workspace, context.server_pool, context.clock)
+        self._code = CodeSupport(self.files, servers, lambda: context.editor_code)
         self.evidence = SessionEvidence(
             self.files, self.plan, self._code.problems, lambda: context.settings, context.clock
         )

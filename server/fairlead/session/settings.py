@@ -1,7 +1,10 @@
 """The settings and their defaults. lsp/settings.py reads them from the wire."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+from fairlead.code.servers.table import ServerSpec
 
 Provider = Literal["anthropic", "bedrock", "vertex"]
 
@@ -106,5 +109,7 @@ class Settings:
     """Commands that must pass before an item that changed files is completed."""
     check: CheckSettings = field(default_factory=CheckSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
+    language_servers: Mapping[str, ServerSpec] = field(default_factory=dict[str, ServerSpec])
+    """The user's language servers by name. They come before those of `code/servers/table.py`, or replace them."""
     approvals: Literal["ask", "sandboxed"] = "sandboxed"
     save_after_accept: bool = True

@@ -149,11 +149,11 @@ async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
     """End the process group, with SIGTERM first if the command still runs, and read the rest of the output."""
     pid = transport.get_pid()
     if not pipe.exited.is_set():
-        _signal_group(pid, signal.SIGTERM)
+        signal_group(pid, signal.SIGTERM)
         await _within(GRACE, pipe.exited)
     else:
         await _within(DRAIN, pipe.closed)
-    _signal_group(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+    signal_group(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     await _within(GRACE, pipe.exited)  # with a limit: the kernel may be unable to end the process
     await _within(DRAIN, pipe.closed)  # with a limit: a process that left the group may still hold the pipe
     transport.close()
@@ -169,7 +169,7 @@ async def _within(seconds: float | None, event: asyncio.Event) -> bool:
     return True
 
 
-def _signal_group(pid: int, number: int) -> None:
+def signal_group(pid: int, number: int) -> None:
     if sys.platform == "win32":
         subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
         return

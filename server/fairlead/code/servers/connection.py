@@ -1,0 +1,281 @@
+"""The connection to one language server: its messages, within limits, so that no server can harm the process.
+
+Built on pygls' client. The reading is our own, because pygls reads a message of any length into memory, parses it on
+the event loop and leaves requests without an answer.
+"""
+
+# pyright: reportUnknownMemberType=false
+# pygls declares some attributes without their types
+
+import asyncio
+import contextlib
+import itertools
+import json
+import logging
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from pygls.client import JsonRPCClient
+from pygls.protocol import JsonRPCProtocol
+
+from fairlead.code.provider import NoAnswer
+from fairlead.display import escape_to_one_line
+from fairlead.json_values import is_object
+
+log = logging.getLogger(__name__)
+
+MAX_MESSAGE = 32 << 20
+"""Bytes of a message. A server that sends a longer one is ended."""
+MAX_UNSENT = 64 << 20
+"""Bytes that wait for the server to read them. A server that does not read is ended."""
+PARSED_HERE = 64 << 10
+"""Bytes of a message that are parsed on the event loop; longer ones in a thread."""
+LINE = 1 << 16
+"""Bytes of a line of a header, and of what is read ahead."""
+_LINES = 32
+_STDERR = 2_000
+_HEADER = re.compile(rb"([A-Za-z-]+): *([^\r\n]*)\r?\n")
+_METHOD_NOT_FOUND = -32601
+_ADVICE = "Continue with search and read_file."
+
+
+class Ended(Exception):
+    """The connection cannot continue. The message says why."""
+
+
+class Refused(NoAnswer):
+    """The server answered with an error."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class _PlainProtocol(JsonRPCProtocol):
+    """Sends plain JSON."""
+
+    def send(self, message: dict[str, Any]) -> None:
+        self._send_data({"jsonrpc": "2.0", **message})
+
+
+class Connection(JsonRPCClient):
+    """Sends and receives the messages of a server. `ended` has the reason once it is over.
+
+    Args:
+        name: the server's, for people.
+        on_notification: gets each notification of the server, as method and params.
+        on_request: answers each request of the server; raises KeyError for an unknown method.
+    """
+
+    protocol: _PlainProtocol
+
+    def __init__(
+        self,
+        name: str,
+        on_notification: Callable[[str, Any], None],
+        on_request: Callable[[str, Any], Any],
+    ) -> None:
+        super().__init__(_PlainProtocol)
+        self._name = name
+        self._on_notification, self._on_request = on_notification, on_request
+        self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._stderr: deque[bytes] = deque()
+        self._input: asyncio.StreamWriter | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, process: asyncio.subprocess.Process) -> None:
+        """Starts to read from a process whose three streams are pipes."""
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self._input = process.stdin
+        self.protocol.set_writer(process.stdin)
+        self._tasks = [
+            asyncio.create_task(self._read(process, process.stdout)),
+            asyncio.create_task(self._read_errors(process.stderr)),
+        ]
+
+    async def aclose(self) -> None:
+        """Ends the reading. The caller ends the process."""
+        self.end("it was stopped")
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._input is not None:
+            self._input.close()
+
+    def end(self, reason: str) -> None:
+        """Fails all requests, now and later, with this reason."""
+        if self.ended.done():
+            return
+        self.ended.set_result(reason)
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(NoAnswer(self._gone()))
+
+    def notify(self, method: str, params: Any) -> None:
+        """Sends a notification.
+
+        Raises:
+            NoAnswer: the connection has ended.
+        """
+        self._send({"method": method, "params": params})
+
+    async def request(self, method: str, params: Any, seconds: float) -> Any:
+        """Sends a request and returns the result. Cancelling the caller cancels the request.
+
+        Raises:
+            Refused: the server answered with an error.
+            NoAnswer: there was no answer within this time, or the connection has ended.
+        """
+        number = next(self._numbers)
+        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._send({"id": number, "method": method, "params": params})
+            async with asyncio.timeout(seconds):
+                return await answer
+        except (TimeoutError, asyncio.CancelledError) as error:
+            if not self.ended.done():
+                self._send({"method": "$/cancelRequest", "params": {"id": number}})
+            if isinstance(error, TimeoutError):
+                text = f"{self._name} did not answer {method} within {seconds:g} s. {_ADVICE}"
+                raise NoAnswer(text) from error
+            raise
+        finally:
+            del self._waiting[number]
+            if answer.done() and not answer.cancelled():
+                answer.exception()  # read, so that asyncio does not report it
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self.ended.done() or self._input is None:
+            raise NoAnswer(self._gone())
+        self.protocol.send(message)
+        if self._input.transport.get_write_buffer_size() > MAX_UNSENT:
+            self.end("it does not read what it is sent")
+
+    def _gone(self) -> str:
+        return f"{self._name} is gone: {self.ended.result() if self.ended.done() else 'not started'}. {_ADVICE}"
+
+    async def _read(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                self._receive(await _parsed(await _frame(stdout)))
+        except (EOFError, ConnectionError):
+            with contextlib.suppress(TimeoutError):  # it may have closed its output only
+                await asyncio.wait_for(process.wait(), 2)
+            await asyncio.wait(self._tasks[1:], timeout=1)
+            said, code = self._last_words(), process.returncode
+            how = "it closed its output" if code is None else f"it ended with exit code {code}"
+            self.end(f"{how}{': ' + said if said else ''}")
+        except Ended as error:
+            self.end(str(error))
+
+    async def _read_errors(self, stderr: asyncio.StreamReader) -> None:
+        size = 0
+        while chunk := await stderr.read(1 << 14):
+            log.debug("%s: %s", self._name, chunk)
+            self._stderr.append(chunk)
+            size += len(chunk)
+            while size - len(self._stderr[0]) > _STDERR:
+                size -= len(self._stderr.popleft())
+
+    def _last_words(self) -> str:
+        """The end of what the server wrote to its standard error, as one line."""
+        text = b"".join(self._stderr)[-_STDERR:].decode("utf-8", "replace").strip()
+        return escape_to_one_line("\n".join(text.splitlines()[-5:]))[-500:]
+
+    def _receive(self, message: Any) -> None:
+        if not is_object(message):
+            raise Ended("it sent a message that is not an object")
+        method, number = message.get("method"), message.get("id")
+        if isinstance(method, str) and "id" in message:
+            self._answer(number, method, message.get("params"))
+        elif isinstance(method, str):
+            self._on_notification(method, message.get("params"))
+        elif isinstance(number, int):
+            self._take_answer(number, message)
+
+    def _answer(self, number: Any, method: str, params: Any) -> None:
+        answer: dict[str, Any] = {"id": number}
+        try:
+            answer["result"] = self._on_request(method, params)
+        except KeyError:
+            answer["error"] = {"code": _METHOD_NOT_FOUND, "message": f"Method not found: {method}"}
+        if not self.ended.done():
+            self._send(answer)
+
+    def _take_answer(self, number: int, message: dict[str, Any]) -> None:
+        waiting = self._waiting.get(number)
+        if waiting is None or waiting.done():
+            return
+        error = message.get("error")
+        if not is_object(error):
+            waiting.set_result(message.get("result"))
+            return
+        code, text = error.get("code"), escape_to_one_line(str(error.get("message", "")))[:300]
+        refusal = f"{self._name} could not answer: {text}"
+        waiting.set_exception(Refused(refusal, code if isinstance(code, int) else 0))
+
+
+async def _frame(stdout: asyncio.StreamReader) -> bytes:
+    """The body of the next message.
+
+    Raises:
+        Ended: what comes is no message, or it is too long.
+        EOFError: the stream ended.
+    """
+    length = None
+    for _ in range(_LINES):
+        try:
+            line = await stdout.readuntil(b"\n")
+        except asyncio.IncompleteReadError as error:
+            if error.partial:
+                raise Ended(_not_a_message(error.partial)) from error
+            raise
+        except asyncio.LimitOverrunError as error:
+            raise Ended(_not_a_message(await stdout.read(100))) from error
+        if not line.strip() and length is not None:
+            if length > MAX_MESSAGE:
+                raise Ended(f"it sent a message of {length >> 20:,} MB; at most {MAX_MESSAGE >> 20} MB are allowed")
+            return await stdout.readexactly(length)
+        header = _HEADER.fullmatch(line)
+        if header is None:
+            raise Ended(_not_a_message(line + await _rest(stdout)))
+        if header[1].lower() == b"content-length":
+            if not re.fullmatch(rb"[0-9]{1,12}", header[2]):
+                raise Ended(_not_a_message(line))
+            length = int(header[2])
+    raise Ended("it sent a message with an endless header")
+
+
+async def _rest(stdout: asyncio.StreamReader) -> bytes:
+    """A little more of what is not a message, which says more than its first line."""
+    try:
+        async with asyncio.timeout(0.2):
+            return await stdout.read(300)
+    except TimeoutError:
+        return b""
+
+
+def _not_a_message(data: bytes) -> str:
+    said = escape_to_one_line(data.decode("utf-8", "replace").strip())[:200]
+    return f"it wrote something to standard output that is not a message: {said}"
+
+
+async def _parsed(body: bytes) -> Any:
+    """The JSON of a message.
+
+    Raises:
+        Ended: it is not JSON.
+    """
+    try:
+        return json.loads(body) if len(body) <= PARSED_HERE else await asyncio.to_thread(_parse_slowly, body)
+    except (ValueError, RecursionError) as error:
+        raise Ended(f"it sent a message that is not valid JSON: {_not_a_message(body[:100])}") from error
+
+
+def _parse_slowly(body: bytes) -> Any:
+    """As `json.loads`. Its own loop keeps the interpreter's lock until it is done; a call of Python lets others run."""
+    return json.loads(body, object_hook=lambda value: value)

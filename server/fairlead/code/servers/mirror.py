@@ -1,0 +1,94 @@
+"""Changes the files that a server in the sandbox sees, after its start: proposed files, and files of the disk.
+
+A small loop of bash in the server's box writes and removes them through the box's own mount. So a link that the server
+has planted leads nowhere but to its own box, and the changes disappear with the box.
+"""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from io import FileIO
+
+from fairlead.code.provider import NoAnswer
+
+SECONDS = 20.0
+"""The time limit of a change of files."""
+_LOOP = r"""
+mirror() {
+  local action name length
+  while IFS= read -r -d '' action && IFS= read -r -d '' name && IFS= read -r -d '' length; do
+    case $action in
+      write)
+        head -c "$length" >/tmp/.fairlead-mirror || return
+        mkdir -p -- "${name%/*}"; rm -rf -- "$name"; mv -fT -- /tmp/.fairlead-mirror "$name" ;;
+      remove) rm -rf -- "$name" ;;
+      done) printf '%s\n' "$name" ;;
+    esac
+  done
+}
+mirror <&READ >&WRITE 2>/dev/null READ<&- WRITE>&- &
+exec READ<&- WRITE>&-
+"""
+
+
+class Mirror:
+    """The pipes to and from the loop. Create it before the box, and close it after."""
+
+    def __init__(self) -> None:
+        read, to_box = os.pipe()
+        from_box, write = os.pipe()
+        self.descriptors = read, write
+        """What the process must inherit."""
+        self._pipes = FileIO(to_box, "wb"), FileIO(from_box, "rb")
+        self._writer: asyncio.WriteTransport | None = None
+        self._reader = asyncio.StreamReader(limit=1 << 10)
+        self._transports: list[asyncio.BaseTransport] = []
+        self._batches = 0
+
+    def command_line(self, command: str) -> str:
+        """A bash command line that starts the loop, then does this."""
+        read, write = map(str, self.descriptors)
+        return _LOOP.replace("READ", read).replace("WRITE", write) + command
+
+    def started(self) -> None:
+        """The process has inherited its descriptors, or was not started."""
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+    async def apply(self, changes: Mapping[str, bytes | None]) -> None:
+        """Writes files, and removes those without content. Returns when the box has them.
+
+        Args:
+            changes: by path relative to the workspace, with `/`.
+
+        Raises:
+            NoAnswer: the loop does not answer.
+        """
+        self._batches += 1
+        try:
+            async with asyncio.timeout(SECONDS):
+                writer = self._writer or await self._connect()
+                for name, data in changes.items():
+                    action = b"remove" if data is None else b"write"
+                    fields = action, os.fsencode(f"./{name}"), str(len(data or b"")).encode()
+                    writer.write(b"".join(field + b"\0" for field in fields) + (data or b""))
+                writer.write(b"done\0%d\0000\0" % self._batches)
+                answer = await self._reader.readuntil(b"\n")
+        except (TimeoutError, OSError, EOFError, asyncio.LimitOverrunError) as error:
+            raise NoAnswer("The sandbox of the language server did not take the changed files.") from error
+        if answer != b"%d\n" % self._batches:
+            raise NoAnswer("The sandbox of the language server is broken.")
+
+    async def _connect(self) -> asyncio.WriteTransport:
+        loop, (to_box, from_box) = asyncio.get_running_loop(), self._pipes
+        reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._reader), from_box)
+        self._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, to_box)
+        self._transports = [reading, self._writer]
+        return self._writer
+
+    def close(self) -> None:
+        for transport in self._transports:
+            transport.close()
+        if not self._transports:
+            for pipe in self._pipes:
+                pipe.close()

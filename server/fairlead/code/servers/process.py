@@ -1,0 +1,89 @@
+"""The process of a language server, in the place where a session's commands run."""
+
+import asyncio
+import contextlib
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fairlead.agent.errors import ToolError
+from fairlead.code.provider import NoAnswer
+from fairlead.code.servers.connection import LINE, Connection
+from fairlead.code.servers.mirror import Mirror
+from fairlead.shell.layer import Box, Layer, Limits, View
+from fairlead.shell.process import GRACE, signal_group
+
+EXIT_SECONDS = 1.0
+"""How long a server may take to exit after it was asked to."""
+
+
+class ServerProcess:
+    """A process with its box. In the sandbox `mirror` changes the files that it sees."""
+
+    def __init__(self, process: asyncio.subprocess.Process, box: Box, mirror: Mirror | None) -> None:
+        self._process, self._box, self.mirror = process, box, mirror
+
+    @classmethod
+    async def start(cls, argv: Sequence[str], layer: Layer, view: View, limits: Limits) -> "ServerProcess":
+        """Starts a program without the network where there is a sandbox.
+
+        Raises:
+            NoAnswer: it cannot be started.
+        """
+        mirror = Mirror() if layer.where == "sandboxed" else None
+        command = f"exec {shlex.join(argv)}"
+        try:
+            if mirror is not None:
+                command = mirror.command_line(command)
+            box = await layer.open(command, view, limits=limits, background=True)
+            try:
+                process = await _spawn(box, mirror.descriptors if mirror is not None else ())
+            except BaseException:
+                await box.close()
+                raise
+        except (OSError, ValueError, ToolError) as error:
+            raise NoAnswer(f"{argv[0]} cannot be started: {error} Continue with search and read_file.") from error
+        finally:
+            if mirror is not None:
+                mirror.started()
+        return cls(process, box, mirror)
+
+    def connect(self, connection: Connection) -> None:
+        connection.start(self._process)
+
+    async def end(self) -> None:
+        """Ends every process of the server, and removes its box with what it wrote."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), EXIT_SECONDS)
+        pid = self._process.pid
+        if self._process.returncode is None:
+            signal_group(pid, signal.SIGTERM)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), GRACE)
+        signal_group(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        with contextlib.suppress(TimeoutError):  # the kernel may be unable to end the process
+            await asyncio.wait_for(self._process.wait(), GRACE)
+        if self.mirror is not None:
+            self.mirror.close()
+        with contextlib.suppress(ToolError):  # what it wrote is not wanted
+            await self._box.close()
+
+
+async def _spawn(box: Box, descriptors: Sequence[int]) -> asyncio.subprocess.Process:
+    launch = replace(box.launch, pass_fds=(*box.launch.pass_fds, *descriptors))
+    windows_flags: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    return await asyncio.create_subprocess_exec(
+        *launch.argv,
+        cwd=launch.cwd,
+        env=dict(launch.env),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=sys.platform != "win32",
+        creationflags=windows_flags,
+        pass_fds=tuple(launch.pass_fds),
+        limit=LINE,
+    )

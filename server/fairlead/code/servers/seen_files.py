@@ -1,0 +1,120 @@
+"""Which files a running server sees: the disk as it changes, and the proposed files."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.code.servers.table import ServerSpec
+from fairlead.shell.layer import Entry
+from fairlead.workspace.disk import read_bytes
+from fairlead.workspace.errors import WorkspaceError
+
+MAX_FILES = 20_000
+"""Files of a workspace whose changes on disk are noticed. In a larger workspace the rest is seen after a restart."""
+REST = 10
+"""The workspace is looked at for at most one part in this many of the time."""
+CREATED, CHANGED, DELETED = 1, 2, 3  # LSP 3.18, `FileChangeType`
+_SKIPPED = {"node_modules", "venv", "__pycache__", "target", "dist", "build"}
+_CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChange:
+    """A file that looks different."""
+
+    name: str
+    """Its path, relative to the workspace."""
+    kind: int
+    """LSP's `FileChangeType`."""
+    data: bytes | None
+    """The new content. None: there is no file."""
+
+
+def _change(name: str, existed: bool, data: bytes | None) -> SeenChange:
+    kind = DELETED if data is None else CHANGED if existed else CREATED
+    return SeenChange(name, kind, data)
+
+
+class SeenFiles:
+    """What a server sees. `proposed` is what its box showed at the start."""
+
+    def __init__(
+        self, root: Path, spec: ServerSpec, proposed: Mapping[str, Entry | None], is_hidden: Callable[[str], bool]
+    ) -> None:
+        self._root, self._is_hidden = root, is_hidden
+        self._suffixes = (*spec.languages, *_CONFIGURATION)
+        self._proposed = dict(proposed)
+        self._stamps: dict[str, _Stamp] | None = None
+        self._before: dict[str, _Stamp] = {}
+        self._next = 0.0
+
+    def changes(self, proposed: Mapping[str, Entry | None] | None, *, on_disk: bool) -> list[SeenChange]:
+        """The files that look different now.
+
+        Blocks: call it in a thread.
+
+        Args:
+            proposed: the files that are proposed now; None: the same as before.
+            on_disk: whether the server sees the files on disk, so that proposed files do not count.
+        """
+        before, changed = self._proposed, self._changed_on_disk()
+        if on_disk:
+            return [_change(name, name in self._before, b"" if exists else None) for name, exists in changed.items()]
+        now = before if proposed is None else proposed
+        found: dict[str, bytes | None] = {}
+        for name in changed.keys() | before.keys():
+            if name not in now and not self._is_hidden(name):
+                found[name] = self._read(name)
+        for name, entry in now.items():
+            if name not in before or before[name] != entry:
+                found[name] = entry.data if entry is not None else None
+        self._proposed = dict(now)
+        existed = {name: before[name] is not None if name in before else self._was_on_disk(name) for name in found}
+        return [_change(name, existed[name], data) for name, data in found.items()]
+
+    def _was_on_disk(self, name: str) -> bool:
+        known = self._stamps is not None and name.endswith(self._suffixes)
+        return name in self._before if known else os.path.lexists(self._root / name)
+
+    def _read(self, name: str) -> bytes | None:
+        try:
+            return read_bytes(self._root / name, self._root)
+        except (OSError, WorkspaceError):
+            return None
+
+    def _changed_on_disk(self) -> dict[str, bool]:
+        """The files that changed on disk since the last look, and whether they exist; nothing at the first look."""
+        started = time.monotonic()
+        self._before = self._stamps or {}
+        if started < self._next:
+            return {}
+        now = dict(self._look())
+        is_first, self._stamps = self._stamps is None, now
+        self._next = started + (time.monotonic() - started) * REST
+        if is_first or len(now) >= MAX_FILES:
+            return {}
+        before = self._before
+        return {name: name in now for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
+
+    def _look(self) -> Iterator[tuple[str, _Stamp]]:
+        folders, count = [""], 0
+        while folders:
+            folder = folders.pop()
+            try:
+                entries = list(os.scandir(self._root / folder))
+            except OSError:
+                continue
+            for entry in entries:
+                name = f"{folder}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in _SKIPPED and not entry.name.startswith("."):
+                        folders.append(f"{name}/")
+                elif name.endswith(self._suffixes) and entry.is_file(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    yield name, (status.st_mtime_ns, status.st_size, status.st_ino)
+                    count += 1
+                    if count >= MAX_FILES:
+                        return

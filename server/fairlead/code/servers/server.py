@@ -1,0 +1,276 @@
+"""One language server process, which knows the proposed texts as open documents."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fairlead
+from fairlead.code.provider import NoAnswer
+from fairlead.code.servers.capabilities import CAPABILITIES, capability_of, sync_kind
+from fairlead.code.servers.connection import Connection, Refused
+from fairlead.code.servers.mirror import Mirror
+from fairlead.code.servers.process import ServerProcess
+from fairlead.code.servers.table import ServerSpec
+from fairlead.code.uris import file_path
+from fairlead.json_values import fields_of, is_list, is_object
+
+log = logging.getLogger(__name__)
+
+MAX_REGISTRATIONS = 1_000
+_RETRIED = (-32801, -32802)  # ContentModified, ServerCancelled
+_RETRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """Time limits. A large workspace is read at the start, or while the first request waits."""
+
+    start: float = 60.0
+    request: float = 30.0
+    diagnostics: float = 20.0
+    exit: float = 2.0
+    settle: float = 0.5
+    """Without further diagnostics of a file: most servers publish its syntax errors before the others."""
+
+
+class Server:
+    """Implements `LanguageServer`."""
+
+    def __init__(
+        self, spec: ServerSpec, root: Path, process: ServerProcess, limits: Seconds, used: Callable[[], None]
+    ) -> None:
+        self._spec, self._root, self._process, self._seconds = spec, root, process, limits
+        self._used = used
+        self.connection = Connection(spec.name, self._notified, self._answer)
+        self._capabilities: dict[str, Any] = {}
+        self._registered: dict[str, str] = {}
+        self._shown: dict[Path, str] = {}
+        self._versions: dict[Path, int] = {}
+        self._published: dict[Path, _Published] = {}
+        self._can_pull = asyncio.Event()
+        """Set once the server answers requests for diagnostics. Some register this after the start."""
+        self._exit: asyncio.Task[None] | None = None
+        self.was_stopped = False
+        """Whether it was asked to end. Otherwise, a server that does not run has failed."""
+        self.connection.ended.add_done_callback(self._begin_end)
+
+    @property
+    def name(self) -> str:
+        return self._spec.name
+
+    @property
+    def encoding(self) -> str:
+        given = self._capabilities.get("positionEncoding")
+        return given if given in ("utf-8", "utf-16", "utf-32") else "utf-16"
+
+    @property
+    def mirror(self) -> Mirror | None:
+        """Changes the files that it sees. None: it sees those on disk."""
+        return self._process.mirror
+
+    @property
+    def is_running(self) -> bool:
+        return self._exit is None
+
+    def supports(self, method: str) -> bool:
+        if method == "codeAction/resolve":
+            return bool(fields_of(self._capabilities.get("codeActionProvider")).get("resolveProvider"))
+        return bool(self._capabilities.get(capability_of(method))) or method in self._registered.values()
+
+    async def initialize(self) -> None:
+        """Starts the conversation.
+
+        Raises:
+            NoAnswer: the server cannot work.
+        """
+        self._process.connect(self.connection)
+        folder = {"uri": self._root.as_uri(), "name": self._root.name}
+        params = {
+            "processId": None,  # the server may be in another namespace, where this number is another process
+            "clientInfo": {"name": "Fairlead", "version": fairlead.__version__},
+            "rootUri": folder["uri"],
+            "rootPath": str(self._root),
+            "workspaceFolders": [folder],
+            "capabilities": CAPABILITIES,
+            "initializationOptions": self._spec.initialization_options,
+        }
+        answer = await self.connection.request("initialize", params, self._seconds.start)
+        self._capabilities = fields_of(fields_of(answer).get("capabilities"))
+        self._note_pull()
+        self.connection.notify("initialized", {})
+        self.connection.notify("workspace/didChangeConfiguration", {"settings": self._spec.initialization_options})
+
+    async def request(self, method: str, params: dict[str, Any]) -> Any:
+        if not self.supports(method):
+            raise NoAnswer(f"{self.name} does not support {method}. Continue with search and read_file.")
+        left = _RETRIES
+        while True:
+            try:
+                return await self.connection.request(method, params, self._seconds.request)
+            except Refused as error:
+                if error.code not in _RETRIED or not left:
+                    raise
+                left -= 1
+            finally:
+                self._used()
+
+    async def show(self, texts: Mapping[Path, str]) -> None:
+        for path in [path for path in self._shown if path not in texts]:
+            self.connection.notify("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
+            del self._shown[path]
+            self._published.pop(path, None)
+        for path, text in texts.items():
+            language = self._spec.language_of(path)
+            shown = self._shown.get(path)
+            if not language or shown is text or shown == text:
+                continue
+            version = self._versions[path] = self._versions.get(path, 0) + 1
+            document: dict[str, Any] = {"uri": path.as_uri(), "version": version}
+            # waits for the problems of this text
+            self._published[path] = _Published()
+            if shown is None:
+                document |= {"languageId": language, "text": text}
+                self.connection.notify("textDocument/didOpen", {"textDocument": document})
+            elif sync_kind(self._capabilities):
+                changes = [{"text": text}]
+                self.connection.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+            self._shown[path] = text
+
+    async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Any]]:
+        shown = [path for path in paths if path in self._shown]
+        tasks = {path: asyncio.ensure_future(self._checked(path)) for path in shown}
+        try:
+            if tasks:
+                await asyncio.wait(tasks.values(), timeout=self._seconds.diagnostics)
+            return {path: task.result() for path, task in tasks.items() if task.done()}
+        finally:
+            self._used()
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+    async def _pulled(self, path: Path) -> Sequence[Any]:
+        answer = await self.request("textDocument/diagnostic", {"textDocument": {"uri": path.as_uri()}})
+        items = fields_of(answer).get("items")
+        return items if is_list(items) else []
+
+    async def _checked(self, path: Path) -> Sequence[Any]:
+        """The problems of an open document, when the server has checked its text. Waits without a limit."""
+        published, ended = self._published[path], self.connection.ended
+        while not self._can_pull.is_set():
+            waiting = [asyncio.ensure_future(event.wait()) for event in (published.first, self._can_pull)]
+            try:
+                await asyncio.wait({*waiting, ended}, return_when=asyncio.FIRST_COMPLETED)
+                if published.first.is_set():
+                    published.again.clear()
+                    waiting.append(asyncio.ensure_future(published.again.wait()))
+                    done, _ = await asyncio.wait({waiting[-1], ended}, timeout=self._seconds.settle)
+                    if not done:
+                        return published.items
+            finally:
+                for task in waiting:
+                    task.cancel()
+            if ended.done():
+                raise NoAnswer(f"{self.name} is gone: {ended.result()}. Continue with search and read_file.")
+        return await self._pulled(path)
+
+    def files_changed(self, events: Mapping[Path, int]) -> None:
+        """Tells the server which files exist now (1), have changed (2) or are gone (3)."""
+        changes = [{"uri": path.as_uri(), "type": kind} for path, kind in events.items()]
+        if changes:
+            self.connection.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+
+    async def end(self) -> None:
+        """Ends the server and its processes. May be called several times at once."""
+        if not self.connection.ended.done():
+            self.was_stopped = True
+        self._begin_end()
+        assert self._exit is not None
+        await asyncio.shield(self._exit)
+
+    def _begin_end(self, _: object = None) -> None:
+        if self._exit is None:
+            self._exit = asyncio.create_task(self._end())
+
+    async def _end(self) -> None:
+        with contextlib.suppress(NoAnswer):
+            await self.connection.request("shutdown", None, self._seconds.exit)
+            self.connection.notify("exit", None)
+        await self._process.end()
+        await self.connection.aclose()
+
+    def _notified(self, method: str, params: Any) -> None:
+        if method == "window/logMessage":
+            log.debug("%s: %s", self.name, str(fields_of(params).get("message"))[:1000])
+        if method != "textDocument/publishDiagnostics":
+            return
+        given = fields_of(params)
+        path = file_path(str(given.get("uri")))
+        published = self._published.get(path) if path is not None else None
+        if path is None or published is None or given.get("version") not in (None, self._versions[path]):
+            return
+        items = given.get("diagnostics")
+        published.items = items if is_list(items) else []
+        published.first.set()
+        published.again.set()
+
+    def _answer(self, method: str, params: Any) -> Any:
+        """The result of a request of the server. Nothing that it asks for changes anything."""
+        given = fields_of(params)
+        if method == "workspace/configuration":
+            items = given.get("items")
+            return [self._section(fields_of(item).get("section")) for item in items[:100]] if is_list(items) else []
+        if method == "client/registerCapability":
+            self._register(given.get("registrations"))
+            return None
+        if method == "client/unregisterCapability":
+            for item in given.get("unregisterations") or ():
+                self._registered.pop(str(fields_of(item).get("id")), None)
+            return None
+        if method == "workspace/workspaceFolders":
+            return [{"uri": self._root.as_uri(), "name": self._root.name}]
+        return _ANSWERS[method]
+
+    def _register(self, registrations: Any) -> None:
+        for item in registrations if is_list(registrations) else []:
+            if is_object(item) and len(self._registered) < MAX_REGISTRATIONS:
+                self._registered[str(item.get("id"))[:200]] = str(item.get("method"))[:200]
+        self._note_pull()
+
+    def _note_pull(self) -> None:
+        if self.supports("textDocument/diagnostic"):
+            self._can_pull.set()
+
+    def _section(self, section: Any) -> Any:
+        """A section of the settings, such as `python.analysis`; None if there is none."""
+        value: Any = dict(self._spec.initialization_options)
+        for name in section.split(".") if isinstance(section, str) and section else ():
+            value = fields_of(value).get(name)
+        return value
+
+
+_ANSWERS: dict[str, Any] = {
+    "window/workDoneProgress/create": None,
+    "window/showMessageRequest": None,
+    "window/showDocument": {"success": False},
+    "workspace/applyEdit": {"applied": False, "failureReason": "Fairlead changes nothing on request of a server."},
+    "workspace/diagnostic/refresh": None,
+    "workspace/semanticTokens/refresh": None,
+    "workspace/inlayHint/refresh": None,
+    "workspace/codeLens/refresh": None,
+    "workspace/inlineValue/refresh": None,
+    "workspace/foldingRange/refresh": None,
+}
+
+
+class _Published:
+    """What was published about a text."""
+
+    def __init__(self) -> None:
+        self.items: Sequence[Any] = []
+        self.first = asyncio.Event()
+        self.again = asyncio.Event()

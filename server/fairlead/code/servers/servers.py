@@ -1,0 +1,227 @@
+"""The language servers of a session: started when they are needed, stopped when they are not."""
+
+import asyncio
+import logging
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fairlead.code.provider import NoAnswer
+from fairlead.code.servers.find import Program, Programs
+from fairlead.code.servers.pool import ServerPool
+from fairlead.code.servers.process import ServerProcess
+from fairlead.code.servers.seen_files import SeenFiles
+from fairlead.code.servers.server import Seconds, Server
+from fairlead.code.servers.table import ServerSpec, server_specs
+from fairlead.shell.layer import Entry, Layer, Limits, View, Where
+
+log = logging.getLogger(__name__)
+
+PAUSES = (0.0, 10.0, 60.0)
+"""Seconds until the restart after the first, second and third failure. After one more, the server is not restarted."""
+_ADVICE = "Continue with search and read_file."
+
+
+class Workspace(Protocol):
+    """What the servers need of their session."""
+
+    @property
+    def root(self) -> Path: ...
+
+    def specs(self) -> Sequence[ServerSpec]:
+        """The servers of the user's settings."""
+        ...
+
+    def limits(self) -> Limits:
+        """The resources that a server may use."""
+        ...
+
+    async def layer(self) -> Layer:
+        """Where the servers run. Raises ToolError."""
+        ...
+
+    async def view(self) -> View:
+        """What a server sees at its start."""
+        ...
+
+    def change_token(self) -> object:
+        """Differs after each change of the proposed files."""
+        ...
+
+    def proposed(self) -> Mapping[str, Entry | None]:
+        """The files that differ from the disk, by relative path; None: there is no file."""
+        ...
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether a server must not see a file."""
+        ...
+
+    async def approve(self, command: str, reasons: Sequence[str], where: Where) -> bool:
+        """Asks the user whether a program may run."""
+        ...
+
+
+@dataclass
+class _State:
+    """What is known about one server of the session."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    running: Server | None = None
+    seen: SeenFiles | None = None
+    token: object = None
+    failures: int = 0
+    not_before: float = 0.0
+    approved: bool = False
+    given_up: str = ""
+    """Why it is not started again in this session."""
+
+
+class SessionServers:
+    """Implements `LanguageServers`.
+
+    Args:
+        pool: limits the servers of all sessions, and stops idle ones.
+        seconds: time limits of requests.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        pool: ServerPool,
+        clock: Callable[[], float],
+        seconds: Seconds = Seconds(),  # noqa: B008  frozen
+    ) -> None:
+        self._workspace, self._pool, self._clock, self._seconds = workspace, pool, clock, seconds
+        self._programs = Programs(workspace.root, clock)
+        self._states: dict[ServerSpec, _State] = {}
+        self._closed = False
+
+    def name_for(self, path: Path) -> str:
+        found = self._choose(path)
+        return found[0].name if found is not None and not self._state(found[0]).given_up else ""
+
+    def known(self) -> Sequence[str]:
+        return [
+            spec.name
+            for spec in server_specs(self._workspace.specs())
+            if not self._state(spec).given_up and self._programs.find(spec.command[0]) is not None
+        ]
+
+    async def server(self, path: Path) -> Server:
+        found = self._choose(path)
+        if found is None:
+            raise NoAnswer(f"There is no language server for {path.name}. {_ADVICE}")
+        spec, program = found
+        state = self._state(spec)
+        async with state.lock:
+            server = state.running
+            if server is not None and not server.is_running:
+                if not server.was_stopped:
+                    self._failed(spec, state, server.connection.ended.result())
+                await self._stop(state)
+                server = None
+            if server is None:
+                server = await self._started(spec, program, state)
+            self._pool.used(server)
+            try:
+                await self._update(server, state)
+            except NoAnswer as error:
+                self._failed(spec, state, str(error))
+                await self._stop(state)
+                raise
+        return server
+
+    async def aclose(self) -> None:
+        self._closed = True
+        await asyncio.gather(*(self._closed_state(state) for state in self._states.values()))
+
+    async def _closed_state(self, state: _State) -> None:
+        async with state.lock:
+            await self._stop(state)
+
+    async def _stop(self, state: _State) -> None:
+        server, state.running = state.running, None
+        if server is not None:
+            self._pool.remove(server)
+            await server.end()
+
+    def _choose(self, path: Path) -> tuple[ServerSpec, Program] | None:
+        """The first server for a file's language whose program is found."""
+        for spec in server_specs(self._workspace.specs()):
+            program = self._programs.find(spec.command[0]) if spec.language_of(path) else None
+            if program is not None:
+                return spec, program
+        return None
+
+    def _state(self, spec: ServerSpec) -> _State:
+        return self._states.setdefault(spec, _State())
+
+    async def _started(self, spec: ServerSpec, program: Program, state: _State) -> Server:
+        if self._closed:
+            raise NoAnswer("The session has ended.")
+        if state.given_up:
+            raise NoAnswer(f"{spec.name} is not available: {state.given_up}. {_ADVICE}")
+        wait = state.not_before - self._clock()
+        if wait > 0:
+            raise NoAnswer(f"{spec.name} failed, and is started again in {wait:.0f} s at the earliest. {_ADVICE}")
+        layer = await self._workspace.layer()
+        argv = [str(program.path), *spec.command[1:]]
+        await self._ask(argv, program, layer.where, state)
+        view = await self._workspace.view()
+        token, proposed = self._workspace.change_token(), self._workspace.proposed()
+        seen = SeenFiles(self._workspace.root, spec, proposed, self._workspace.is_hidden)
+        # the first look, before the server starts, so that no later change is missed
+        await asyncio.to_thread(seen.changes, None, on_disk=True)
+        await self._pool.make_room()
+        try:
+            process = await ServerProcess.start(argv, layer, view, self._workspace.limits())
+        except NoAnswer as error:
+            self._failed(spec, state, str(error))
+            raise
+        server = Server(spec, self._workspace.root, process, self._seconds, lambda: self._pool.used(server))
+        try:
+            await server.initialize()
+        except BaseException as error:
+            await asyncio.shield(server.end())
+            if isinstance(error, NoAnswer):
+                self._failed(spec, state, str(error))
+            raise
+        state.running, state.seen, state.token = server, seen, token
+        self._pool.add(server)
+        return server
+
+    async def _ask(self, argv: Sequence[str], program: Program, where: Where, state: _State) -> None:
+        reasons = ["It comes from the workspace."] if program.from_workspace else []
+        if where == "workspace":
+            reasons.append("There is no sandbox, so it runs with your permissions.")
+        else:
+            reasons.append("It runs in the sandbox, without the network.")
+        if state.approved or (where == "sandboxed" and not program.from_workspace):
+            return
+        reasons = ["It is a language server, which the agent wants to ask about the code.", *reasons]
+        if not await self._workspace.approve(shlex.join(argv), reasons, where):
+            state.given_up = "the user did not allow it"
+            raise NoAnswer(f"The user did not allow the language server {argv[0]}. {_ADVICE}")
+        state.approved = True
+
+    def _failed(self, spec: ServerSpec, state: _State, reason: str) -> None:
+        log.warning("%s failed: %s", spec.name, reason)
+        state.failures += 1
+        if state.failures > len(PAUSES):
+            state.given_up = f"it failed {state.failures} times; the last time: {reason}"
+        else:
+            state.not_before = self._clock() + PAUSES[state.failures - 1]
+
+    async def _update(self, server: Server, state: _State) -> None:
+        """Shows a running server what has changed since the last question."""
+        assert state.seen is not None
+        token = self._workspace.change_token()
+        proposed = self._workspace.proposed() if token != state.token else None
+        changes = await asyncio.to_thread(state.seen.changes, proposed, on_disk=server.mirror is None)
+        if server.mirror is not None and changes:
+            await server.mirror.apply({change.name: change.data for change in changes})
+        state.token = token
+        root = self._workspace.root
+        server.files_changed({root / change.name: change.kind for change in changes})

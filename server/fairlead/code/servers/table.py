@@ -1,0 +1,60 @@
+"""The language servers that Fairlead knows, as data, and those of the user's settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ServerSpec:
+    """A language server that can be started if its program is found."""
+
+    name: str
+    command: tuple[str, ...]
+    """The program, by name or path, and its arguments. Empty: switched off."""
+    languages: Mapping[str, str]
+    """LSP's language id by the suffix of a file, such as `.py`."""
+    initialization_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Sent with `initialize`, and the answers to `workspace/configuration`, whose sections are dotted names in it."""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.command))
+
+    def language_of(self, path: Path) -> str:
+        """LSP's language id for a file; "" if it is none of the server's."""
+        return self.languages.get(path.suffix, "")
+
+
+_PYTHON = {".py": "python", ".pyi": "python"}
+_TYPESCRIPT = {
+    ".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
+    ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact",
+}  # fmt: skip
+_C = {
+    ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp", ".hxx": "cpp",
+    ".m": "objective-c", ".mm": "objective-cpp", ".cu": "cuda-cpp",
+}  # fmt: skip
+_OPEN_FILES = {"analysis": {"diagnosticMode": "openFilesOnly"}}
+
+TABLE = (
+    ServerSpec(
+        "basedpyright",
+        ("basedpyright-langserver", "--stdio"),
+        _PYTHON,
+        {"basedpyright": {"analysis": {**_OPEN_FILES["analysis"], "typeCheckingMode": "standard"}}},
+    ),
+    ServerSpec("pyright", ("pyright-langserver", "--stdio"), _PYTHON, {"python": _OPEN_FILES}),
+    ServerSpec("typescript-language-server", ("typescript-language-server", "--stdio"), _TYPESCRIPT),
+    ServerSpec("rust-analyzer", ("rust-analyzer",), {".rs": "rust"}),
+    ServerSpec("gopls", ("gopls",), {".go": "go"}),
+    ServerSpec("clangd", ("clangd",), _C),
+)
+"""For each language, the first one whose program is found is used."""
+
+
+def server_specs(settings: Sequence[ServerSpec]) -> tuple[ServerSpec, ...]:
+    """All servers, the user's first. One of the user's replaces the one in the table with its name."""
+    named = {spec.name for spec in settings}
+    specs = (*settings, *(spec for spec in TABLE if spec.name not in named))
+    return tuple(spec for spec in specs if spec.command)
