@@ -21,6 +21,7 @@ import { Pages } from "./sessions/pages";
 import { Prompts } from "./sessions/prompt";
 import { ProposedFiles } from "./review/proposedFiles";
 import { serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./protocol";
+import { ProposedProblems } from "./review/problems";
 import { Questions } from "./questions/questions";
 import { Review, targetOf } from "./review/review";
 import { withKnownRow, type Commands } from "./ui/rowCommands";
@@ -123,6 +124,7 @@ export function activate(context: vscode.ExtensionContext): void {
     continueSession: (node?: SessionNode) => sessions.continueSession(node?.sessionId),
     deleteSession: (node: SessionNode) => sessions.delete(node),
     reviewStep: ({ sessionId, item }: StepNode) => diffs.openStepDiffs(sessionId, item.id, item.content),
+    showProblem: ({ sessionId, item }: StepNode) => diffs.openStepProblem(sessionId, item.id),
     openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openStepFile(sessionId, uri, item),
     showCommand: (node: CommandNode | RunningNode) => {
       terminals.show(node);
@@ -187,6 +189,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new ContextKeys(store),
     new Status(store),
     new Decorations(store),
+    new ProposedProblems(store),
     registerHelp(),
   );
 }

@@ -16,7 +16,7 @@ import { fingerprint } from "../src/ui/fingerprint";
 import { isAllInConflict } from "../src/review/changeNavigation";
 import { childNodes, topNodes, type PlanNode } from "../src/plan/planNodes";
 import { planCount, stepRow, type Activity } from "../src/plan/planRows";
-import type { Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
+import type { Diagnostic, Edits, Hunk, Plan, PlanItem, UsageEvent } from "../src/protocol";
 import { withKnownRow } from "../src/ui/rowCommands";
 import type { Session } from "../src/session";
 import { Store } from "../src/state";
@@ -384,4 +384,83 @@ test("a flaky check is said in words", () => {
   );
   assert.equal(description, "unverified: flaky check");
   assert.match(screenReaderLabel, /sh a\.sh is flaky/);
+});
+
+const problem = (line: number, severity: number, message = "Wrong."): Diagnostic => ({
+  range: { start: { line, character: 4 }, end: { line, character: 9 } },
+  severity,
+  message,
+  source: "ts",
+});
+
+test("a file's row counts the errors of its proposed text, else the warnings, and its tooltip has the first ones", () => {
+  const [session] = sessions("a");
+  assert.ok(session?.edits);
+  const { edits } = session;
+  const row = (...problems: Diagnostic[]): Extract<EditRow, { kind: "file" }> => {
+    const files = edits.files.map((file) => ({ ...file, problems: file.kind === "create" ? problems : [] }));
+    const found = rowOf(
+      editRows([{ ...session, edits: { ...edits, files } }], undefined, relative),
+      "docs/new file.md",
+    );
+    assert.ok(found?.kind === "file");
+    return found;
+  };
+  assert.equal(row().description, "docs · new · +1 −0");
+  assert.equal(row(problem(0, 1), problem(4, 1), problem(5, 2)).description, "docs · 2 errors · new · +1 −0");
+  assert.equal(row(problem(0, 2), problem(1, 3)).description, "docs · 1 warning · new · +1 −0");
+  assert.equal(row(problem(0, 3), problem(1, 4)).description, "docs · new · +1 −0");
+  const many = Array.from({ length: 7 }, (_, line) => problem(line, 1, `Wrong ${line}.\nIn detail.`));
+  const above = row().tooltip;
+  assert.deepEqual(
+    row(...many)
+      .tooltip.slice(above.length)
+      .trim()
+      .split("\n"),
+    [
+      "Line 1: Wrong 0.",
+      "Line 2: Wrong 1.",
+      "Line 3: Wrong 2.",
+      "Line 4: Wrong 3.",
+      "Line 5: Wrong 4.",
+      "2 more in the Problems view.",
+    ],
+  );
+});
+
+test("a change's row counts the problems in its own new lines", () => {
+  const [session] = sessions("a");
+  assert.ok(session?.edits);
+  const { edits } = session;
+  const problems = [problem(1, 1), problem(4, 1), problem(5, 2)];
+  const files = edits.files.map((file) => ({ ...file, problems }));
+  const [changed] = [{ ...session, edits: { ...edits, files } }];
+  const rows = editRows([changed], undefined, relative);
+  const below = editRows([changed], rowOf(rows, "src/問候.py"), relative);
+  assert.deepEqual(
+    below.map((row) => `${label(row)}: ${row.description}`),
+    ["Line 2: 1 error · +1 −1", "Line 6: 1 warning · +1 −1"],
+  );
+});
+
+test("a step says how many errors its proposed changes cause, whatever else supports it", () => {
+  const done = stepRow(step({ status: "completed", verification: "marked", newErrors: 2 }), "rests", relative);
+  assert.deepEqual([done.icon, done.color, done.description], ["error", "charts.red", "2 errors · marked by you"]);
+  assert.match(done.tooltip, /^Its proposed changes cause 2 errors\.$/m);
+  assert.match(done.screenReaderLabel, /, 2 errors$/);
+  const doing = stepRow(step({ status: "in_progress", verification: "none", newErrors: 1 }), "works", relative);
+  assert.deepEqual([doing.icon, doing.description], ["sync~spin", "1 error · Stepping"]);
+});
+
+test("a step's files say which problems their proposed texts have", () => {
+  const plan = session(params<Plan>("plan"));
+  const edits = params<Edits>("edits");
+  const files = edits.files.map((file) => ({ ...file, problems: [problem(0, 1)] }));
+  plan.edits = { ...edits, files };
+  const [first] = topNodes(plan, relative).filter((node) => node.kind === "item");
+  assert.ok(first);
+  const [file] = childNodes(plan, first, relative);
+  assert.ok(file && "row" in file);
+  assert.match(file.row.description, /^src · 1 error/);
+  assert.match(file.row.tooltip, /^Line 1: Wrong\.$/m);
 });

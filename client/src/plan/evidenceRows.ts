@@ -2,7 +2,8 @@
 
 import { duration } from "../ui/format";
 import type { PlanRow } from "./planRows";
-import type { CommandStarted, EvidenceCommand } from "../protocol";
+import type { CommandStarted, Diagnostic, EvidenceCommand } from "../protocol";
+import { problemCount, problemLines } from "../review/problemTexts";
 import { escapeInvisible } from "../ui/text";
 
 /** `toReview`: whether the step's changes of the file are undecided. `laterChanges`: texts that say what changed them again. */
@@ -12,21 +13,26 @@ export function fileRow(
   path: string,
   toReview: boolean,
   laterChanges: readonly string[],
+  problems: readonly Diagnostic[],
 ): PlanRow {
+  const count = problemCount(problems);
   const folders = path.split("/");
   const label = folders.pop() ?? path;
   return {
     id: `${parent} file ${uri}`,
     label,
-    description: [folders.join("/"), toReview ? "to review" : "", ...laterChanges].filter(Boolean).join(" · "),
+    description: [folders.join("/"), count, toReview ? "to review" : "", ...laterChanges].filter(Boolean).join(" · "),
     tooltip: [
       path,
       toReview ? "Changed by this step; to be reviewed." : "Changed by this step.",
       ...laterChanges.map((words) => `Then ${words}.`),
+      ...problemLines(problems),
     ].join("\n"),
     icon: "file",
     color: undefined,
-    screenReaderLabel: [`${path}, changed`, ...(toReview ? ["to be reviewed"] : []), ...laterChanges].join(", "),
+    screenReaderLabel: [`${path}, changed`, count, toReview ? "to be reviewed" : "", ...laterChanges]
+      .filter(Boolean)
+      .join(", "),
   };
 }
 

@@ -118,7 +118,7 @@ export function childNodes(session: Session, node: PlanNode, relative: (uri: str
       sessionId: session.id,
       uri,
       item,
-      row: fileRow(node.row.id, uri, relative(uri), toReview, again),
+      row: fileRow(node.row.id, uri, relative(uri), toReview, again, edits?.problems ?? []),
     };
   };
   return [

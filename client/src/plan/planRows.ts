@@ -3,6 +3,7 @@
 import { plural, costSummary } from "../ui/format";
 import type { Evidence, Outside, Plan, PlanItem } from "../protocol";
 import type { Appearance, Row } from "../ui/row";
+import { errorCount } from "../review/problemTexts";
 import { escapeInvisible } from "../ui/text";
 
 export interface PlanRow extends Row {
@@ -17,6 +18,7 @@ interface StepAppearance extends Appearance {
 
 const GREEN = { icon: "pass-filled", color: "charts.green" };
 const GREY = { icon: "pass", color: "descriptionForeground" };
+const RED = { icon: "error", color: "charts.red" };
 const ORANGE = { icon: "warning", color: "charts.orange" };
 
 const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> = {
@@ -39,9 +41,11 @@ export function stepRow(
   const look = appearanceOf(item, activity);
   const changed = item.changedSince.length > 0 ? `Changed since: ${item.changedSince.map(relative).join(", ")}` : "";
   const doing = item.status === "in_progress" && !look.note ? item.activeForm || "in progress" : "";
+  const errors = errorCount(item.newErrors);
   const lines = [
     item.content,
     sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
+    errors ? `Its proposed changes cause ${errors}.` : "",
     changed,
     item.check ? `Check, set by ${item.checkByUser ? "you" : "the agent"}: ${escapeInvisible(item.check)}` : "",
     item.byUser ? "Your wording." : "",
@@ -51,11 +55,12 @@ export function stepRow(
   return {
     id: `item-${item.id}`,
     label: item.content,
-    description: doing || [look.note, laterChanges.length > 0 ? "changed again" : ""].filter(Boolean).join(" · "),
+    description: [errors, doing || look.note, doing || laterChanges.length === 0 ? "" : "changed again"]
+      .filter(Boolean)
+      .join(" · "),
     tooltip: lines.filter(Boolean).join("\n"),
-    icon: look.icon,
-    color: look.color,
-    screenReaderLabel: [item.content, look.word, ...laterChanges].join(", "),
+    ...(errors && item.status === "completed" ? RED : { icon: look.icon, color: look.color }),
+    screenReaderLabel: [item.content, look.word, errors, ...laterChanges].filter(Boolean).join(", "),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { describeApproval } from "../questions/approvalTexts";
+import { rowUri } from "../review/diffUris";
 import { relative } from "../review/editsView";
 import { duration, plural } from "../ui/format";
 import { hasChildren, childNodes, topNodes, type PlanNode, type StepNode } from "./planNodes";
@@ -48,8 +49,7 @@ export class PlanView extends StoreTree<PlanNode> {
         return rowItem(node.row, hasChildren(node) ? Collapsed : None);
       case "file": {
         const item = rowItem(node.row);
-        // only for the icon: a scheme of its own prevents the decorations that VS Code shows on files
-        item.resourceUri = vscode.Uri.parse(node.uri).with({ scheme: "fairlead-row" });
+        item.resourceUri = rowUri(node.sessionId, node.uri);
         item.iconPath = vscode.ThemeIcon.File;
         item.command = { command: "fairlead.openStepFile", title: "Open", arguments: [node] };
         return item;
@@ -134,6 +134,8 @@ export class PlanView extends StoreTree<PlanNode> {
     // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs another id
     if (current) item.id = `${node.row.id} now${below ? "" : " bare"}`;
     item.contextValue = contextValue(node);
+    if (node.item.newErrors > 0)
+      item.command = { command: "fairlead.showProblem", title: "Show First Error", arguments: [node] };
     return item;
   }
 }

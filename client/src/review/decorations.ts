@@ -1,8 +1,12 @@
-// Decorations of files with proposed changes, in the Explorer, on tabs and in lists.
+// Decorations of files with proposed changes, in the Explorer, on tabs and in lists, and of the rows of files whose proposed text has
+// problems.
 
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
+import type { FileEdits } from "../protocol";
 import { type Store } from "../state";
+import { rowUri } from "./diffUris";
+import { hasErrors, problemCount } from "./problemTexts";
 
 const PENDING = mark("P", "Proposed change to review", "fairlead.proposedForeground");
 const CONFLICT = mark("!", "Proposed change conflicts with yours", "fairlead.conflictForeground");
@@ -38,16 +42,31 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
 
   private draw(): void {
     const marks = new Map<string, vscode.FileDecoration>();
-    for (const file of this.store.reviewable.flatMap(({ edits }) => edits?.files ?? [])) {
-      const uri = vscode.Uri.parse(file.uri).toString();
-      if (marks.get(uri) !== CONFLICT) marks.set(uri, file.state === "conflict" ? CONFLICT : PENDING);
+    for (const { id, edits } of this.store.reviewable) {
+      for (const file of edits?.files ?? []) {
+        const uri = vscode.Uri.parse(file.uri).toString();
+        if (marks.get(uri) !== CONFLICT) marks.set(uri, file.state === "conflict" ? CONFLICT : PENDING);
+        const problems = problemMark(file);
+        if (problems) marks.set(rowUri(id, file.uri).toString(), problems);
+      }
     }
     const others = [...new Set([...marks.keys(), ...this.marks.keys()])].filter(
-      (uri) => marks.get(uri) !== this.marks.get(uri),
+      (uri) => !isSame(marks.get(uri), this.marks.get(uri)),
     );
     this.marks = marks;
     if (others.length > 0) this.changed.fire(others.map((uri) => vscode.Uri.parse(uri)));
   }
+}
+
+const isSame = (one: vscode.FileDecoration | undefined, other: vscode.FileDecoration | undefined): boolean =>
+  one?.badge === other?.badge && one?.tooltip === other?.tooltip;
+
+function problemMark({ problems }: FileEdits): vscode.FileDecoration | undefined {
+  const words = problemCount(problems);
+  if (words === "") return undefined;
+  const count = parseInt(words);
+  const color = hasErrors(problems) ? "list.errorForeground" : "list.warningForeground";
+  return new vscode.FileDecoration(count > 9 ? "9+" : String(count), words, new vscode.ThemeColor(color));
 }
 
 function mark(badge: string, tooltip: string, color: string): vscode.FileDecoration {

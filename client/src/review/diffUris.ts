@@ -27,6 +27,14 @@ export function proposedUri(sessionId: string, file: FileEdits, item?: string): 
   });
 }
 
+/**
+ * The URI of a file's row in a session. It is only for the icon and the mark of problems: a scheme of its own prevents the
+ * decorations that VS Code shows on files.
+ */
+export function rowUri(sessionId: string, uri: string): vscode.Uri {
+  return vscode.Uri.parse(uri).with({ scheme: "fairlead-row", authority: sessionId });
+}
+
 /** The side that a URI names; undefined for a URI of another scheme. */
 export function parseDiffUri(uri: vscode.Uri): DiffSide | undefined {
   if (uri.scheme !== scheme.proposed && uri.scheme !== scheme.base) return undefined;

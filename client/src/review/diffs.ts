@@ -7,6 +7,8 @@ import { relative } from "./editsView";
 import { firstLine, editsOfStep, type ChangeLocation } from "./changeNavigation";
 import type { DecideParams, FileEdits, Hunk } from "../protocol";
 import { baseUri, fileOf, fileOrRenamed, proposedUri, parseDiffUri } from "./diffUris";
+import { hasErrors } from "./problemTexts";
+import { toRange } from "./problems";
 import type { Session } from "../session";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
@@ -119,10 +121,15 @@ export class Diffs implements vscode.Disposable {
     return true;
   }
 
-  /** Opens a file's diff, at a hunk if one is given. For a conflict, compares the user's file with the proposal. */
+  /**
+   * Opens a file's diff at a hunk; if none is given, at the first problem of the proposed text, if it has any. For a conflict, compares
+   * the user's file with the proposal.
+   */
   async open(sessionId: string, file: FileEdits, hunk?: Hunk): Promise<void> {
     const options: vscode.TextDocumentShowOptions = { preview: true };
+    const [problem] = file.problems;
     if (hunk) options.selection = startOf(hunk);
+    else if (problem) options.selection = toRange({ start: problem.range.start, end: problem.range.start });
     const current = vscode.Uri.parse(file.uri);
     const proposed = proposedUri(sessionId, file);
     const [left, label] =
@@ -153,11 +160,21 @@ export class Diffs implements vscode.Disposable {
     else void vscode.window.showInformationMessage("This step has no changes left to review.");
   }
 
-  /** Opens a changed file: the step's changes if they are undecided, else the file's diff, else the file. */
+  /** Opens the first problem that the changes of a plan step cause. */
+  async openStepProblem(sessionId: string, item: string): Promise<void> {
+    const file = this.filesOf({ sessionId, item }).find(({ problems }) => hasErrors(problems));
+    if (file) await this.open(sessionId, file);
+    else void vscode.window.showInformationMessage("The errors of this step are gone.");
+  }
+
+  /**
+   * Opens a changed file: at its first problem if it has one, else the step's changes if they are undecided, else the file's diff, else
+   * the file.
+   */
   async openStepFile(sessionId: string, uri: string, item: string | undefined): Promise<void> {
     const current = vscode.Uri.parse(uri);
     const file = fileOrRenamed(this.store.get(sessionId), current.path);
-    if (file && item !== undefined && file.itemIds.includes(item)) {
+    if (file && item !== undefined && file.itemIds.includes(item) && file.problems.length === 0) {
       await this.openStepDiff(sessionId, file, item);
     } else if (file) {
       await this.open(sessionId, file);

@@ -6,6 +6,7 @@ import { isDecidedAsWhole } from "./changeNavigation";
 import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../protocol";
 import type { Session } from "../session";
 import { escapeInvisible } from "../ui/text";
+import { problemCount, problemLines, problemsIn } from "./problemTexts";
 
 /** The last check of what the user accepted. */
 export interface CheckRow {
@@ -147,6 +148,7 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const what = file.risk === "deletion" ? "" : kindLabel(file, relative);
     const size = file.binary ? "binary" : counts(file.additions, file.deletions);
     const marks = [
+      problemCount(file.problems),
       risk?.mark,
       file.protected ? "protected" : "",
       conflict ? (deleted ? "you deleted it" : "conflict") : "",
@@ -166,6 +168,7 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
           ? "You deleted this file after the edit was proposed."
           : "You and the agent changed the same lines. Open it to see both."
         : "",
+      ...problemLines(file.problems),
     ];
     const needed = isDecidedAsWhole(file)
       ? markOfChange(session.edits?.smallest, file.uri, null)
@@ -209,10 +212,12 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
   return file.hunks.map((hunk) => {
     const conflict = hunk.state === "conflict";
     const needed = markOfChange(smallest, file.uri, hunk.id);
+    const problems = problemsIn(hunk, file.problems);
     const lines = [
       `${hunkLabel(hunk)}: ${hunkSize(hunk)}`,
       hunk.conflict && hunk.conflict.current !== null ? "You changed these lines too. Open it to see both." : "",
       needed?.sentence,
+      ...problemLines(problems),
     ];
     return {
       kind: "hunk",
@@ -220,7 +225,12 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
       file,
       hunk,
       label: hunkLabel(hunk),
-      description: [needed?.words, conflict ? "conflict" : "", counts(hunk.newLines, hunk.oldLines)]
+      description: [
+        needed?.words,
+        problemCount(problems),
+        conflict ? "conflict" : "",
+        counts(hunk.newLines, hunk.oldLines),
+      ]
         .filter(Boolean)
         .join(" · "),
       tooltip: lines.filter(Boolean).join("\n"),

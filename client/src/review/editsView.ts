@@ -13,6 +13,7 @@ import {
   type EditRow,
 } from "./editRows";
 import { headline } from "./smallestMarks";
+import { rowUri } from "./diffUris";
 import { isAllInConflict, isDecidedAsWhole } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocol";
 import type { Store } from "../state";
@@ -52,8 +53,7 @@ export class EditsView extends StoreTree<EditRow> {
       case "file": {
         const { uri } = row.file;
         item.label = uri.split("/").at(-1) ? decodeURIComponent(uri.split("/").at(-1) ?? "") : uri;
-        // only for the icon: a scheme of its own prevents the decorations that VS Code shows on files
-        item.resourceUri = vscode.Uri.parse(uri).with({ scheme: "fairlead-row" });
+        item.resourceUri = rowUri(row.sessionId, uri);
         item.iconPath = fileIcon(row.file);
         item.tooltip = row.tooltip;
         item.collapsibleState = isDecidedAsWhole(row.file)

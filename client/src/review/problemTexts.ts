@@ -1,0 +1,37 @@
+// The problems that a proposed text causes, as words for rows and tooltips. Pure.
+
+import type { Diagnostic, Hunk } from "../protocol";
+import { plural } from "../ui/format";
+
+const [ERROR, WARNING] = [1, 2];
+const MOST_LINES = 5;
+
+/** `2 errors`; without errors `1 warning`; empty if there is neither. */
+export function problemCount(problems: readonly Diagnostic[]): string {
+  const count = (severity: number): number => problems.filter((problem) => problem.severity === severity).length;
+  if (count(ERROR) > 0) return errorCount(count(ERROR));
+  return count(WARNING) > 0 ? plural(count(WARNING), "warning") : "";
+}
+
+/** `2 errors`; empty if there are none. */
+export function errorCount(errors: number): string {
+  return errors > 0 ? plural(errors, "error") : "";
+}
+
+export function hasErrors(problems: readonly Diagnostic[]): boolean {
+  return problems.some(({ severity }) => severity === ERROR);
+}
+
+/** What is wrong, a line for each of the first problems. */
+export function problemLines(problems: readonly Diagnostic[]): string[] {
+  const lines = problems
+    .slice(0, MOST_LINES)
+    .map(({ range, message }) => `Line ${range.start.line + 1}: ${message.split("\n", 1)[0] ?? ""}`);
+  const more = problems.length - lines.length;
+  return more > 0 ? [...lines, `${more} more in the Problems view.`] : lines;
+}
+
+/** The problems in the new lines of a hunk. */
+export function problemsIn({ newStart, newLines }: Hunk, problems: readonly Diagnostic[]): Diagnostic[] {
+  return problems.filter(({ range: { start } }) => start.line + 1 >= newStart && start.line + 1 < newStart + newLines);
+}

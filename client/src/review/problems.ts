@@ -1,0 +1,57 @@
+// The problems of proposed texts as diagnostics of the proposed documents: in the Problems view, and as squiggles in the diffs.
+
+import * as vscode from "vscode";
+import type { Diagnostic } from "../protocol";
+import type { Store } from "../state";
+import { throttled } from "../ui/throttle";
+import { proposedUri } from "./diffUris";
+
+export class ProposedProblems implements vscode.Disposable {
+  private readonly shown = vscode.languages.createDiagnosticCollection("fairlead");
+  /** What is shown for each document, so that only changed ones are set again. */
+  private texts = new Map<string, string>();
+  private readonly redraw = throttled(() => {
+    this.show();
+  });
+  private readonly disposables: { dispose(): unknown }[];
+
+  constructor(private readonly store: Store) {
+    const unsubscribe = store.onChange((change) => {
+      if (change === "edits" || change === "sessions") this.redraw.schedule();
+    });
+    this.disposables = [{ dispose: unsubscribe }, this.redraw, this.shown];
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  private show(): void {
+    const found = new Map<string, string>();
+    const changed: [vscode.Uri, vscode.Diagnostic[]][] = [];
+    for (const { id, edits } of this.store.reviewable) {
+      for (const file of edits?.files ?? []) {
+        if (file.problems.length === 0) continue;
+        const [uri, text] = [proposedUri(id, file), JSON.stringify(file.problems)];
+        found.set(uri.toString(), text);
+        if (this.texts.get(uri.toString()) !== text) changed.push([uri, file.problems.map(toDiagnostic)]);
+      }
+    }
+    for (const uri of this.texts.keys()) if (!found.has(uri)) this.shown.delete(vscode.Uri.parse(uri));
+    this.shown.set(changed);
+    this.texts = found;
+  }
+}
+
+const { Error, Warning, Information, Hint } = vscode.DiagnosticSeverity;
+const SEVERITIES = [Error, Warning, Information, Hint];
+
+function toDiagnostic({ range, severity, message, source }: Diagnostic): vscode.Diagnostic {
+  const shown = new vscode.Diagnostic(toRange(range), message, SEVERITIES[severity - 1] ?? Error);
+  shown.source = source ?? "Fairlead";
+  return shown;
+}
+
+export function toRange({ start, end }: Diagnostic["range"]): vscode.Range {
+  return new vscode.Range(start.line, start.character, end.line, end.character);
+}
