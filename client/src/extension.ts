@@ -5,6 +5,7 @@ import { NoticeActions } from "./questions/noticeActions";
 import { Approvals } from "./questions/approvals";
 import { Conversation } from "./sessions/conversation";
 import { ReviewCursor } from "./review/cursor";
+import { EditorTasks } from "./code/editorTasks";
 import { Decorations } from "./review/decorations";
 import { Diffs } from "./review/diffs";
 import { isEditRow, type CheckRow, type EditRow } from "./review/editRows";
@@ -49,6 +50,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const access = new ModelAccess(context.secrets);
   const notices: Notices = new Notices(store, (act) => noticeActions.perform(act));
   const runs = new Runs(store, agent, new Prompts(context.workspaceState), access, notices);
+  const editorTasks = new EditorTasks(runs);
   const noticeActions = new NoticeActions(store, approvals, questions, runs);
   const restored = restoreSessions(context.storageUri, agent, store);
   const texts = new DiffContents(store, agent, restored);
@@ -81,6 +83,8 @@ export function activate(context: vscode.ExtensionContext): void {
     continueRun: (node?: Partial<PauseNode>) => runs.continueRun(node?.sessionId),
     answer: () => noticeActions.openFirst(),
     ask: () => runs.sendQuestion(),
+    runOnSelection: () => editorTasks.runOnSelection(),
+    explain: () => editorTasks.explain(),
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
     setApiKey: () => access.setApiKey(),
@@ -124,6 +128,7 @@ export function activate(context: vscode.ExtensionContext): void {
     continueSession: (node?: SessionNode) => sessions.continueSession(node?.sessionId),
     deleteSession: (node: SessionNode) => sessions.delete(node),
     reviewStep: ({ sessionId, item }: StepNode) => diffs.openStepDiffs(sessionId, item.id, item.content),
+    fix: (document: vscode.TextDocument, problems: vscode.Diagnostic[]) => editorTasks.fix(document, problems),
     showProblem: ({ sessionId, item }: StepNode) => diffs.openStepProblem(sessionId, item.id),
     openStepFile: ({ sessionId, uri, item }: FileNode) => diffs.openStepFile(sessionId, uri, item),
     showCommand: (node: CommandNode | RunningNode) => {
@@ -185,6 +190,7 @@ export function activate(context: vscode.ExtensionContext): void {
     pages,
     terminals,
     notices,
+    editorTasks,
     ...trees,
     new ContextKeys(store),
     new Status(store),

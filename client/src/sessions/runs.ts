@@ -21,7 +21,8 @@ interface WorkDone {
   readonly message?: string;
 }
 
-type Task = { readonly prompt: string } | { readonly continue: Continuation };
+/** `context`: the places that the task is about. By default, the selection. */
+type Task = { readonly prompt: string; readonly context?: readonly object[] } | { readonly continue: Continuation };
 
 /** What the conversation shows in place of a prompt. */
 const CONTINUATION_TITLES: Record<Continuation, string> = { paused: "Continue", plan: "Carry out the plan" };
@@ -48,6 +49,13 @@ export class Runs {
     if (!canRunHere()) return;
     const prompt = given ?? (await this.prompts.ask("Agent: Run Task"));
     if (prompt !== undefined) await this.run(undefined, { prompt });
+  }
+
+  /** Runs a task on places in files, in a new session. Asks for the task if only a title is given. */
+  async runOn(context: readonly object[], task: { prompt: string } | { title: string }, mode?: Mode): Promise<void> {
+    if (!canRunHere()) return;
+    const prompt = "prompt" in task ? task.prompt : await this.prompts.ask(task.title);
+    if (prompt !== undefined) await this.run(undefined, { prompt, context }, mode);
   }
 
   /** Runs a task that writes the project's rules for agents, as a proposal. */
@@ -167,7 +175,7 @@ export class Runs {
     ];
     const answer = this.server.request<RunResult>(
       method.runTask,
-      { ...task, sessionId: id, mode, workDoneToken, context: selectionContext() },
+      { context: selectionContext(), ...task, sessionId: id, mode, workDoneToken },
       stop.token,
     );
     const over = Promise.race([answer.catch(() => undefined), this.whenStopped(id, run)]);

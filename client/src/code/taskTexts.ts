@@ -1,0 +1,72 @@
+// The tasks that are started in an editor, as prompts, and names for the places that they are about. Pure.
+
+import { plural } from "../ui/format";
+import { escapeInvisible } from "../ui/text";
+
+const MOST_PROBLEMS = 20;
+const MOST_CHARACTERS = 1000;
+
+/** Lines of a text, from 0. `end` is the last one. */
+export interface Lines {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Problem {
+  readonly line: number;
+  readonly message: string;
+  readonly source: string | undefined;
+  readonly code: string | undefined;
+}
+
+/** `line 4`, `lines 4 to 6 and line 9`. */
+export function linesText(places: readonly Lines[]): string {
+  const parts = merged(places).map(({ start, end }) =>
+    start === end ? `line ${start + 1}` : `lines ${start + 1} to ${end + 1}`,
+  );
+  return parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1) ?? ""}`;
+}
+
+/** The places in the order of the text. Those that touch the same line, as several cursors can, become one. */
+export function merged(places: readonly Lines[]): Lines[] {
+  const found: Lines[] = [];
+  for (const place of [...places].sort((one, other) => one.start - other.start)) {
+    const last = found.at(-1);
+    if (last && place.start <= last.end)
+      found[found.length - 1] = { start: last.start, end: Math.max(last.end, place.end) };
+    else found.push(place);
+  }
+  return found;
+}
+
+/** The first problems, as tasks name them. */
+export function problemsToFix<Found extends Problem>(problems: readonly Found[]): Found[] {
+  return [...problems].sort((one, other) => one.line - other.line).slice(0, MOST_PROBLEMS);
+}
+
+/** The task to fix problems in a file. */
+export function fixPrompt(path: string, problems: readonly Problem[]): string {
+  const [first, ...others] = problemsToFix(problems);
+  if (!first) return `Fix the problems in ${path}.`;
+  if (others.length === 0) return `Fix this problem in ${path}, ${problemText(first)}`;
+  const more = problems.length - others.length - 1;
+  const rest = more > 0 ? [`Fix the other ${plural(more, "problem")} in the same place too.`] : [];
+  return [
+    `Fix these problems in ${path}:`,
+    ...[first, ...others].map((each) => `- ${problemText(each)}`),
+    ...rest,
+  ].join("\n");
+}
+
+function problemText({ line, message, source, code }: Problem): string {
+  const words = escapeInvisible(message.trim()).replace(/\s*\n\s*/g, " ");
+  const shown = words.length > MOST_CHARACTERS ? `${words.slice(0, MOST_CHARACTERS)}…` : words;
+  const from = [source, code].filter(Boolean).join(" ");
+  return `line ${line + 1}: ${shown}${from ? ` [${from}]` : ""}`;
+}
+
+/** The question to explain the selected lines of a file, or a symbol in one of them. */
+export function explainPrompt(path: string, places: readonly Lines[], symbol: string | undefined): string {
+  const where = `${path}, ${linesText(places)}`;
+  return symbol === undefined ? `Explain the code in ${where}.` : `Explain \`${symbol}\` in ${where}.`;
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { explainPrompt, fixPrompt, linesText, merged, problemsToFix, type Problem } from "../src/code/taskTexts";
+
+const problem = (line: number, message: string, source?: string, code?: string): Problem => ({
+  line,
+  message,
+  source,
+  code,
+});
+
+test("selections are in the order of the text, and those that touch a line are one", () => {
+  const selected = [
+    { start: 8, end: 9 },
+    { start: 0, end: 2 },
+    { start: 2, end: 4 },
+    { start: 1, end: 1 },
+  ];
+  assert.deepEqual(merged(selected), [
+    { start: 0, end: 4 },
+    { start: 8, end: 9 },
+  ]);
+  assert.equal(linesText(selected), "lines 1 to 5 and lines 9 to 10");
+  assert.equal(linesText([{ start: 3, end: 3 }]), "line 4");
+  assert.equal(linesText([1, 3, 5].map((line) => ({ start: line, end: line }))), "line 2, line 4 and line 6");
+});
+
+test("the task for one problem has its place, its text and its source", () => {
+  assert.equal(
+    fixPrompt("src/a.ts", [problem(4, "Type 'string' is not\n  assignable.", "ts", "2322")]),
+    "Fix this problem in src/a.ts, line 5: Type 'string' is not assignable. [ts 2322]",
+  );
+  assert.equal(fixPrompt("a.py", [problem(0, "No.")]), "Fix this problem in a.py, line 1: No.");
+});
+
+test("the task for several problems lists them in the order of the text", () => {
+  assert.equal(
+    fixPrompt("a.ts", [problem(8, "Second.", "eslint"), problem(1, "First.")]),
+    "Fix these problems in a.ts:\n- line 2: First.\n- line 9: Second. [eslint]",
+  );
+});
+
+test("very many and very long problems are bounded, and the task says that there are more", () => {
+  const many = Array.from({ length: 50 }, (_, line) => problem(line, "w".repeat(9000)));
+  const lines = fixPrompt("a.ts", many).split("\n");
+  assert.equal(problemsToFix(many).length, 20);
+  assert.equal(lines.length, 22);
+  assert.equal(lines.at(-1), "Fix the other 30 problems in the same place too.");
+  assert.ok(Math.max(...lines.map(({ length }) => length)) < 1100);
+});
+
+test("characters that hide text in a problem's message are visible in the task", () => {
+  assert.match(fixPrompt("a.ts", [problem(0, "a\u202eb")]), /a\\u\{202e\}b/);
+});
+
+test("a question names the symbol at the cursor, or the selected lines", () => {
+  const place = { start: 3, end: 3 };
+  assert.equal(explainPrompt("src/a.ts", [place], "greet"), "Explain `greet` in src/a.ts, line 4.");
+  assert.equal(
+    explainPrompt("a.ts", [place, { start: 8, end: 9 }], undefined),
+    "Explain the code in a.ts, line 4 and lines 9 to 10.",
+  );
+});
