@@ -24,6 +24,7 @@ export function recording(...turns) {
 /**
  * The extension of this checkout with another program between its server and VS Code (host/relay.py): `extension` is the
  * folder to load, and `writeBeforeEdit({ path: text })` has it write these files before the next edit reaches VS Code.
+ * `ask(page, method, params)` sends VS Code a request of the server's, and returns the response.
  */
 export function relayed() {
   const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-relayed-"));
@@ -36,9 +37,24 @@ export function relayed() {
   fs.writeFileSync(python, `#!/bin/sh\nexec ${ROOT}.venv/bin/python ${ROOT}tests/editor/host/relay.py "$@"\n`, {
     mode: 0o755,
   });
+  const file = (name) => path.join(extension, name);
+  const put = (name, content) => {
+    fs.writeFileSync(file(`${name}.part`), JSON.stringify(content));
+    fs.renameSync(file(`${name}.part`), file(name));
+  };
+  const take = (name) => {
+    if (!fs.existsSync(file(name))) return undefined;
+    const content = JSON.parse(fs.readFileSync(file(name), "utf8"));
+    fs.rmSync(file(name));
+    return content;
+  };
   return {
     extension,
-    writeBeforeEdit: (files) => fs.writeFileSync(path.join(extension, "before-edit.json"), JSON.stringify(files)),
+    writeBeforeEdit: (files) => put("before-edit.json", files),
+    ask: (page, method, params) => {
+      put("ask.json", { method, params });
+      return page.until(`the answer to ${method}`, () => take("answer.json"), 60_000);
+    },
   };
 }
 

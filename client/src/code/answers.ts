@@ -107,7 +107,10 @@ class CodeAnswers {
       version,
     );
 
-  /** The actions that only edit. They refer to the problems that VS Code shows in the range. */
+  /**
+   * The actions that edit, for the problems that VS Code shows in the range. Their commands are left out: TypeScript's only report that the
+   * action was used.
+   */
   codeActions = async ({ textDocument, range, context }: lsp.CodeActionParams): Promise<lsp.CodeAction[]> => {
     const uri = vscode.Uri.parse(textDocument.uri);
     const place = new vscode.Range(toPosition(range.start), toPosition(range.end));
@@ -118,7 +121,7 @@ class CodeAnswers {
         ...(await execute<vscode.CodeAction>("vscode.executeCodeActionProvider", uri, place, kind, MOST_ACTIONS)),
       );
     return found
-      .filter((action) => action.edit && !action.command && !action.disabled)
+      .filter(({ edit, disabled }) => !disabled && entries(edit).length > 0)
       .slice(0, MOST_ACTIONS)
       .map(({ title, kind, isPreferred, edit }) => ({
         title,

@@ -2,6 +2,8 @@
 
 Before the server's next edit reaches VS Code, it writes the files that `before-edit.json` in the current folder names,
 as another program does that comes between the server's last look and the editor's work.
+
+It sends VS Code the request in `ask.json`, in the server's name, and writes the response to `answer.json`.
 """
 
 import json
@@ -9,10 +11,15 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import IO
 
-ORDER = Path("before-edit.json")
+BEFORE_EDIT = Path("before-edit.json")
+ASK, ANSWER = Path("ask.json"), Path("answer.json")
+OUR_ID = "relay"
+
+sending = threading.Lock()
 
 
 def main() -> int:
@@ -20,26 +27,50 @@ def main() -> int:
     assert server.stdin is not None
     assert server.stdout is not None
     threading.Thread(target=pass_on, args=(server.stdin,), daemon=True).start()
-    out = sys.stdout.buffer
-    while header := server.stdout.readline():
-        length = int(header.split(b":")[1]) if header.lower().startswith(b"content-length") else 0
-        while (line := server.stdout.readline()).strip():
-            header += line
-        body = server.stdout.read(length)
-        if b'"workspace/applyEdit"' in body and ORDER.exists():
-            for path, text in json.loads(ORDER.read_text()).items():
+    threading.Thread(target=send_asked, daemon=True).start()
+    while (body := read(server.stdout)) is not None:
+        if b'"workspace/applyEdit"' in body and BEFORE_EDIT.exists():
+            for path, text in json.loads(BEFORE_EDIT.read_text()).items():
                 Path(path).write_text(text)
-            ORDER.unlink()
-        out.write(header + b"\r\n" + body)
-        out.flush()
+            BEFORE_EDIT.unlink()
+        send(sys.stdout.buffer, body)
     return server.wait()
 
 
 def pass_on(stdin: IO[bytes]) -> None:
-    while data := os.read(0, 65536):
-        stdin.write(data)
-        stdin.flush()
+    """Pass on everything from VS Code, except for the answer to our request."""
+    while (body := read(sys.stdin.buffer)) is not None:
+        message = json.loads(body)
+        if message.get("id") != OUR_ID or "method" in message:
+            send(stdin, body)
+            continue
+        ANSWER.with_suffix(".part").write_bytes(body)
+        os.replace(ANSWER.with_suffix(".part"), ANSWER)
     stdin.close()
+
+
+def send_asked() -> None:
+    while True:
+        if ASK.exists():
+            body = json.dumps({"jsonrpc": "2.0", "id": OUR_ID, **json.loads(ASK.read_text())})
+            ASK.unlink()
+            send(sys.stdout.buffer, body.encode())
+        time.sleep(0.02)
+
+
+def read(stream: IO[bytes]) -> bytes | None:
+    """The body of the next message."""
+    length = 0
+    while line := stream.readline().strip():
+        if line.lower().startswith(b"content-length"):
+            length = int(line.split(b":")[1])
+    return stream.read(length) if length else None
+
+
+def send(stream: IO[bytes], body: bytes) -> None:
+    with sending:
+        stream.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        stream.flush()
 
 
 sys.exit(main())

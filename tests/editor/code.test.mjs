@@ -1,0 +1,204 @@
+// What the agent learns of the code from VS Code's own language support, and the tasks that are started in an editor.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { relayed, ROOT, runTask, useAgent } from "./agent.mjs";
+
+const WORKSPACE = {
+  "tsconfig.json": JSON.stringify({ compilerOptions: { strict: true, module: "esnext", moduleResolution: "bundler" } }),
+  "src/shapes.ts": [
+    "export interface Shape {",
+    "  readonly side: number;",
+    "}",
+    "export class Square implements Shape {",
+    "  constructor(readonly side: number) {}",
+    "}",
+    "export const area = (shape: Shape): number => shape.side ** 2;",
+    "export const again = area",
+    "",
+  ].join("\n"),
+  "src/one.ts": 'import { area, Square } from "./shapes";\r\nexport const one = "👋" + area(new Square(1));\r\n',
+  "src/two.ts": 'import { area } from "./shapes";\nexport const tools = { area };\n',
+  "src/three.ts": 'import * as shapes from "./shapes";\nexport const three = shapes.area({ side: 3 });\n',
+  "src/four.ts":
+    'import { area as surface } from "./shapes";\nexport { area } from "./shapes";\nsurface({ side: 4 });\n',
+  "src/wrong.ts": 'export const first: number = "1";\nexport const second: string = 2;\n',
+  "src/unsorted.ts":
+    'import { one } from "./one";\nimport { area } from "./shapes";\nimport { four } from "./one";\narea({ side: one.length });\n',
+  "notes.txt": "area\n",
+};
+const { extension, ask } = relayed();
+const editorTest = useAgent(
+  [
+    { text: "Ready." },
+    { text: "Fixed the first." },
+    { text: "Fixed both." },
+    { text: "Made it faster." },
+    { text: "It computes the area." },
+    { text: "Both were explained." },
+  ],
+  {
+    workspace: WORKSPACE,
+    settings: {
+      // the npm package of this VS Code comes without the TypeScript that it has otherwise; this is the same version
+      "typescript.tsdk": path.join(ROOT, "node_modules/typescript/lib"),
+      "typescript.disableAutomaticTypeAcquisition": true,
+      "typescript.updateImportsOnFileMove.enabled": "never",
+      "editor.lightbulb.enabled": "on",
+    },
+    viewport: { width: 1280, height: 1000 },
+    extensions: [extension],
+    own: true,
+  },
+);
+const read = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
+const uri = (workspace, name) => pathToFileURL(path.join(workspace, name)).toString();
+const document = (workspace, name) => ({ textDocument: { uri: uri(workspace, name) } });
+/** The params for a position: that of the first occurrence of `text` in a file. */
+const at = (workspace, name, text) => ({
+  ...document(workspace, name),
+  position: position(read(workspace, name), text),
+});
+
+function position(content, text) {
+  const before = content.slice(0, content.indexOf(text)).split("\n");
+  return { line: before.length - 1, character: before.at(-1).length };
+}
+
+function apply(content, edits) {
+  const starts = [0, ...[...content.matchAll(/\n/g)].map(({ index }) => index + 1)];
+  const offset = ({ line, character }) => starts[line] + character;
+  return [...edits]
+    .sort((one, other) => offset(other.range.start) - offset(one.range.start))
+    .reduce(
+      (text, { range, newText }) => text.slice(0, offset(range.start)) + newText + text.slice(offset(range.end)),
+      content,
+    );
+}
+
+/** Where an answer leads, as `file:line`. */
+const places = (workspace, { result, error }) => {
+  assert.equal(error, undefined);
+  return result
+    .map(({ uri: found, range }) => `${path.relative(workspace, new URL(found).pathname)}:${range.start.line + 1}`)
+    .sort();
+};
+
+editorTest(
+  "the first question of a run, about closed files, is answered for the whole project: a rename is the editor's own, byte for byte",
+  async ({ page, workspace }) => {
+    await runTask(page, "Get ready");
+    await page.toast("Ready.");
+    await page.closeToast("Ready.");
+    const params = { ...at(workspace, "src/shapes.ts", "area ="), newName: "surfaceArea" };
+    const { result, error } = await ask(page, "agent/editor/rename", params);
+    assert.equal(error, undefined);
+    const renamed = Object.fromEntries(
+      result.documentChanges.map(({ textDocument, edits }) => {
+        const name = path.relative(workspace, new URL(textDocument.uri).pathname);
+        return [name, apply(WORKSPACE[name], edits)];
+      }),
+    );
+    assert.deepEqual(Object.keys(renamed).sort(), [
+      "src/four.ts",
+      "src/one.ts",
+      "src/shapes.ts",
+      "src/three.ts",
+      "src/two.ts",
+      "src/unsorted.ts",
+    ]);
+    assert.deepEqual(await page.tabs(), []);
+    await page.openFile("src/shapes.ts");
+    await page.clickLine("again = area");
+    await page.press("F2");
+    const box = page.page.locator(".rename-box input");
+    await page.until("the rename box", () => box.isVisible());
+    await box.fill("surfaceArea");
+    await page.press("Enter");
+    await page.editorLines((lines) => lines.some((line) => line.endsWith("again = surfaceArea")));
+    await page.runCommand("File: Save All Files");
+    await page.until("the editor's rename on disk", () => {
+      const saved = Object.fromEntries(Object.keys(renamed).map((name) => [name, read(workspace, name)]));
+      assert.deepEqual(saved, renamed);
+      return true;
+    });
+  },
+);
+
+editorTest(
+  "definitions, references, implementations and hovers are those that VS Code shows",
+  async ({ page, workspace }) => {
+    const used = at(workspace, "src/one.ts", "surfaceArea(");
+    const all = { context: { includeDeclaration: true } };
+    assert.deepEqual(places(workspace, await ask(page, "agent/editor/definition", used)), ["src/shapes.ts:7"]);
+    const references = [
+      "four.ts:1",
+      "four.ts:2",
+      "four.ts:3",
+      "one.ts:1",
+      "one.ts:2",
+      "shapes.ts:7",
+      "shapes.ts:8",
+      "three.ts:2",
+    ];
+    const others = ["two.ts:1", "two.ts:2", "unsorted.ts:2", "unsorted.ts:4"];
+    const found = [...references, ...others].map((place) => `src/${place}`);
+    const answer = await ask(page, "agent/editor/references", { ...used, ...all });
+    assert.deepEqual([...new Set(places(workspace, answer))], found);
+    const without = { ...used, context: { includeDeclaration: false } };
+    assert.ok(!places(workspace, await ask(page, "agent/editor/references", without)).includes("src/shapes.ts:7"));
+    const shape = at(workspace, "src/shapes.ts", "Shape {");
+    assert.deepEqual(places(workspace, await ask(page, "agent/editor/implementation", shape)), ["src/shapes.ts:4"]);
+    const { result } = await ask(page, "agent/editor/hover", used);
+    assert.equal(result.contents.kind, "markdown");
+    assert.match(result.contents.value, /surfaceArea\(shape: Shape\): number/);
+  },
+);
+
+editorTest("symbols of a file and of the workspace have LSP's kinds", async ({ page, workspace }) => {
+  const outline = await ask(page, "agent/editor/documentSymbols", document(workspace, "src/shapes.ts"));
+  const square = outline.result.find(({ name }) => name === "Square");
+  assert.deepEqual([square.kind, square.range.start.line, square.selectionRange.start.character], [5, 3, 13]);
+  assert.deepEqual(
+    square.children.map(({ name, kind }) => [name, kind]),
+    [
+      ["constructor", 9],
+      ["side", 7],
+    ],
+  );
+  const { result } = await ask(page, "agent/editor/workspaceSymbols", { query: "Square" });
+  assert.deepEqual(
+    result.filter(({ name }) => name === "Square").map(({ kind, location }) => [kind, location.uri]),
+    [[5, uri(workspace, "src/shapes.ts")]],
+  );
+});
+
+editorTest("code actions have their edit", async ({ page, workspace }) => {
+  const start = { line: 0, character: 0 };
+  const whole = { start, end: { line: 3, character: 0 } };
+  const context = { diagnostics: [], only: ["source.organizeImports"] };
+  const params = { ...document(workspace, "src/unsorted.ts"), range: whole, context };
+  const { result } = await ask(page, "agent/editor/codeActions", params);
+  const [organize] = result;
+  assert.equal(organize.kind, "source.organizeImports");
+  const [{ edits }] = organize.edit.documentChanges;
+  assert.equal(
+    apply(read(workspace, "src/unsorted.ts"), edits),
+    'import { one } from "./one";\nimport { surfaceArea } from "./shapes";\nsurfaceArea({ side: one.length });\n',
+  );
+});
+
+editorTest("what cannot be done says why, and what nobody knows is empty", async ({ page, workspace }) => {
+  const string = { ...at(workspace, "src/one.ts", '"./shapes"'), newName: "x" };
+  const keyword = { ...at(workspace, "src/one.ts", "import"), newName: "x" };
+  for (const params of [keyword, { ...string, textDocument: { uri: uri(workspace, "gone.ts") } }]) {
+    const { error } = await ask(page, "agent/editor/rename", params);
+    assert.equal(error.code, -32803);
+    assert.match(error.message, /cannot rename|gone\.ts/i);
+  }
+  const plain = await ask(page, "agent/editor/definition", at(workspace, "notes.txt", "area"));
+  assert.deepEqual(plain.result, []);
+  assert.equal((await ask(page, "agent/editor/hover", at(workspace, "notes.txt", "area"))).result, null);
+});
