@@ -133,3 +133,16 @@ def test_p16_the_files_that_changed_since_a_state(history: list[dict[str, str]],
         # a file that became known later had its first content before
         expected = {path for path, content in contents.items() if then.get(path, states.first[path]) != content}
         assert set(states.changed_since(number, contents)) == expected
+
+
+@pytest.mark.parametrize(
+    ("broken", "found"),
+    [("/a.py", ("unverified", 2)), ("/b.py", ("verified", 0))],
+    ids=["a file that it changed", "another file"],
+)
+def test_p20_a_step_with_new_errors_is_not_verified(broken: str, found: tuple[str, int]) -> None:
+    """Whatever its commands say."""
+    record = Record({"1": Evidence(files=("/a.py",), commands=(run(TESTS),))})
+    items = [PlanItem("1", "A", "completed")]
+    support = supports(items, record, lambda _: (), lambda path: 2 if path == broken else 0)["1"]
+    assert (support.status, support.new_errors) == found

@@ -138,7 +138,7 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
         json.dumps(convert.transcript(lines)).encode()
         json.dumps(
             [
-                record_page(session.snapshot(), root, session.evidence.known_files.changed_since),
+                record_page(session.snapshot(), root, session.evidence.supports),
                 history_page(session.title, session.plan.history),
             ]
         ).encode()

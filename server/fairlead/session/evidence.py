@@ -1,6 +1,6 @@
 """What a session knows of the work on its steps, and which of it holds for the files as they are now."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.plan.verification import Support, holds, is_flaky, supports
@@ -49,10 +49,10 @@ class SessionEvidence:
         """A value that differs when a known file or a proposal has changed."""
         return self.known_files.version, self._files.version
 
-    def supports(self) -> Mapping[str, Support]:
-        """What supports each plan item, by id."""
-        items, changed_since = self._plan.snapshot().items, self.known_files.changed_since
-        return supports(items, self.recorder.record, changed_since, self.problems.count)
+    def supports(self, items: Iterable[PlanItem] | None = None) -> Mapping[str, Support]:
+        """What supports plan items (None: those of the current plan), by id."""
+        items = self._plan.snapshot().items if items is None else items
+        return supports(items, self.recorder.record, self.known_files.changed_since, self.problems.count)
 
     def holds(self, command: str) -> bool:
         """Whether a verifying command passed on the files as they are now."""

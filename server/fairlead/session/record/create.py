@@ -8,7 +8,6 @@ from fairlead import __version__
 from fairlead.edits.review_outcomes import hunk_outcomes
 from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence
 from fairlead.plan.items import PlanItem
-from fairlead.plan.verification import supports
 from fairlead.session.known_files import ABSENT, EXECUTABLE
 from fairlead.session.record.document import (
     FORMAT,
@@ -45,7 +44,7 @@ class _Creator:
     """Creates the parts of a session's record."""
 
     def __init__(self, session: Session) -> None:
-        self._state, self._root = session.snapshot(), session.root
+        self._state, self._root, self._supports = session.snapshot(), session.root, session.evidence.supports
         self._known, self._now = session.evidence.known_files, session.evidence.known_files.on_disk()
         is_secret = session.files.secret_filter()
         names = {path: self._name(path) for path in self._now}
@@ -85,7 +84,7 @@ class _Creator:
     def _steps(self) -> Iterator[Step]:
         state, items = self._state, all_steps(self._state.plan.items, self._state.versions)
         planned = {item.id for item in state.plan.items}
-        found = supports(items, state.record, self._known.changed_since)
+        found = self._supports(items)
         for item in items:
             support = found[item.id]
             yield Step(

@@ -3,7 +3,7 @@
 Both cover the whole session, including steps that are no longer in the plan, and the outcome of each change.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from fairlead.edits.review_outcomes import ReviewOutcome, ReviewStatus, review_o
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.history import PlanVersion
-from fairlead.plan.verification import ChangedSince, Support, VerificationStatus, supports
+from fairlead.plan.verification import Support, VerificationStatus
 from fairlead.session.state import SessionState
 from fairlead.workspace.paths import Root
 
@@ -70,12 +70,16 @@ class _Part:
         return not self.evidence.empty or bool(self.results)
 
 
-def short_record(session: SessionState, changed_since: ChangedSince) -> str:
+Supports = Callable[[Sequence[PlanItem]], Mapping[str, Support]]
+"""What supports items of a session's plan, by id."""
+
+
+def short_record(session: SessionState, supports: Supports) -> str:
     """One paragraph: steps, files, commands, cost, and what is not done or verified. Empty if nothing happened."""
     commands = list(session.record.runs())
     failed = sum(run.failed for run in commands)
     steps: dict[VerificationStatus, list[str]] = {}
-    for part in _parts(session, changed_since):
+    for part in _parts(session, supports):
         if part.support is not None and not part.dropped:
             steps.setdefault(part.support.status, []).append(part.title)
     total = sum(map(len, steps.values()))
@@ -91,10 +95,10 @@ def short_record(session: SessionState, changed_since: ChangedSince) -> str:
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def record_page(session: SessionState, root: Root, changed_since: ChangedSince) -> str:
+def record_page(session: SessionState, root: Root, supports: Supports) -> str:
     """The whole record as Markdown, for a pull request."""
     lines = [f"## {session.title or 'Task'}", ""]
-    for part in _parts(session, changed_since):
+    for part in _parts(session, supports):
         if part.support is None:
             lines.append(f"- {part.title}")
         else:
@@ -115,7 +119,8 @@ def _in_words(support: Support, root: Root) -> str:
     failed = f": {_quoted(support.command)}" if support.status == "failed" else ""
     changed = f": {', '.join(_code(path, root) for path in support.changed)}" if support.changed else ""
     flaky = f": {_quoted(support.command)} is flaky" if support.flaky else ""
-    return WORDS[support.status] + command + failed + changed + flaky
+    errors = f": {_count(support.new_errors, 'new error')}" if support.new_errors else ""
+    return WORDS[support.status] + command + failed + changed + flaky + errors
 
 
 def _quoted(command: str) -> str:
@@ -124,7 +129,7 @@ def _quoted(command: str) -> str:
     return f"`{first}`"
 
 
-def _parts(session: SessionState, changed_since: ChangedSince) -> list[_Part]:
+def _parts(session: SessionState, supports: Supports) -> list[_Part]:
     known = review_outcomes(session.changes, session.decisions)
     before = {run.call_id for run in session.record.of(BEFORE).commands}
     planned = {item.id for item in session.plan.items}
@@ -140,7 +145,7 @@ def _parts(session: SessionState, changed_since: ChangedSince) -> list[_Part]:
 
     steps: list[_Part] = []
     items = all_steps(session.plan.items, session.versions)
-    found = supports(items, session.record, changed_since)
+    found = supports(items)
     for item in items:
         is_done = item.status == "completed"
         step = part(item.id, item.content, found[item.id], item.id not in planned and not is_done)
