@@ -211,8 +211,14 @@ class Review:
         )
         diff = self._diff(sides, file["hunks"]) or [Text(_note_without_diff(file), style="dim")]
         yours = dict.fromkeys(hunk["conflict"]["current"] for hunk in file["hunks"] if hunk["conflict"] is not None)
-        self._print([Text(), heading, *diff, *(line for text in yours for line in _yours(text)), Text()])
+        errors = [Text(self._problem(file, problem), style="red") for problem in file["problems"]]
+        self._print([Text(), heading, *diff, *errors, *(line for text in yours for line in _yours(text)), Text()])
         return sides
+
+    def _problem(self, file: wire.FileWire, problem: wire.DiagnosticWire) -> str:
+        """A new error of the proposed text, in a line."""
+        name, line = self._name(file["newUri"] or file["uri"]), problem["range"]["start"]["line"] + 1
+        return f"{self._display.marks.failed} {name}:{line}: {' '.join(clean(problem['message']).split())}"
 
     async def _sides(self, uri: str) -> Sides:
         return two_sides(await self._text(wire.BASE_SCHEME, uri), await self._text(wire.PROPOSED_SCHEME, uri))

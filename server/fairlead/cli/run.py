@@ -267,6 +267,7 @@ class Run:
                 self._transcript.on_plan(params)  # type: ignore[arg-type]  the method determines the shape
             case wire.EDITS:
                 self._edits = params  # type: ignore[assignment]  as above
+                self._transcript.on_edits(params)  # type: ignore[arg-type]  as above
             case wire.EVENT:
                 if params["kind"] == "run_started" and not self._options.replay:
                     self._display.show(model_lines(params["model"], self._options, self._display))

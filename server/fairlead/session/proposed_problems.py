@@ -104,24 +104,26 @@ class ProposedProblems:
 
     def take_report(self) -> list[str]:
         """A text about the new errors that the model has not read yet; none if there are none."""
-        lines: list[str] = []
-        errors, now = self.errors(), set[Error]()
-        for path, found in errors.items():
-            for problem in found:
-                now.add(_key(path, problem))
-                if _key(path, problem) not in self._told:
-                    lines.append(self._line(path, problem))
-        self._told = now
-        if not lines:
+        errors = self.errors()
+        new = self._unread(errors)
+        self._told = {_key(path, problem) for path, found in errors.items() for problem in found}
+        if not new:
             return []
-        more = [f"({len(lines) - MAX_REPORTED} more)"] if len(lines) > MAX_REPORTED else []
-        text = NEW_ERRORS.format(count=count_text(errors), items="\n".join([*lines[:MAX_REPORTED], *more]))
-        return [clean_text(text)]
+        lines = [self._line(path, problem) for path, problem in new[:MAX_REPORTED]]
+        more = [f"({len(new) - MAX_REPORTED} more)"] if len(new) > MAX_REPORTED else []
+        files = len({path for path, _ in new})
+        count = f"{_count(len(new), 'new error')} in {_count(files, 'file')}"
+        return [clean_text(NEW_ERRORS.format(count=count, items="\n".join([*lines, *more])))]
+
+    def _unread(self, errors: Mapping[Path, Sequence[Problem]]) -> list[tuple[Path, Problem]]:
+        """The errors that the model has not read."""
+        found = [(path, problem) for path, problems in errors.items() for problem in problems]
+        return [(path, problem) for path, problem in found if _key(path, problem) not in self._told]
 
     @property
     def has_report(self) -> bool:
         """Whether `take_report` would return something."""
-        return any(_key(path, each) not in self._told for path, found in self.errors().items() for each in found)
+        return bool(self._unread(self.errors()))
 
     def _line(self, path: Path, problem: Problem) -> str:
         message = " ".join(problem.message.split())[:MAX_MESSAGE]
@@ -201,10 +203,8 @@ class ProposedProblems:
             return None
 
 
-def count_text(errors: Mapping[Path, Sequence[Problem]]) -> str:
-    """Such as "2 new errors in 1 file"."""
-    count, files = sum(map(len, errors.values())), len(errors)
-    return f"{count} new {'error' if count == 1 else 'errors'} in {files} {'file' if files == 1 else 'files'}"
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
 
 
 def _new_errors(path: Path, found: Sequence[Problem], known: Counter[Error]) -> list[Problem]:

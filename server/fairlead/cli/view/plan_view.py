@@ -39,10 +39,10 @@ def plan_steps(plan: wire.PlanWire) -> tuple[Step, ...]:
 
 
 def _step(item: wire.PlanItemWire) -> Step:
-    note = _NOTES.get(item["verification"], lambda _: "")
-    return Step(
-        PlanItem(clean(item["id"]), clean(item["content"]), item["status"], clean(item["activeForm"])), note(item)
-    )
+    note = _NOTES.get(item["verification"], lambda _: "")(item)
+    errors = _count(item["newErrors"], "new error") if item["newErrors"] else ""
+    shown = PlanItem(clean(item["id"]), clean(item["content"]), item["status"], clean(item["activeForm"]))
+    return Step(shown, ", ".join(filter(None, (note, errors))))
 
 
 def _step_line(step: Step) -> Text:

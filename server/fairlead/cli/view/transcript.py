@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ class Transcript:
         self._calls: dict[str, _Call] = {}
         self._plan: tuple[Step, ...] = ()
         self._shown_plan: tuple[Step, ...] = ()
+        self._shown_errors: Mapping[str, int] = {}
         self.last_text = ""
         self._handlers: dict[str, Callable[[Json], None]] = {
             "context": lambda event: self.note(f"Context: {escape_hidden(event['title'])}"),
@@ -81,6 +82,15 @@ class Transcript:
         """Handle a changed plan. Its changes are shown after the call that made them."""
         self._plan = plan_steps(plan)
         self._display.set_plan(self._plan)
+
+    def on_edits(self, edits: wire.EditsWire) -> None:
+        """Show how many new errors the proposals have, if a check found more than before."""
+        counts = {file["newUri"] or file["uri"]: len(file["problems"]) for file in edits["files"] if file["problems"]}
+        if any(count > self._shown_errors.get(uri, 0) for uri, count in counts.items()):
+            total = sum(counts.values())
+            names = ", ".join(escape_hidden(self._name(uri)) for uri in counts)
+            self.note(f"{total} new {'error' if total == 1 else 'errors'} in {names}", style="red")
+        self._shown_errors = counts
 
     def begin_with_plan(self, plan: wire.PlanWire) -> None:
         """Start a continued run with this plan. A display without a status area shows it first."""
