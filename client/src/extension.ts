@@ -10,6 +10,8 @@ import { Decorations } from "./review/decorations";
 import { Diffs } from "./review/diffs";
 import { isEditRow, type CheckRow, type EditRow } from "./review/editRows";
 import { EditsView } from "./review/editsView";
+import { registerTaskDocuments } from "./context/taskDocuments";
+import { watchEditors } from "./context/editorContext";
 import { registerHelp } from "./server/help";
 import { restoreSessions } from "./sessions/restore";
 import { ModelAccess } from "./server/modelAccess";
@@ -49,7 +51,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const agent = new AgentServer(context, store, approvals, questions, log);
   const access = new ModelAccess(context.secrets);
   const notices: Notices = new Notices(store, (act) => noticeActions.perform(act));
-  const runs = new Runs(store, agent, new Prompts(context.workspaceState), access, notices);
+  const prompts = new Prompts(context.workspaceState);
+  const runs = new Runs(store, agent, prompts, access, notices);
   const editorTasks = new EditorTasks(runs);
   const noticeActions = new NoticeActions(store, approvals, questions, runs);
   const restored = restoreSessions(context.storageUri, agent, store);
@@ -77,6 +80,9 @@ export function activate(context: vscode.ExtensionContext): void {
     runTask: (prompt?: unknown) => runs.runTask(typeof prompt === "string" ? prompt : undefined),
     createRules: () => runs.createRules(),
     runTaskDocument: () => runs.runDocument(),
+    completeMention: () => {
+      prompts.completeMention();
+    },
     followUp: () => runs.followUp(),
     planFirst: () => runs.planFirst(),
     go: () => runs.go(),
@@ -197,6 +203,8 @@ export function activate(context: vscode.ExtensionContext): void {
     new Decorations(store),
     new ProposedProblems(store),
     registerHelp(),
+    registerTaskDocuments(),
+    watchEditors(),
   );
 }
 

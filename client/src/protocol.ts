@@ -442,7 +442,7 @@ export interface DiagnosticsResult {
 }
 
 export type ContextItem =
-  | { readonly kind: "file" | "selection"; readonly uri: string; readonly range?: Range }
+  | { readonly kind?: "file" | "selection"; readonly uri: string; readonly range?: Range }
   | { readonly kind: "problems"; readonly uri?: string }
   | { readonly kind: "changes"; readonly text: string };
 

@@ -81,7 +81,7 @@ async def test_the_model_reads_what_the_user_is_looking_at(connect: Connect, wor
     )
     [event] = client.events("context")
     assert event["text"] == text
-    assert event["title"].startswith("Active file: a.py, lines 1 to 40 visible")
+    assert event["title"] == "active file a.py; 1 error, 2 warnings; branch main"
     assert [event["kind"] for event in client.events()][:3] == ["run_started", "context", "round_started"]
     assert [(line["role"], line["text"]) for line in opened["transcript"]] == [
         ("user", "Do it."),

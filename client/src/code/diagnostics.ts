@@ -36,7 +36,7 @@ export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
   await said;
 }
 
-function toWire({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
+export function toWire({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
   const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
   // VS Code counts severities from 0, LSP from 1
   return {

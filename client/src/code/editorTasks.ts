@@ -1,6 +1,7 @@
 // Tasks that the user starts in an editor: on the selection, on problems, and questions about the code at the cursor.
 
 import * as vscode from "vscode";
+import type { ContextItem } from "../protocol";
 import { relative } from "../review/editsView";
 import type { Runs } from "../sessions/runs";
 import { explainPrompt, fixPrompt, linesText, merged, problemsToFix, type Lines, type Problem } from "./taskTexts";
@@ -91,10 +92,10 @@ function linesOf({ start, end }: vscode.Range): Lines {
 }
 
 /** The places as `agent/runTask` takes them. */
-function contextOf({ uri }: vscode.TextDocument, places: readonly Lines[]): object[] {
+function contextOf({ uri }: vscode.TextDocument, places: readonly Lines[]): ContextItem[] {
   return places.map(({ start, end }) => ({
     uri: uri.toString(),
-    range: { start: { line: start, character: 0 }, end: { line: end, character: 0 } },
+    range: { start: { line: start, character: 0 }, end: { line: end + 1, character: 0 } },
   }));
 }
 

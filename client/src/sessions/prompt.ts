@@ -1,7 +1,10 @@
 // The input of a task: a box for one line with earlier tasks below it, or an editor for several lines.
 
 import * as vscode from "vscode";
-import { acceptedPrompt, promptChoices, type PromptChoice } from "./promptChoices";
+import { completionsAt, type Mentionable } from "../context/completions";
+import { mentionable } from "../context/contextItems";
+import { setContextKey } from "../ui/contextKeys";
+import { acceptedPrompt, completedText, promptChoices, type PromptChoice } from "./promptChoices";
 
 const HISTORY_KEY = "fairlead.prompts";
 const HISTORY_LIMIT = 50;
@@ -9,6 +12,8 @@ const HISTORY_LIMIT = 50;
 export class Prompts {
   /** A task that was typed but did not run. The next box starts with it. */
   private draft = "";
+  /** Completes the mention at the end of the open box with its active row. */
+  private completeInBox: () => void = () => undefined;
 
   constructor(private readonly memory: vscode.Memento) {}
 
@@ -21,8 +26,15 @@ export class Prompts {
     pick.ignoreFocusOut = true;
     pick.buttons = [inEditor];
     pick.value = this.draft;
+    let available: Mentionable | undefined;
+    let rows: PromptChoice[] = [];
     const show = (): void => {
-      pick.items = promptChoices(pick.value, this.history).map((choice) => ({
+      rows = promptChoices(pick.value, this.history, available ? completionsAt(pick.value, available) : []);
+      setContextKey(
+        "completing",
+        rows.some(({ completed }) => completed !== undefined),
+      );
+      pick.items = rows.map((choice) => ({
         ...choice,
         alwaysShow: true,
         kind: choice.prompt === "" ? vscode.QuickPickItemKind.Separator : vscode.QuickPickItemKind.Default,
@@ -30,10 +42,28 @@ export class Prompts {
       // VS Code selects the first row, but Enter in an empty box must not run a task
       if (pick.value.trim() === "") pick.activeItems = [];
     };
-    pick.onDidChangeValue(show);
-    show();
+    /** Searches the files when the first mention begins. */
+    const loadMentionable = once(async () => {
+      available = await mentionable();
+      show();
+    });
+    const onValue = (): void => {
+      show();
+      if (pick.value.includes("#")) void loadMentionable();
+    };
+    const completeWith = (chosen: PromptChoice | undefined): boolean => {
+      const completed = completedText(pick.value, chosen, rows);
+      if (completed === undefined) return false;
+      pick.value = completed;
+      show();
+      return true;
+    };
+    this.completeInBox = () => completeWith(pick.activeItems[0]);
+    pick.onDidChangeValue(onValue);
+    onValue();
     const prompt = await new Promise<string | undefined>((resolve) => {
       pick.onDidAccept(() => {
+        if (completeWith(pick.selectedItems[0])) return;
         const accepted = acceptedPrompt(pick.value, pick.selectedItems[0]);
         if (accepted !== undefined) resolve(accepted);
       });
@@ -48,7 +78,14 @@ export class Prompts {
     });
     this.draft = prompt === undefined ? pick.value : "";
     pick.dispose();
+    this.completeInBox = () => undefined;
+    setContextKey("completing", false);
     return prompt === "" ? undefined : prompt;
+  }
+
+  /** Completes the mention at the end of the text in the open box. */
+  completeMention(): void {
+    this.completeInBox();
   }
 
   /** Adds a task to the top of the history. */
@@ -71,4 +108,10 @@ export class Prompts {
   private get history(): string[] {
     return this.memory.get<string[]>(HISTORY_KEY, []);
   }
+}
+
+/** Calls `run` at the first call only. */
+function once(run: () => Promise<void>): () => Promise<void> {
+  let result: Promise<void> | undefined;
+  return () => (result ??= run());
 }

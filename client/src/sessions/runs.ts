@@ -5,7 +5,16 @@ import { ProgressType } from "vscode-languageclient/node";
 import { plural } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
 import type { Notices } from "../questions/notices";
-import { method, type Continuation, type Mode, type RunResult } from "../protocol";
+import { contextItems } from "../context/contextItems";
+import { editorContext } from "../context/editorContext";
+import {
+  method,
+  type ContextItem,
+  type Continuation,
+  type EditorContext,
+  type Mode,
+  type RunResult,
+} from "../protocol";
 import type { Prompts } from "./prompt";
 import { messageOf, NotStarted, ServerGone } from "../server/errors";
 import type { AgentServer } from "../server/server";
@@ -21,8 +30,9 @@ interface WorkDone {
   readonly message?: string;
 }
 
-/** `context`: the places that the task is about. By default, the selection. */
-type Task = { readonly prompt: string; readonly context?: readonly object[] } | { readonly continue: Continuation };
+/** `context`: the places that the task is about, in addition to those that it mentions. */
+type Task =
+  { readonly prompt: string; readonly context?: readonly ContextItem[] } | { readonly continue: Continuation };
 
 /** What the conversation shows in place of a prompt. */
 const CONTINUATION_TITLES: Record<Continuation, string> = { paused: "Continue", plan: "Carry out the plan" };
@@ -52,7 +62,11 @@ export class Runs {
   }
 
   /** Runs a task on places in files, in a new session. Asks for the task if only a title is given. */
-  async runOn(context: readonly object[], task: { prompt: string } | { title: string }, mode?: Mode): Promise<void> {
+  async runOn(
+    context: readonly ContextItem[],
+    task: { prompt: string } | { title: string },
+    mode?: Mode,
+  ): Promise<void> {
     if (!canRunHere()) return;
     const prompt = "prompt" in task ? task.prompt : await this.prompts.ask(task.title);
     if (prompt !== undefined) await this.run(undefined, { prompt, context }, mode);
@@ -175,7 +189,7 @@ export class Runs {
     ];
     const answer = this.server.request<RunResult>(
       method.runTask,
-      { context: selectionContext(), ...task, sessionId: id, mode, workDoneToken },
+      { ...task, sessionId: id, mode, workDoneToken, ...(await contextOf(task)) },
       stop.token,
     );
     const over = Promise.race([answer.catch(() => undefined), this.whenStopped(id, run)]);
@@ -290,16 +304,10 @@ function warnIfRunning(session: Session): boolean {
   return session.running;
 }
 
-/** The editor's selection, which is sent with the task. */
-function selectionContext(): object[] {
-  const editor = vscode.window.activeTextEditor;
-  if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return [];
-  const { start, end } = editor.selection;
-  const range = {
-    start: { line: start.line, character: start.character },
-    end: { line: end.line, character: end.character },
-  };
-  return [{ uri: editor.document.uri.toString(), range }];
+/** What the task mentions, and what the user is looking at. */
+async function contextOf(task: Task): Promise<{ context: ContextItem[]; editor: EditorContext }> {
+  const context = "prompt" in task ? [...(task.context ?? []), ...(await contextItems(task.prompt))] : [];
+  return { context, editor: editorContext() };
 }
 
 /** Whether a task can run in this window. If not, shows what is missing, with a button. */

@@ -29,6 +29,11 @@ MAX_CHANGES = 350
 MAX_BRANCH = 100
 
 _BLOCK = re.compile(rf"{BEGIN}\n.*\n((?:[A-Z].*(?:\n- .*)*\n)*){END}")
+ACTIVE, PROBLEMS, BRANCH = "Active file", "Problems in the open files", "Git branch"
+SUMMARY = {ACTIVE: "active file {}", PROBLEMS: "{}", BRANCH: "branch {}"}
+"""What the user reads of a section, by label."""
+
+_HEAD = re.compile(r"^([A-Z][a-z ]*): (.*)", re.MULTILINE)
 _SECTION = re.compile(r"^([A-Z][a-z ]*): .*(?:\n- .*)*", re.MULTILINE)
 
 Lines = tuple[int, int]
@@ -94,10 +99,15 @@ def surroundings_block(
 
 
 def summary(block: str) -> str:
-    """The block in one line, for the user."""
-    found = _BLOCK.search(block)
-    heads = [section[0].split("\n", 1)[0] for section in _SECTION.finditer(found[1])] if found else []
-    return "; ".join(heads)
+    """The most important sections in one line, for the user; empty if none is in the block."""
+    found = _BLOCK.fullmatch(block)
+    heads = dict(_HEAD.findall(found[1])) if found is not None else {}
+    shown = [
+        form.format(heads[label].split(", lines ", 1)[0] if label == ACTIVE else heads[label])
+        for label, form in SUMMARY.items()
+        if label in heads
+    ]
+    return "; ".join(shown) or ", ".join(heads).lower()
 
 
 def _block(lead: str, sections: Iterable[str]) -> str:
@@ -148,7 +158,7 @@ def _sections(now: Surroundings, root: Root) -> Mapping[str, str]:
             for span, what in ((now.visible, "visible"), (now.selected, "selected"))
             if span is not None
         ]
-        sections["Active file"] = ", ".join([name, *spans])
+        sections[ACTIVE] = ", ".join([name, *spans])
     others = [_one_line(root.relative(path)) for path in now.tabs if path != now.active]
     if others:
         sections["Other open files"] = _listed(others, MAX_TABS)
@@ -156,14 +166,14 @@ def _sections(now: Surroundings, root: Root) -> Mapping[str, str]:
         counts = [_count(now.errors, "error"), _count(now.warnings, "warning")]
         worst = sorted(now.worst, key=lambda problem: (SEVERITIES.index(problem.severity), problem.path, problem.line))
         lines = _fitting([f"- {_problem(problem, root)}" for problem in worst], MAX_PROBLEMS)
-        sections["Problems in the open files"] = "\n".join([", ".join(filter(None, counts)), *lines])
+        sections[PROBLEMS] = "\n".join([", ".join(filter(None, counts)), *lines])
     if now.git is not None:
         sections |= _git_sections(now.git, root)
     return {label: f"{label}: {text}" for label, text in sections.items()}
 
 
 def _git_sections(git: GitState, root: Root) -> Mapping[str, str]:
-    sections = {"Git branch": _cut(_one_line(git.branch), MAX_BRANCH)}
+    sections = {BRANCH: _cut(_one_line(git.branch), MAX_BRANCH)}
     if git.changed:
         shown = _fitting(
             [f"- {_one_line(file.state)} {_one_line(root.relative(file.path))}" for file in git.files], MAX_CHANGES

@@ -1,0 +1,99 @@
+// What completes a mention at the end of a text: keywords, files and folders, the best match first. Pure.
+
+import { KEYWORDS, pathMention, unfinishedMention, type Keyword } from "./mentions";
+
+export interface Completion {
+  readonly kind: "keyword" | "file" | "folder";
+  /** The mention, such as `#src/a.ts`. */
+  readonly mention: string;
+  readonly description: string;
+  /** Whether exactly this was typed. */
+  readonly isExact: boolean;
+}
+
+/** What can be mentioned. */
+export interface Mentionable {
+  /** The files of the workspace, as paths with `/`. */
+  readonly files: readonly string[];
+  /** Those of them that are open. */
+  readonly open: readonly string[];
+  /** The keywords that mean something now, with what they stand for. */
+  readonly keywords: Partial<Record<Keyword, string>>;
+}
+
+export const LIMIT = 50;
+
+/** The completions of the mention at the end of a text; none if there is no mention. */
+export function completionsAt(text: string, available: Mentionable): Completion[] {
+  const mention = unfinishedMention(text);
+  if (!mention) return [];
+  const typed = mention.typed.toLowerCase();
+  const keywords = mention.isFile ? [] : KEYWORDS.filter((word) => word.startsWith(typed));
+  const found: Completion[] = keywords.flatMap((word) => {
+    const description = available.keywords[word];
+    if (description === undefined) return [];
+    return [{ kind: "keyword", mention: `#${word}`, description, isExact: word === mention.typed }];
+  });
+  return [...found, ...pathCompletions(mention.typed, available)].slice(0, LIMIT);
+}
+
+/** The text with the mention at its end completed. A blank follows, so that the next word can be typed. */
+export function complete(text: string, completion: Completion): string {
+  const start = unfinishedMention(text)?.start ?? text.length;
+  return `${text.slice(0, start)}${completion.mention} `;
+}
+
+function pathCompletions(typed: string, { files, open }: Mentionable): Completion[] {
+  const isOpen = new Set(open);
+  const wanted = typed.toLowerCase().replace(/^\.\//, "");
+  const paths = [
+    ...files.map((path) => ({ path, kind: "file" as const })),
+    ...(wanted === "" ? [] : foldersOf(files).map((path) => ({ path, kind: "folder" as const }))),
+  ];
+  return paths
+    .map((each) => ({ ...each, rank: rankOf(each.path.toLowerCase(), wanted), isOpen: isOpen.has(each.path) }))
+    .filter(({ rank }) => rank !== undefined)
+    .sort((a, b) => orderOf(a) - orderOf(b) || a.path.length - b.path.length || (a.path < b.path ? -1 : 1))
+    .slice(0, LIMIT)
+    .map(({ path, kind }) => ({
+      kind,
+      mention: pathMention(path),
+      description: kind === "folder" ? "folder" : path.split("/").slice(0, -1).join("/"),
+      isExact: path === typed.replace(/\/$/, ""),
+    }));
+}
+
+/** The better match first; of equal ones an open file, then other files, then folders. */
+function orderOf({ rank = 0, isOpen, kind }: { rank?: number | undefined; isOpen: boolean; kind: string }): number {
+  return 3 * rank + (isOpen ? 0 : kind === "file" ? 1 : 2);
+}
+
+/** How well a path matches what was typed; the best is 0. Undefined: not at all. */
+function rankOf(path: string, typed: string): number | undefined {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (path === typed || `${path}/` === typed) return 0;
+  if (name.startsWith(typed)) return 1;
+  if (path.startsWith(typed) && !path.includes("/", typed.length)) return 1;
+  if (path.startsWith(typed)) return 2;
+  if (name.includes(typed)) return 3;
+  if (path.includes(typed)) return 4;
+  return isSubsequence(typed, path) ? 5 : undefined;
+}
+
+function isSubsequence(typed: string, path: string): boolean {
+  let position = 0;
+  for (const character of typed) {
+    position = path.indexOf(character, position) + 1;
+    if (position === 0) return false;
+  }
+  return true;
+}
+
+function foldersOf(files: readonly string[]): string[] {
+  const folders = new Set<string>();
+  for (const file of files) {
+    for (let end = file.lastIndexOf("/"); end > 0; end = file.lastIndexOf("/", end - 1))
+      folders.add(file.slice(0, end));
+  }
+  return [...folders];
+}

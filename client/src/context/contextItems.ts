@@ -1,0 +1,78 @@
+// What the mentions of a task stand for, and what can be mentioned.
+
+import * as vscode from "vscode";
+import type { ContextItem } from "../protocol";
+import type { Mentionable } from "./completions";
+import { fileEditor, openUris, toRange } from "./editorContext";
+import { hasChanges, uncommittedChanges } from "./git";
+import { mentionsIn, type Mention } from "./mentions";
+
+const MAX_FILES = 10_000;
+const NOT_LISTED = "**/{.git,node_modules,.venv,venv,__pycache__}/**";
+
+/** The context of a task. A mention of nothing stays plain text. */
+export async function contextItems(task: string): Promise<ContextItem[]> {
+  const items = await Promise.all(mentionsIn(task).map(contextItem));
+  return items.filter((item) => item !== undefined);
+}
+
+async function contextItem(mention: Mention): Promise<ContextItem | undefined> {
+  switch (mention.kind) {
+    case "selection":
+      return selectionItem();
+    case "problems":
+      return { kind: "problems" };
+    case "changes": {
+      const text = await uncommittedChanges();
+      return text === undefined ? undefined : { kind: "changes", text };
+    }
+    case "path": {
+      const uri = await firstExisting(mention.paths);
+      return uri && { kind: "file", uri: uri.toString() };
+    }
+  }
+}
+
+/** The selected lines; undefined if nothing is selected in a file. */
+export function selectionItem(): ContextItem | undefined {
+  const editor = fileEditor();
+  if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return undefined;
+  return { kind: "selection", uri: editor.document.uri.toString(), range: toRange(editor.selection) };
+}
+
+async function firstExisting(paths: readonly string[]): Promise<vscode.Uri | undefined> {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  if (!folder) return undefined;
+  for (const path of paths) {
+    const uri = vscode.Uri.joinPath(folder, path);
+    const exists = await vscode.workspace.fs.stat(uri).then(
+      () => true,
+      () => false,
+    );
+    if (exists) return uri;
+  }
+  return undefined;
+}
+
+/** What can be mentioned now. Searches the workspace for its files. */
+export async function mentionable(): Promise<Mentionable> {
+  const found = await vscode.workspace.findFiles("**/*", NOT_LISTED, MAX_FILES);
+  return { files: pathsOf(found), open: pathsOf(openUris()), keywords: keywords() };
+}
+
+function pathsOf(uris: readonly vscode.Uri[]): string[] {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri.path;
+  const isInside = (uri: vscode.Uri): boolean => folder !== undefined && uri.path.startsWith(`${folder}/`);
+  return uris.filter(isInside).map(({ path }) => path.slice((folder ?? "").length + 1));
+}
+
+function keywords(): Mentionable["keywords"] {
+  const editor = fileEditor();
+  const { start, end } = editor?.selection ?? new vscode.Range(0, 0, 0, 0);
+  const name = editor ? vscode.workspace.asRelativePath(editor.document.uri) : "";
+  return {
+    ...(selectionItem() ? { selection: `${name}, lines ${start.line + 1} to ${end.line + 1}` } : {}),
+    problems: "the problems that the editor shows",
+    ...(hasChanges() ? { changes: "the uncommitted changes" } : {}),
+  };
+}

@@ -1,0 +1,90 @@
+// What the user is looking at, as it is sent with a task.
+
+import * as vscode from "vscode";
+import { parseDiffUri } from "../review/diffUris";
+import { scheme, type Diagnostic, type EditorContext, type Range } from "../protocol";
+import { toWire } from "../code/diagnostics";
+import { gitState } from "./git";
+
+const MAX_OPEN = 100;
+const MAX_PROBLEMS = 5;
+
+/** The editor that showed a file last. A task may be written in an editor of its own. */
+let last: vscode.TextEditor | undefined;
+
+/** Remembers which file the user looked at. */
+export function watchEditors(): vscode.Disposable {
+  const note = (editor: vscode.TextEditor | undefined): void => {
+    if (editor && fileOf(editor.document.uri)) last = editor;
+  };
+  note(vscode.window.activeTextEditor);
+  return vscode.window.onDidChangeActiveTextEditor(note);
+}
+
+/** The editor with the file that the user looks at, or looked at before the active page. */
+export function fileEditor(): vscode.TextEditor | undefined {
+  const active = vscode.window.activeTextEditor;
+  if (active && fileOf(active.document.uri)) return active;
+  return last?.document.isClosed === false ? last : undefined;
+}
+
+export function editorContext(): EditorContext {
+  const editor = fileEditor();
+  const file = editor && fileOf(editor.document.uri);
+  const openFiles = openUris();
+  // the lines of the text before the agent's changes are not those of any file
+  const hasLines = editor !== undefined && editor.document.uri.scheme !== scheme.base;
+  const visible = hasLines ? editor.visibleRanges : [];
+  const [first, end] = [visible[0], visible.at(-1)];
+  return {
+    activeFile: file?.toString() ?? null,
+    visibleRange: first && end ? toRange(first.union(end)) : null,
+    selection: hasLines && !editor.selection.isEmpty ? toRange(editor.selection) : null,
+    openFiles: openFiles.slice(0, MAX_OPEN).map(String),
+    problems: problemsIn(file ? [...openFiles, file] : openFiles),
+    git: gitState(),
+  };
+}
+
+/** The files in tabs, each once. */
+export function openUris(): vscode.Uri[] {
+  const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
+  const uris = inputs.flatMap((input) => {
+    if (input instanceof vscode.TabInputText) return [input.uri];
+    return input instanceof vscode.TabInputTextDiff ? [input.modified] : [];
+  });
+  const files = uris.map(fileOf).filter((uri) => uri !== undefined);
+  return [...new Map(files.map((uri) => [uri.toString(), uri])).values()];
+}
+
+/** The file that a document shows, also as a side of the agent's diff. */
+function fileOf(uri: vscode.Uri): vscode.Uri | undefined {
+  if (uri.scheme === "file") return uri;
+  const side = parseDiffUri(uri);
+  return side && vscode.Uri.from({ scheme: "file", path: side.path });
+}
+
+function problemsIn(files: readonly vscode.Uri[]): EditorContext["problems"] {
+  const unique = new Map(files.map((uri) => [uri.toString(), uri]));
+  const all = [...unique].flatMap(([uri, file]) =>
+    vscode.languages.getDiagnostics(file).map((found) => ({ uri, problem: toWire(found) })),
+  );
+  const count = (wanted: number): number => all.filter(({ problem }) => problem.severity === wanted).length;
+  const worst = all
+    .filter(({ problem }) => problem.severity <= 2)
+    .sort((a, b) => a.problem.severity - b.problem.severity)
+    .slice(0, MAX_PROBLEMS);
+  return { errors: count(1), warnings: count(2), files: worst.map(({ uri, problem }) => asFile(uri, problem)) };
+}
+
+const asFile = (uri: string, problem: Diagnostic): { uri: string; diagnostics: Diagnostic[] } => ({
+  uri,
+  diagnostics: [problem],
+});
+
+export function toRange({ start, end }: vscode.Range): Range {
+  return {
+    start: { line: start.line, character: start.character },
+    end: { line: end.line, character: end.character },
+  };
+}

@@ -1,0 +1,82 @@
+// The state of the workspace's repository, from VS Code's own Git extension. This module runs no git.
+
+import * as vscode from "vscode";
+import type { ChangedFile, EditorContext } from "../protocol";
+
+interface Change {
+  readonly uri: vscode.Uri;
+  /** `Status` of the Git extension's API. */
+  readonly status: number;
+}
+
+/** The part of the Git extension's API (version 1) that is used here. */
+interface Repository {
+  readonly rootUri: vscode.Uri;
+  readonly state: {
+    readonly HEAD: { readonly name?: string; readonly commit?: string } | undefined;
+    readonly indexChanges: readonly Change[];
+    readonly workingTreeChanges: readonly Change[];
+    readonly mergeChanges: readonly Change[];
+    /** Missing in older versions, which list them in `workingTreeChanges`. */
+    readonly untrackedChanges?: readonly Change[];
+  };
+  diff(cached: boolean): Promise<string>;
+}
+
+interface GitExtension {
+  readonly enabled: boolean;
+  getAPI(version: 1): { getRepository(uri: vscode.Uri): Repository | null };
+}
+
+const MAX_FILES = 20;
+const STATES: readonly ChangedFile["state"][] = [
+  ...["modified", "added", "deleted", "renamed", "added"], // in the index
+  ...["modified", "deleted", "untracked", "untracked", "added", "renamed", "modified"], // in the working tree
+] as ChangedFile["state"][];
+
+/** The branch and the changed files; null without a repository. */
+export function gitState(): EditorContext["git"] {
+  const repository = workspaceRepository();
+  const head = repository?.state.HEAD;
+  const branch = head?.name ?? (head?.commit === undefined ? "" : `no branch, at commit ${head.commit.slice(0, 8)}`);
+  if (!repository || branch === "") return null;
+  const changed = changes(repository);
+  const files = [...changed].slice(0, MAX_FILES).map(([uri, status]) => ({ uri, state: STATES[status] ?? "conflict" }));
+  return { branch, changed: changed.size, files };
+}
+
+export function hasChanges(): boolean {
+  const repository = workspaceRepository();
+  return repository !== undefined && changes(repository).size > 0;
+}
+
+/** The uncommitted changes as a diff, with a line for each untracked file; undefined without a repository. */
+export async function uncommittedChanges(): Promise<string | undefined> {
+  const repository = workspaceRepository();
+  if (!repository) return undefined;
+  const [staged, unstaged] = await Promise.all([repository.diff(true), repository.diff(false)]);
+  const untracked = [...changes(repository)].filter(([, status]) => STATES[status] === "untracked");
+  const names = untracked.slice(0, MAX_FILES).map(([uri]) => {
+    const name = vscode.Uri.parse(uri).path.slice(repository.rootUri.path.length + 1);
+    return `diff --git a/${name} b/${name}\nnew file, untracked\n`;
+  });
+  return [staged, unstaged, ...names].map((part) => (part === "" || part.endsWith("\n") ? part : `${part}\n`)).join("");
+}
+
+/** The files that differ from the last commit, by URI, with their status. */
+function changes({ state }: Repository): ReadonlyMap<string, number> {
+  const all = [
+    ...state.indexChanges,
+    ...state.workingTreeChanges,
+    ...(state.untrackedChanges ?? []),
+    ...state.mergeChanges,
+  ];
+  return new Map(all.map(({ uri, status }) => [uri.toString(), status]));
+}
+
+function workspaceRepository(): Repository | undefined {
+  const folder = vscode.workspace.workspaceFolders?.[0];
+  const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
+  if (!folder || !extension?.isActive || !extension.exports.enabled) return undefined;
+  return extension.exports.getAPI(1).getRepository(folder.uri) ?? undefined;
+}

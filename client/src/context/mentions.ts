@@ -1,0 +1,74 @@
+// Mentions in a task: `#selection`, `#problems`, `#changes`, and files and folders as `#src/a.ts` or `#"my file.ts"`. Pure.
+
+export const KEYWORDS = ["selection", "problems", "changes"] as const;
+export type Keyword = (typeof KEYWORDS)[number];
+
+export type Mention =
+  | { readonly kind: Keyword }
+  /** A file or folder below the workspace. The first of these paths that exists is meant; if none does, it is plain text. */
+  | { readonly kind: "path"; readonly paths: readonly string[] };
+
+// at the start of a word, so that neither `C#` nor the fragment of an address counts
+const MENTION = /(?<![^\s([{"'])#(file:)?(?:"([^"\n]+)"|([^\s"#]+))/g;
+const UNFINISHED = /(?<![^\s([{"'])#(file:)?(?:"([^"\n]*)|([^\s"#]*))$/;
+const PUNCTUATION = /[.,;:!?)\]}'"]$/;
+
+/** The mentions of a text, in order and each once. */
+export function mentionsIn(text: string): Mention[] {
+  const found = new Map<string, Mention>();
+  for (const [, isFile, quoted, plain = ""] of text.matchAll(MENTION)) {
+    const words = quoted === undefined ? withoutPunctuation(plain) : [quoted];
+    const keyword = (isFile ?? quoted) ? undefined : KEYWORDS.find((each) => words.includes(each));
+    const paths = words.map(cleanPath).filter((path) => path !== "");
+    const mention: Mention | undefined = keyword
+      ? { kind: keyword }
+      : paths.length > 0
+        ? { kind: "path", paths }
+        : undefined;
+    if (mention) found.set(JSON.stringify(mention), mention);
+  }
+  return [...found.values()];
+}
+
+/** The word, and the word without the punctuation that may belong to the sentence, longest first. */
+function withoutPunctuation(word: string): string[] {
+  const words = [word];
+  while (PUNCTUATION.test(word)) words.push((word = word.slice(0, -1)));
+  return words;
+}
+
+/** The path without `./` at its start and `/` at its end; empty if it leaves the workspace. */
+function cleanPath(path: string): string {
+  const parts = path
+    .replaceAll("\\", "/")
+    .split("/")
+    .filter((part) => part !== "" && part !== ".");
+  return path.startsWith("/") || parts.includes("..") ? "" : parts.join("/");
+}
+
+/** A mention that the user is typing at the end of a text. */
+export interface Unfinished {
+  /** The position of its `#`. */
+  readonly start: number;
+  /** What follows the `#`, without `file:` and quotation marks. */
+  readonly typed: string;
+  /** Whether only a file is meant. */
+  readonly isFile: boolean;
+}
+
+/** The mention at the end of the text, if there is one. A number is none: it names an issue. */
+export function unfinishedMention(text: string): Unfinished | undefined {
+  const found = UNFINISHED.exec(text);
+  if (!found) return undefined;
+  const [, isFile, quoted, plain] = found;
+  const typed = quoted ?? plain ?? "";
+  if (/^\d+$/.test(typed)) return undefined;
+  return { start: found.index, typed, isFile: isFile !== undefined || quoted !== undefined };
+}
+
+/** The mention of a file or folder. */
+export function pathMention(path: string): string {
+  const isKeyword = (KEYWORDS as readonly string[]).includes(path);
+  const isPlain = /^[^\s"#]*[^\s"#.,;:!?)\]}']$/.test(path) && !path.startsWith("file:") && !isKeyword;
+  return isPlain ? `#${path}` : `#"${path}"`;
+}

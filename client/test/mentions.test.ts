@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { complete, completionsAt, LIMIT, type Mentionable } from "../src/context/completions";
+import { mentionsIn, pathMention, unfinishedMention } from "../src/context/mentions";
+import { completedText, acceptedPrompt, promptChoices } from "../src/sessions/promptChoices";
+
+const available: Mentionable = {
+  files: ["src/a.ts", "src/app/main.ts", "test/a.test.ts", "my notes.md", "selection"],
+  open: ["src/app/main.ts"],
+  keywords: { selection: "src/a.ts, lines 3 to 5", problems: "the problems" },
+};
+const mentions = (text: string): string[] => completionsAt(text, available).map(({ mention }) => mention);
+
+test("a task mentions keywords, files and folders", () => {
+  assert.deepEqual(mentionsIn("Fix #problems in #src/a.ts (#file:src/) with #changes, and #changes."), [
+    { kind: "problems" },
+    { kind: "path", paths: ["src/a.ts"] },
+    { kind: "path", paths: ["src/)", "src"] },
+    { kind: "changes" },
+  ]);
+  assert.deepEqual(mentionsIn('Move #"my notes.md" to #file:"a b/".'), [
+    { kind: "path", paths: ["my notes.md"] },
+    { kind: "path", paths: ["a b"] },
+  ]);
+  assert.deepEqual(mentionsIn("#file:selection"), [{ kind: "path", paths: ["selection"] }]);
+});
+
+test("what is no mention stays text", () => {
+  for (const text of [
+    "C# and a#b",
+    "https://example.com/#top",
+    "## Heading",
+    "# Heading",
+    "#../x",
+    "#/etc/passwd",
+    '#""',
+  ])
+    assert.deepEqual(mentionsIn(text), [], text);
+});
+
+test("the mention of any path means that path", () => {
+  for (const path of ["a.ts", "my notes.md", "src/a(1).ts", "x.", "selection", "file:x", "ende)", "a,b", "問候.py"])
+    assert.deepEqual(
+      mentionsIn(`See ${pathMention(path)} first`).map((mention) => mention.kind === "path" && mention.paths[0]),
+      [path],
+    );
+});
+
+test("the word at the end is completed: keywords first, then files by name, open ones before others", () => {
+  assert.deepEqual(mentions("Fix #"), [
+    "#selection",
+    "#problems",
+    "#src/app/main.ts",
+    "#src/a.ts",
+    '#"selection"',
+    '#"my notes.md"',
+    "#test/a.test.ts",
+  ]);
+  assert.deepEqual(mentions("Fix #a"), ["#src/a.ts", "#test/a.test.ts", "#src/app", "#src/app/main.ts"]);
+  assert.deepEqual(mentions("Fix #src/a"), ["#src/a.ts", "#src/app", "#src/app/main.ts"]);
+  assert.deepEqual(mentions('Fix #"my n'), ['#"my notes.md"']);
+  assert.deepEqual(mentions("Fix #file:sel"), ['#"selection"']);
+  assert.deepEqual(mentions("Fix #smt"), ["#src/app/main.ts"]);
+  for (const text of ["Fix", "Fix #a ", "#12", "C#", "Fix #nothing", ""]) assert.deepEqual(mentions(text), [], text);
+});
+
+test("a completed mention ends with a blank, and replaces what was typed", () => {
+  const [first] = completionsAt("Fix #file:a.ts", available);
+  assert.ok(first);
+  assert.equal(complete("Fix #file:a.ts", first), "Fix #src/a.ts ");
+  assert.equal(unfinishedMention("Fix #src/a.ts "), undefined);
+});
+
+test("a large workspace lists only some files", () => {
+  const files = Array.from({ length: 10_000 }, (_, n) => `f${n}.ts`);
+  assert.equal(completionsAt("#f", { ...available, files }).length, LIMIT);
+});
+
+const rows = (typed: string): ReturnType<typeof promptChoices> =>
+  promptChoices(typed, [], completionsAt(typed, available));
+
+test("Enter on a half mention completes it, on a whole one runs the task", () => {
+  const half = rows("Fix #src/a");
+  assert.equal(completedText("Fix #src/a", half[0], half), "Fix #src/a.ts ");
+  assert.equal(completedText("Fix #src/a", half.at(-1), half), undefined);
+  for (const typed of ["Fix #src/a.ts", "Fix #problems", "Fix #src/a.ts ", "Fix #nothing"]) {
+    const whole = rows(typed);
+    assert.equal(completedText(typed, whole[0], whole), undefined, typed);
+    assert.equal(acceptedPrompt(typed, whole[0]), typed.trim());
+  }
+});
+
+test("a row that was listed for another text neither runs nor inserts what the user did not see", () => {
+  const now = rows("Fix #src/a");
+  for (const before of ["", "Fix", "Fix #", "Fix #s"])
+    for (const stale of promptChoices(before, ["Earlier"], completionsAt(before, available)))
+      assert.equal(completedText("Fix #src/a", stale, now), "Fix #src/a.ts ");
+  for (const stale of now) {
+    assert.equal(completedText("Fix it", stale, rows("Fix it")), undefined);
+    assert.equal(acceptedPrompt("Fix it", stale), "Fix it");
+  }
+});

@@ -1,0 +1,123 @@
+// What the user is looking at and mentions: completed by keyboard in the box and in the document of a task, sent with the task,
+// and shown in the conversation.
+
+import assert from "node:assert/strict";
+import { conversationSays, followUp, picture, useAgent } from "./agent.mjs";
+
+const GREET = 'export function greet(name: string) {\n  const hello = "Hello";\n  return `${hello}, ${name}`;\n}\n';
+// the least that Git takes for a repository
+const REPOSITORY = {
+  ".git/HEAD": "ref: refs/heads/topic\n",
+  ".git/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
+  ".git/objects/info/packs": "",
+  ".git/refs/heads/.keep": "",
+};
+const editorTest = useAgent([{ text: "First." }, { text: "Second." }], {
+  workspace: {
+    "src/greet.ts": GREET,
+    "src/app/main.ts": "export {};\n",
+    "data.json": '{"a": }\n',
+    "my notes.md": "# Notes\n",
+    ".env": "KEY=hunter2\n",
+    ...REPOSITORY,
+  },
+  viewport: { width: 1400, height: 1000 },
+  own: true,
+});
+
+const value = (page, wanted) =>
+  page.until(`the box with ${wanted}`, async () => (await page.quickInput()).value === wanted);
+const labels = (page, wanted) =>
+  page.until(`the row ${wanted}`, async () => {
+    const rows = (await page.quickInput()).items.map(({ label }) => label);
+    return rows.includes(wanted) && rows;
+  });
+
+editorTest("a mention is completed with Enter or Tab, and only then Enter runs the task", async ({ page }) => {
+  await page.openFile("data.json");
+  await page.statusItem("status.problems", ({ text }) => /1/.test(text));
+  await page.openFile("src/greet.ts");
+  await page.clickLine("const hello");
+  await page.press("Home");
+  await page.press("Home");
+  await page.press("Shift+ArrowDown");
+  await page.press("Shift+ArrowDown");
+  await page.statusItem("status.editor.selection", ({ text }) => text.includes("selected"));
+  await page.runCommand("Agent: Run Task");
+  await page.fillInput("Explain #", { title: "Agent: Run Task", accept: false });
+  const rows = await labels(page, "#src/greet.ts");
+  assert.ok(rows.includes("#selection") && rows.includes("#problems"), rows.join());
+  await picture(page, "mentions");
+  await page.insertText("sel");
+  await labels(page, "#selection");
+  await page.press("Enter");
+  await value(page, "Explain #selection ");
+  await page.insertText("and #main");
+  await labels(page, "#src/app/main.ts");
+  await page.press("Tab");
+  await value(page, "Explain #selection and #src/app/main.ts ");
+  await page.insertText('with #"my');
+  await labels(page, '#"my notes.md"');
+  await picture(page, "mention-of-a-file");
+  await page.press("Enter");
+  await value(page, 'Explain #selection and #src/app/main.ts with #"my notes.md" ');
+  await page.insertText("and #problems but not #nothing or issue #12");
+  await page.press("Enter");
+  await page.toast("Agent: First.");
+});
+
+editorTest("the conversation shows what the agent was told, and no secret", async ({ page }) => {
+  await page.closeToast("Agent: First.");
+  await page.runCommand("Agent: Show Conversation");
+  await conversationSays(page, [
+    "Context: src/greet.ts, lines 2 to 3 (selected); src/app/main.ts; my notes.md; the problems that the editor shows; active",
+  ]);
+  await page.webview().locator("summary", { hasText: "Context: " }).first().click();
+  const text = await conversationSays(page, [
+    "- src/greet.ts, lines 2 to 3 (selected)",
+    "- src/app/main.ts",
+    "- my notes.md",
+    "- the problems that the editor shows",
+    'const hello = "Hello";',
+    "data.json:1:7 error Value expected",
+    "Active file: src/greet.ts, lines 1 to 4 visible, lines 2 to 3 selected",
+    "Other open files: data.json",
+    "Problems in the open files: 1 error",
+    "Git branch: topic",
+    "- untracked src/greet.ts",
+  ]);
+  assert.ok(!text.includes("nothing ("), text);
+  assert.ok(!text.includes(".env"), text);
+  await picture(page, "context");
+});
+
+editorTest("a follow-up names only what changed", async ({ page }) => {
+  await followUp(page, "And now?");
+  await page.toast("Agent: Second.");
+  await page.closeToast("Agent: Second.");
+  await conversationSays(page, ["Second."]);
+  const summary = page.webview().locator("summary", { hasText: "Context: " });
+  assert.equal((await summary.allTextContents()).at(-1), "Context: nothing new in the editor");
+});
+
+editorTest("the document of a task completes mentions, and knows the file behind it", async ({ page }) => {
+  await page.openFile("src/app/main.ts");
+  await page.runCommand("Agent: Run Task");
+  await page.fillInput("Line one", { title: "Agent: Run Task", accept: false });
+  await page.press("Escape");
+  await page.runCommand("Agent: Run Task");
+  await value(page, "Line one");
+  await page.page.locator(".quick-input-titlebar .action-label").first().click();
+  await page.editorLines((lines) => lines.join("\n").includes("Line one"));
+  await page.typeText("\nSee #gre", { at: "end" });
+  await page.press("Control+Space");
+  await page.page.locator(".suggest-widget .monaco-list-row", { hasText: "#src/greet.ts" }).first().waitFor();
+  await picture(page, "task-document");
+  await page.press("Enter");
+  await page.editorLines((lines) => lines.join("\n").includes("See #src/greet.ts"));
+  await page.titleAction("Run This Task");
+  await page.toast("Agent: First.");
+  await page.closeToast("Agent: First.");
+  await page.runCommand("Agent: Show Conversation");
+  await conversationSays(page, ["Context: src/greet.ts; active file src/app/main.ts; 1 error; branch topic"]);
+});
