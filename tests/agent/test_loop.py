@@ -29,7 +29,7 @@ async def test_l1_asks_runs_appends_and_asks_again_until_the_turn_ends(connect: 
 async def test_l2_the_published_tools_are_those_of_the_table(connect: Connect) -> None:
     """docs/plan.md L2: each tool with its named parameters; system prompt and tools stay below 8 KB."""
     with FakeApi(turns=[DONE]) as api:
-        async with connect(api) as client:
+        async with connect(api, capabilities={"experimental": {"agent": {"editor": True}}}) as client:
             await client.run()
         body = api.requests[0].body
         tools = {tool["name"]: list(tool["input_schema"]["properties"]) for tool in body["tools"]}
@@ -38,7 +38,7 @@ async def test_l2_the_published_tools_are_those_of_the_table(connect: Connect) -
         assert tools["write_file"] == ["path", "content"]
         assert tools["edit_file"] == ["path", "old_text", "new_text"]
         assert tools["todo"] == ["items", "reason"]
-        assert {"search", "list_files"} <= set(tools)
+        assert {"search", "list_files", "ask_user", "code", "rename_symbol", "apply_fix"} <= set(tools)
         assert len(json.dumps([body["system"], body["tools"]])) < 8192
 
 

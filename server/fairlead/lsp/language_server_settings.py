@@ -1,6 +1,7 @@
 """Reads the setting `languageServers` from the wire."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from fairlead.code.servers.table import TABLE, ServerSpec
@@ -46,7 +47,7 @@ def _spec(name: str, value: Any) -> ServerSpec:
     options = value.get("initializationOptions", known.initialization_options)
     if not is_object(options):
         raise ValueError('needs an object as "initializationOptions"')
-    return ServerSpec(name, tuple(command), languages, options)
+    return replace(known, command=tuple(command), languages=languages, initialization_options=options)
 
 
 def _is_language(suffix: str, language: Any) -> bool:

@@ -21,6 +21,12 @@ from fairlead.json_values import fields_of, is_list, is_object
 log = logging.getLogger(__name__)
 
 MAX_REGISTRATIONS = 1_000
+_ABOUT_ALL_FILES = (
+    "textDocument/references",
+    "textDocument/implementation",
+    "textDocument/rename",
+    "workspace/symbol",
+)
 _RETRIED = (-32801, -32802)  # ContentModified, ServerCancelled
 _RETRIES = 3
 
@@ -32,9 +38,49 @@ class Seconds:
     start: float = 60.0
     request: float = 30.0
     diagnostics: float = 20.0
+    scan: float = 15.0
+    """After the start, for reading the workspace, before a question about all of its files."""
     exit: float = 2.0
     settle: float = 0.5
     """Without further diagnostics of a file: most servers publish its syntax errors before the others."""
+
+
+class _Scan:
+    """Knows whether a server is still reading the workspace, as far as it says so."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        """
+        Args:
+            message: a part of what the server logs afterwards; empty: it logs nothing.
+            seconds: from now on. Work that the server begins later, such as a build, delays no question.
+        """
+        self._message, self._listed = message, not message
+        self._deadline = asyncio.get_running_loop().time() + seconds
+        self._working: set[str] = set()
+        self._done = asyncio.Event()
+        self._update()
+
+    def on_message(self, text: str) -> None:
+        self._listed = self._listed or self._message in text
+        self._update()
+
+    def on_progress(self, params: Mapping[str, Any]) -> None:
+        """Work that the server reports (LSP 3.18, `$/progress`)."""
+        token, kind = str(params.get("token"))[:200], fields_of(params.get("value")).get("kind")
+        if kind == "begin" and len(self._working) < MAX_REGISTRATIONS:
+            self._working.add(token)
+        elif kind == "end":
+            self._working.discard(token)
+        self._update()
+
+    def _update(self) -> None:
+        self._done.set() if self._listed and not self._working else self._done.clear()
+
+    async def wait(self) -> None:
+        """Returns when the server is not reading the workspace, or the time is over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(self._deadline):
+                await self._done.wait()
 
 
 class Server:
@@ -53,6 +99,7 @@ class Server:
         self._published: dict[Path, _Published] = {}
         self._can_pull = asyncio.Event()
         """Set once the server answers requests for diagnostics. Some register this after the start."""
+        self._scan = _Scan(spec.scanned_message, limits.scan)
         self._exit: asyncio.Task[None] | None = None
         self.was_stopped = False
         """Whether it was asked to end. Otherwise, a server that does not run has failed."""
@@ -107,6 +154,8 @@ class Server:
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         if not self.supports(method):
             raise NoAnswer(f"{self.name} does not support {method}. Continue with search and read_file.")
+        if method in _ABOUT_ALL_FILES:
+            await self._scan.wait()
         left = _RETRIES
         while True:
             try:
@@ -205,7 +254,11 @@ class Server:
 
     def _notified(self, method: str, params: Any) -> None:
         if method == "window/logMessage":
-            log.debug("%s: %s", self.name, str(fields_of(params).get("message"))[:1000])
+            message = str(fields_of(params).get("message"))[:1000]
+            self._scan.on_message(message)
+            log.debug("%s: %s", self.name, message)
+        if method == "$/progress":
+            self._scan.on_progress(fields_of(params))
         if method != "textDocument/publishDiagnostics":
             return
         given = fields_of(params)

@@ -17,6 +17,8 @@ class ServerSpec:
     """LSP's language id by the suffix of a file, such as `.py`."""
     initialization_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Sent with `initialize`, and the answers to `workspace/configuration`, whose sections are dotted names in it."""
+    scanned_message: str = ""
+    """A part of what it logs when it has listed the workspace's files. Before, it answers for open documents only."""
 
     def __hash__(self) -> int:
         return hash((self.name, self.command))
@@ -43,8 +45,9 @@ TABLE = (
         ("basedpyright-langserver", "--stdio"),
         _PYTHON,
         {"basedpyright": {"analysis": {**_OPEN_FILES["analysis"], "typeCheckingMode": "standard"}}},
+        "source file",
     ),
-    ServerSpec("pyright", ("pyright-langserver", "--stdio"), _PYTHON, {"python": _OPEN_FILES}),
+    ServerSpec("pyright", ("pyright-langserver", "--stdio"), _PYTHON, {"python": _OPEN_FILES}, "source file"),
     ServerSpec("typescript-language-server", ("typescript-language-server", "--stdio"), _TYPESCRIPT),
     ServerSpec("rust-analyzer", ("rust-analyzer",), {".rs": "rust"}),
     ServerSpec("gopls", ("gopls",), {".go": "go"}),
