@@ -51,6 +51,20 @@ def test_without_a_terminal_nothing_is_accepted(hello: Path, record: Record) -> 
     assert "--accept all applies the changes" in ended.out
 
 
+def test_a_mentioned_file_goes_with_the_task_and_is_named(hello: Path) -> None:
+    """`@hello.py` in the task: the model gets its text, and the user sees what was sent."""
+    with FakeApi([Turn((Text("Done."),))]) as api:
+        task = "Explain @hello.py to me@example.com"
+        arguments = ("run", task, "--workspace", hello.parent)
+        ended = run_plain(*arguments, ANTHROPIC_API_KEY="test-key", ANTHROPIC_BASE_URL=api.url)
+        [prompt] = api.requests[0].body["messages"]
+    assert ended.code == 0, ended.out + ended.err
+    assert "Context: hello.py\n" in ended.out
+    texts = [block["text"] for block in prompt["content"]]
+    assert texts[:2] == [task, "The user refers to:\n- hello.py"]
+    assert hello.read_text(encoding="utf-8") in texts[2]
+
+
 def test_no_terminal_sequences_without_a_terminal(hello: Path, example: Path) -> None:
     """No colours, cursor movements or repeated lines, even if the environment requests colours."""
     ended = run(hello.parent, example, FORCE_COLOR="1", TERM="xterm-256color", CLICOLOR_FORCE="1")

@@ -48,6 +48,9 @@ vLLM. --provider selects Claude on Amazon Bedrock or Google Vertex AI, with your
 sign-in, region (AWS_REGION; CLOUD_ML_REGION) and project
 (ANTHROPIC_VERTEX_PROJECT_ID) there.
 
+@path in the TASK names a file or folder of the workspace (@"a b.md" with
+blanks); the agent gets the content of a short file at once.
+
 A session is saved however it ends: its conversation, its plan, and the changes
 that you did not decide on. --continue continues the newest session of the
 folder; without a TASK, the agent continues where it stopped. Nothing continues
@@ -57,6 +60,7 @@ finished ones for 30 days.
 RUN_EXAMPLES = """\
 examples:
   fairlead run "Add type hints to hello.py"
+  fairlead run "Add type hints to @src/hello.py"
   fairlead run "Fix the failing test" --workspace ~/project --record run.yaml
   fairlead run "Explain src/" --model qwen3-coder --base-url http://localhost:11434
   fairlead run "Explain src/" --provider vertex --model claude-sonnet-5-5

@@ -13,6 +13,7 @@ from fairlead.cli.approvals import Approvals
 from fairlead.cli.ask import Option, ask
 from fairlead.cli.client import AgentClient, ServerExited, StartServer
 from fairlead.cli.keys import Interrupted, Keyboard
+from fairlead.cli.mentions import mentioned
 from fairlead.cli.options import Accept, RunOptions
 from fairlead.cli.record import ConversationRecorder
 from fairlead.cli.review import FileReport, Review
@@ -151,7 +152,9 @@ class Run:
     async def _run(self) -> int:
         started = time.monotonic()
         prompt = self._options.prompt
-        task = {"continue": "paused"} if prompt is None else {"prompt": prompt}
+        task: dict[str, Any] = {"continue": "paused"}
+        if prompt is not None:
+            task = {"prompt": prompt, "context": mentioned(prompt, self._options.workspace)}
         self._is_running = True
         result: wire.RunResult = await self._client.request(wire.RUN_TASK, {"sessionId": self._session_id, **task})
         self._is_running = False

@@ -1,0 +1,41 @@
+"""Mentions of files and folders in a task: `@src/a.py`, or `@"my notes.md"` for a name with blanks."""
+
+import os
+import re
+from pathlib import Path
+
+from fairlead.lsp import protocol as wire
+
+# at the start of a word, so that an address of e-mail is none
+_MENTION = re.compile(r"""(?<![^\s(\[{"'])@(?:"([^"\n]+)"|([^\s"@]+))""")
+_PUNCTUATION = ".,;:!?)]}'\""
+
+
+def mentioned(task: str, workspace: Path) -> list[wire.ContextItemWire]:
+    """What a task mentions, each once. A mention of something that does not exist in the workspace is plain text."""
+    found: dict[Path, None] = {}
+    for quoted, plain in _MENTION.findall(task):
+        for name in [quoted] if quoted else _without_punctuation(plain):
+            path = _existing(name, workspace)
+            if path is not None:
+                found[path] = None
+                break
+    return [{"kind": "file", "uri": path.as_uri()} for path in found]
+
+
+def _without_punctuation(word: str) -> list[str]:
+    """The word, and the word without the punctuation that may belong to the sentence, longest first."""
+    words = [word]
+    while words[-1][-1:] and words[-1][-1] in _PUNCTUATION:
+        words.append(words[-1][:-1])
+    return words
+
+
+def _existing(name: str, workspace: Path) -> Path | None:
+    """The path of a file or folder in the workspace; None if there is none of this name."""
+    path = Path(os.path.normpath(workspace / name))
+    try:
+        exists = bool(name) and path.is_relative_to(workspace) and path.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return None
+    return path if exists else None
