@@ -23,7 +23,8 @@ async function contextItem(mention: Mention): Promise<ContextItem | undefined> {
     case "problems":
       return { kind: "problems" };
     case "changes": {
-      const text = await uncommittedChanges();
+      // a repository that Git cannot read must not keep the task from running
+      const text = await uncommittedChanges().catch(() => undefined);
       return text === undefined ? undefined : { kind: "changes", text };
     }
     case "path": {
