@@ -166,7 +166,7 @@ class Connection(JsonRPCClient):
             with contextlib.suppress(TimeoutError):  # it may have closed its output only
                 await asyncio.wait_for(process.wait(), 2)
             await asyncio.wait(self._tasks[1:], timeout=1)
-            said, code = self._last_words(), process.returncode
+            said, code = self.last_words(), process.returncode
             how = "it closed its output" if code is None else f"it ended with exit code {code}"
             self.end(f"{how}{': ' + said if said else ''}")
         except Ended as error:
@@ -181,7 +181,7 @@ class Connection(JsonRPCClient):
             while size - len(self._stderr[0]) > _STDERR:
                 size -= len(self._stderr.popleft())
 
-    def _last_words(self) -> str:
+    def last_words(self) -> str:
         """The end of what the server wrote to its standard error, as one line."""
         text = b"".join(self._stderr)[-_STDERR:].decode("utf-8", "replace").strip()
         return escape_to_one_line("\n".join(text.splitlines()[-5:]))[-500:]

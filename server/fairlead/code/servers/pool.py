@@ -55,6 +55,6 @@ class ServerPool:
 
     def _stop(self, server: Server) -> None:
         self.remove(server)
-        task = asyncio.ensure_future(server.end())
+        task = server.begin_end()
         self._stopping.add(task)
         task.add_done_callback(self._stopping.discard)

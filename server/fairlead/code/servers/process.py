@@ -56,6 +56,8 @@ class ServerProcess:
 
     async def end(self) -> None:
         """Ends every process of the server, and removes its box with what it wrote."""
+        # unread output would keep the pipes open, and asyncio waits for those too
+        draining = [asyncio.create_task(_drain(stream)) for stream in (self._process.stdout, self._process.stderr)]
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), EXIT_SECONDS)
         pid = self._process.pid
@@ -66,6 +68,8 @@ class ServerProcess:
         signal_group(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         with contextlib.suppress(TimeoutError):  # the kernel may be unable to end the process
             await asyncio.wait_for(self._process.wait(), GRACE)
+        for task in draining:
+            task.cancel()
         if self.mirror is not None:
             self.mirror.close()
         with contextlib.suppress(ToolError):  # what it wrote is not wanted
@@ -87,3 +91,8 @@ async def _spawn(box: Box, descriptors: Sequence[int]) -> asyncio.subprocess.Pro
         pass_fds=tuple(launch.pass_fds),
         limit=LINE,
     )
+
+
+async def _drain(stream: asyncio.StreamReader | None) -> None:
+    while stream is not None and await stream.read(1 << 16):
+        pass

@@ -95,7 +95,8 @@ class Server:
         self._capabilities: dict[str, Any] = {}
         self._registered: dict[str, str] = {}
         self._shown: dict[Path, str] = {}
-        self._versions: dict[Path, int] = {}
+        self.versions: dict[Path, int] = {}
+        """Of the documents that were shown. A version increases when a text is sent."""
         self._published: dict[Path, _Published] = {}
         self._can_pull = asyncio.Event()
         """Set once the server answers requests for diagnostics. Some register this after the start."""
@@ -173,21 +174,21 @@ class Server:
             del self._shown[path]
             self._published.pop(path, None)
         for path, text in texts.items():
-            language = self._spec.language_of(path)
             shown = self._shown.get(path)
-            if not language or shown is text or shown == text:
-                continue
-            version = self._versions[path] = self._versions.get(path, 0) + 1
-            document: dict[str, Any] = {"uri": path.as_uri(), "version": version}
-            # waits for the problems of this text
-            self._published[path] = _Published()
-            if shown is None:
-                document |= {"languageId": language, "text": text}
-                self.connection.notify("textDocument/didOpen", {"textDocument": document})
-            elif sync_kind(self._capabilities):
-                changes = [{"text": text}]
-                self.connection.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
-            self._shown[path] = text
+            if self._spec.language_of(path) and shown is not text and shown != text:
+                self._send_text(path, text)
+
+    def _send_text(self, path: Path, text: str) -> None:
+        version = self.versions[path] = self.versions.get(path, 0) + 1
+        document: dict[str, Any] = {"uri": path.as_uri(), "version": version}
+        self._published[path] = _Published()  # waits for the problems of this text
+        if path not in self._shown:
+            document |= {"languageId": self._spec.language_of(path), "text": text}
+            self.connection.notify("textDocument/didOpen", {"textDocument": document})
+        elif sync_kind(self._capabilities):
+            changes = [{"text": text}]
+            self.connection.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+        self._shown[path] = text
 
     async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Any]]:
         shown = [path for path in paths if path in self._shown]
@@ -232,14 +233,22 @@ class Server:
         changes = [{"uri": path.as_uri(), "type": kind} for path, kind in events.items()]
         if changes:
             self.connection.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+        if changes and not self._can_pull.is_set():
+            # without a new version nobody could tell whether problems were published before or after
+            for path, text in self._shown.items():
+                self._send_text(path, text)
 
     async def end(self) -> None:
         """Ends the server and its processes. May be called several times at once."""
+        await asyncio.shield(self.begin_end())
+
+    def begin_end(self) -> asyncio.Task[None]:
+        """As `end`, which the task does. It cannot be asked anything from now on."""
         if not self.connection.ended.done():
             self.was_stopped = True
         self._begin_end()
         assert self._exit is not None
-        await asyncio.shield(self._exit)
+        return self._exit
 
     def _begin_end(self, _: object = None) -> None:
         if self._exit is None:
@@ -249,8 +258,8 @@ class Server:
         with contextlib.suppress(NoAnswer):
             await self.connection.request("shutdown", None, self._seconds.exit)
             self.connection.notify("exit", None)
-        await self._process.end()
         await self.connection.aclose()
+        await self._process.end()
 
     def _notified(self, method: str, params: Any) -> None:
         if method == "window/logMessage":
@@ -264,7 +273,7 @@ class Server:
         given = fields_of(params)
         path = file_path(str(given.get("uri")))
         published = self._published.get(path) if path is not None else None
-        if path is None or published is None or given.get("version") not in (None, self._versions[path]):
+        if path is None or published is None or given.get("version") not in (None, self.versions[path]):
             return
         items = given.get("diagnostics")
         published.items = items if is_list(items) else []

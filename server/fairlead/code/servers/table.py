@@ -48,7 +48,13 @@ TABLE = (
         "source file",
     ),
     ServerSpec("pyright", ("pyright-langserver", "--stdio"), _PYTHON, {"python": _OPEN_FILES}, "source file"),
-    ServerSpec("typescript-language-server", ("typescript-language-server", "--stdio"), _TYPESCRIPT),
+    ServerSpec(
+        "typescript-language-server",
+        ("typescript-language-server", "--stdio"),
+        _TYPESCRIPT,
+        # a second process answers about single files while the project is read, and is often wrong
+        {"tsserver": {"useSyntaxServer": "never"}, "disableAutomaticTypingAcquisition": True},
+    ),
     ServerSpec("rust-analyzer", ("rust-analyzer",), {".rs": "rust"}),
     ServerSpec("gopls", ("gopls",), {".go": "go"}),
     ServerSpec("clangd", ("clangd",), _C),

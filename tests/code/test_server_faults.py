@@ -1,0 +1,230 @@
+"""Language servers that misbehave (docs/faults.md 97 to 100)."""
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairlead.code.provider import NoAnswer
+from fairlead.code.servers.server import Seconds
+from fairlead.code.servers.servers import PAUSES
+from fairlead.code.servers.table import ServerSpec
+from fairlead.shell.layer import Limits
+from support.bad_server import ASKED
+from support.servers_workspace import BAD_SERVER, Clock, Started, Workspace, bad, processes_with
+
+AT_START = {
+    "crashes at start": "it ended with exit code 3: bad.toml is broken",
+    "never starts": "did not answer initialize within 1 s",
+    "writes text": "not a message: Welcome to bad 1.0",
+    "writes a line without an end": "not a message: xxx",
+    "writes a header without an end": "endless header",
+    "writes a length that is no number": "not a message: Content-Length: many",
+    "announces 200 MB": "a message of 200 MB; at most 32 MB",
+    "writes a list": "not an object",
+    "writes no JSON": "not valid JSON",
+}
+QUICK = Seconds(start=1.0, request=1.0, diagnostics=1.0, exit=0.5, settle=0.1)
+PARAMS = {"textDocument": {"uri": "file:///a.x"}, "position": {"line": 0, "character": 0}}
+
+
+def project(workspace: Path, case: str) -> Workspace:
+    (workspace / "a.x").write_text("x\n")
+    return Workspace(workspace, "workspace", [bad(case)])
+
+
+@pytest.mark.parametrize("case", AT_START)
+async def test_fault_97_a_server_that_cannot_start_is_given_up_with_the_reason(workspace: Path, case: str) -> None:
+    """docs/faults.md 97: it is started again after a pause, a few times; no process is left."""
+    clock, path = Clock(), workspace / "a.x"
+    seconds = QUICK if case == "never starts" else Seconds()
+    async with Started(project(workspace, case), clock, seconds) as servers:
+        with pytest.raises(NoAnswer, match=re.escape(AT_START[case])):
+            await servers.server(path)
+        for pause in PAUSES:
+            if pause:
+                with pytest.raises(NoAnswer, match="is started again in"):
+                    await servers.server(path)
+            clock.advance(pause)
+            assert servers.name_for(path) == "bad"
+            with pytest.raises(NoAnswer, match=re.escape(AT_START[case])):
+                await servers.server(path)
+        assert servers.name_for(path) == ""
+        assert "bad" not in servers.known()
+        with pytest.raises(NoAnswer, match=f"it failed {len(PAUSES) + 1} times"):
+            await servers.server(path)
+    assert processes_with(f"{BAD_SERVER}\0{case}") == []
+
+
+async def test_fault_97_a_missing_program_is_no_answer(workspace: Path) -> None:
+    """docs/faults.md 97: and nothing is offered for its language."""
+    spec = ServerSpec("gone", ("no-such-language-server",), {".x": "x"})
+    async with Started(Workspace(workspace, "workspace", [spec])) as servers:
+        assert servers.name_for(workspace / "a.x") == ""
+        with pytest.raises(NoAnswer, match=r"There is no language server for a\.x"):
+            await servers.server(workspace / "a.x")
+
+
+async def test_fault_97_a_server_that_crashes_is_started_again(workspace: Path) -> None:
+    """docs/faults.md 97: the question fails with its last words, and the next one gets a new process."""
+    path = workspace / "a.x"
+    async with Started(project(workspace, "crashes in the middle")) as servers:
+        server = await servers.server(path)
+        with pytest.raises(NoAnswer, match="exit code 2: panic: index out of range"):
+            await server.request("textDocument/references", PARAMS)
+        again = await servers.server(path)
+        assert again is not server
+        assert await again.diagnostics([]) == {}
+
+
+async def test_fault_97_a_question_without_an_answer_ends_and_is_cancelled(workspace: Path) -> None:
+    """docs/faults.md 97: after the time limit, or when the run is stopped; the server can be asked again."""
+    path = workspace / "a.x"
+    async with Started(project(workspace, "never answers"), seconds=QUICK) as servers:
+        server = await servers.server(path)
+        with pytest.raises(NoAnswer, match="did not answer textDocument/references within 1 s"):
+            await server.request("textDocument/references", PARAMS)
+        asking = asyncio.create_task(server.request("textDocument/references", PARAMS))
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        async with asyncio.timeout(20):
+            while "cancelled 3" not in server.connection.last_words():  # noqa: ASYNC110  another process writes it
+                await asyncio.sleep(0.01)
+        assert await servers.server(path) is server
+
+
+async def test_fault_97_a_refusal_is_no_answer(workspace: Path) -> None:
+    """docs/faults.md 97: with the server's own words."""
+    async with Started(project(workspace, "refuses")) as servers:
+        server = await servers.server(workspace / "a.x")
+        with pytest.raises(NoAnswer, match="bad could not answer: still loading"):
+            await server.request("textDocument/references", PARAMS)
+        with pytest.raises(NoAnswer, match="does not support textDocument/hover"):
+            await server.request("textDocument/hover", PARAMS)
+
+
+async def test_fault_98_a_long_answer_arrives(workspace: Path) -> None:
+    """docs/faults.md 98: 50,000 references."""
+    async with Started(project(workspace, "answers 50,000 references")) as servers:
+        server = await servers.server(workspace / "a.x")
+        assert len(await server.request("textDocument/references", PARAMS)) == 50_000
+
+
+async def test_fault_99_requests_of_a_server_change_nothing(workspace: Path) -> None:
+    """docs/faults.md 99: each gets an answer, and no edit, question or window follows."""
+    started = project(workspace, "asks by itself")
+    spec = ServerSpec("bad", bad("asks by itself").command, {".x": "x"}, {"bad": {"inner": {"a": 1}}})
+    started.given = [spec]
+    async with Started(started) as servers:
+        server = await servers.server(workspace / "a.x")
+        answers = await server.request("textDocument/references", PARAMS)
+        found = dict(zip([method for method, _ in ASKED], answers, strict=True))
+        assert found["workspace/applyEdit"]["applied"] is False
+        assert found["window/showDocument"] == {"success": False}
+        assert found["window/showMessageRequest"] is None
+        assert found["workspace/configuration"] == [{"a": 1}, None, {"bad": {"inner": {"a": 1}}}]
+        assert found["client/registerCapability"] is None
+        assert [folder["uri"] for folder in found["workspace/workspaceFolders"]] == [workspace.as_uri()]
+        assert found["no/such/method"] == -32601
+        assert server.supports("textDocument/hover")
+    assert (workspace / "a.x").read_text() == "x\n"
+    assert len(started.asked) == 1  # whether it may run, because there is no sandbox
+
+
+HOSTILE = """#!/bin/bash
+echo "program ran" >&2
+cat .env >&2 && echo "SECRET READ" >&2
+(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo "NETWORK REACHED" >&2
+echo changed > a.ts; echo planted > planted.ts
+exit 7
+"""
+
+
+async def test_fault_100_a_program_of_the_workspace_is_asked_about_and_boxed(workspace: Path) -> None:
+    """docs/faults.md 100: the user is asked once; it reads no secret, reaches no network and writes no file."""
+    listening = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    started = Workspace(workspace, "sandboxed", hidden={".env"})
+    program = "node_modules/.bin/typescript-language-server"
+    started.write({"a.ts": "let a = 1\n", ".env": "KEY=s3cret\n", program: HOSTILE.replace("{port}", str(port))})
+    (workspace / program).chmod(0o755)
+    async with listening, Started(started, Clock()) as servers:
+        for _ in range(2):
+            with pytest.raises(NoAnswer, match="exit code 7: program ran") as caught:
+                await servers.server(workspace / "a.ts")
+            assert not re.search("s3cret|SECRET READ|NETWORK REACHED", str(caught.value))
+    assert [(where, "from the workspace" in " ".join(reasons)) for _, reasons, where in started.asked] == [
+        ("sandboxed", True)
+    ]
+    assert started.asked[0][0] == f"{workspace / program} --stdio"
+    assert (workspace / "a.ts").read_text() == "let a = 1\n"
+    assert not (workspace / "planted.ts").exists()
+
+
+@pytest.mark.parametrize("where", ["sandboxed", "workspace"])
+async def test_fault_100_a_rejected_program_never_runs(workspace: Path, where: str) -> None:
+    """docs/faults.md 100: it is not asked about again, and not offered."""
+    started = Workspace(workspace, "workspace" if where == "workspace" else "sandboxed", allows=False)
+    program = "node_modules/.bin/typescript-language-server"
+    started.write({"a.ts": "", program: f"#!/bin/sh\ntouch {workspace}/ran\n"})
+    (workspace / program).chmod(0o755)
+    async with Started(started) as servers:
+        assert servers.name_for(workspace / "a.ts") == "typescript-language-server"
+        for _ in range(2):
+            with pytest.raises(NoAnswer, match="did not allow"):
+                await servers.server(workspace / "a.ts")
+        assert servers.name_for(workspace / "a.ts") == ""
+    assert len(started.asked) == 1
+    assert not (workspace / "ran").exists()
+
+
+async def test_fault_101_a_server_that_eats_memory_is_ended(workspace: Path) -> None:
+    """docs/faults.md 101: in the sandbox, at the limit, with the reason."""
+    script = "x=$(head -c 600M /dev/zero | tr '\\0' x); sleep 600"
+    spec = ServerSpec("hungry", ("/bin/bash", "-c", script), {".x": "x"})
+    most = Limits(processes=100, memory=200 << 20)
+    async with Started(Workspace(workspace, "sandboxed", [spec], most=most)) as servers:
+        with pytest.raises(NoAnswer, match="memory"):
+            await servers.server(workspace / "a.x")
+
+
+async def test_an_idle_server_is_stopped_and_started_again(workspace: Path) -> None:
+    """After five minutes without a question; a question begins the time again."""
+    clock, path = Clock(), workspace / "a.x"
+    async with Started(project(workspace, ""), clock) as servers:
+        server = await servers.server(path)
+        clock.advance(200)
+        await server.request("textDocument/references", PARAMS)
+        clock.advance(200)
+        assert server.is_running
+        clock.advance(100)
+        assert not server.is_running
+        assert await servers.server(path) is not server
+        assert servers.name_for(path) == "bad"
+
+
+async def test_the_least_recently_used_server_makes_room(workspace: Path) -> None:
+    """At most a few run at once in a process."""
+    names = ("one", "two", "three")
+    specs = [ServerSpec(name, (sys.executable, str(BAD_SERVER), ""), {f".{name}": "x"}) for name in names]
+    started = Workspace(workspace, "workspace", specs)
+    async with Started(started, most=2) as servers:
+        one, two = [await servers.server(workspace / f"a.{name}") for name in names[:2]]
+        await one.request("textDocument/references", PARAMS)
+        await servers.server(workspace / "a.three")
+        assert (one.is_running, two.is_running) == (True, False)
+
+
+async def test_nothing_starts_or_is_asked_by_looking(workspace: Path) -> None:
+    """A run that touches no code costs nothing."""
+    started = project(workspace, "")
+    async with Started(started) as servers:
+        assert servers.name_for(workspace / "a.x") == "bad"
+        assert "bad" in servers.known()
+        assert servers.name_for(workspace / "readme.txt") == ""
+    assert started.asked == []
+    assert processes_with(str(BAD_SERVER)) == []

@@ -1,0 +1,111 @@
+"""A language server for `*.x` that misbehaves: `python bad_server.py CASE`."""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+HERE = {"uri": "file:///a.x", "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}}
+ASKED = [
+    ("workspace/applyEdit", {"edit": {"changes": {}}}),
+    ("window/showMessageRequest", {"type": 1, "message": "Buy?", "actions": [{"title": "Yes"}]}),
+    ("window/showDocument", {"uri": "https://example.org", "external": True}),
+    ("workspace/configuration", {"items": [{"section": "bad.inner"}, {"section": "other"}, {}]}),
+    ("client/registerCapability", {"registrations": [{"id": "1", "method": "textDocument/hover"}]}),
+    ("window/workDoneProgress/create", {"token": 1}),
+    ("workspace/workspaceFolders", None),
+    ("no/such/method", {}),
+]
+
+
+def raw(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def send(message: dict[str, Any]) -> None:
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    raw(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+
+def receive() -> dict[str, Any]:
+    length = 0
+    while line := sys.stdin.buffer.readline().strip():
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    if not length:
+        sys.exit(0)
+    return json.loads(sys.stdin.buffer.read(length))
+
+
+def at_start(case: str) -> None:
+    if case == "crashes at start":
+        print("bad.toml is broken", file=sys.stderr)
+        sys.exit(3)
+    if case == "never starts":
+        time.sleep(600)
+    if case == "writes text":
+        raw(b"Welcome to bad 1.0\n")
+    if case == "writes a line without an end":
+        raw(b"x" * 1_000_000)
+    if case == "writes a header without an end":
+        raw(b"X-Header: 1\r\n" * 10_000)
+    if case == "writes a length that is no number":
+        raw(b"Content-Length: many\r\n\r\n")
+    if case == "announces 200 MB":
+        raw(b"Content-Length: %d\r\n\r\n" % (200 << 20))
+        time.sleep(600)
+    if case == "writes a list":
+        raw(b"Content-Length: 2\r\n\r\n[]")
+    if case == "writes no JSON":
+        raw(b"Content-Length: 5\r\n\r\n{nope")
+
+
+def ask() -> list[Any]:
+    """The answers to all requests of `ASKED`."""
+    answers: list[Any] = []
+    for number, (method, params) in enumerate(ASKED):
+        send({"id": f"ask-{number}", "method": method, "params": params})
+        answer = receive()
+        while answer.get("id") != f"ask-{number}":
+            answer = receive()
+        answers.append(answer.get("result", answer.get("error", {}).get("code")))
+    return answers
+
+
+def references(case: str) -> Any:
+    if case == "crashes in the middle":
+        print("panic: index out of range", file=sys.stderr)
+        os._exit(2)
+    if case == "answers 50,000 references":
+        return [HERE] * 50_000
+    if case == "asks by itself":
+        return ask()
+    return [HERE]
+
+
+def main(case: str) -> None:
+    at_start(case)
+    while True:
+        message = receive()
+        method, number = message.get("method"), message.get("id")
+        if method == "initialize":
+            capabilities = {"textDocumentSync": 1, "referencesProvider": True}
+            send({"id": number, "result": {"capabilities": capabilities}})
+        elif method == "textDocument/references" and case == "never answers":
+            continue
+        elif method == "$/cancelRequest":
+            print(f"cancelled {message['params']['id']}", file=sys.stderr, flush=True)
+        elif method == "textDocument/references" and case == "refuses":
+            send({"id": number, "error": {"code": -32803, "message": "still loading"}})
+        elif method == "textDocument/references":
+            send({"id": number, "result": references(case)})
+        elif method == "exit":
+            sys.exit(0)
+        elif number is not None and method is not None:
+            send({"id": number, "result": None})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,153 @@
+"""A workspace with language servers, in a real folder, for tests of `code/servers`."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from fairlead.code.servers.pool import ServerPool, Timer
+from fairlead.code.servers.server import Seconds
+from fairlead.code.servers.servers import SessionServers
+from fairlead.code.servers.table import TABLE, ServerSpec
+from fairlead.shell.direct import DirectLayer
+from fairlead.shell.layer import DEFAULT_LIMITS, Entry, Layer, Limits, View, Where
+from fairlead.shell.sandbox.probe import probe
+
+REPOSITORY = Path(__file__).parents[2]
+TOOLS = {
+    "basedpyright": Path(sys.executable).parent / "basedpyright-langserver",
+    "typescript-language-server": REPOSITORY / "node_modules" / ".bin" / "typescript-language-server",
+}
+BAD_SERVER = Path(__file__).parent / "bad_server.py"
+
+
+def real(name: str) -> ServerSpec:
+    """A server of the table, with the program that the setup installs."""
+    spec = next(spec for spec in TABLE if spec.name == name)
+    return replace(spec, command=(str(TOOLS[name]), *spec.command[1:]))
+
+
+def bad(case: str) -> ServerSpec:
+    """The badly behaved server, for `*.x`."""
+    return ServerSpec("bad", (sys.executable, str(BAD_SERVER), case), {".x": "x"})
+
+
+class Clock:
+    """A clock and its timers, which move only when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.timers: list[FakeTimer] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        self.timers.append(FakeTimer(self.now + seconds, callback))
+        return self.timers[-1]
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+        due = [timer for timer in self.timers if timer.at <= self.now and not timer.cancelled]
+        self.timers = [timer for timer in self.timers if timer.at > self.now]
+        for timer in due:
+            timer.callback()
+
+
+@dataclass(eq=False)
+class FakeTimer:
+    at: float
+    callback: Callable[[], None]
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+@dataclass
+class Workspace:
+    """Implements the port of `servers.py`. `asked` are the questions to the user, who answers `allows`."""
+
+    root: Path
+    where: Where
+    given: Sequence[ServerSpec] = ()
+    texts: dict[str, str | None] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    allows: bool = True
+    asked: list[tuple[str, tuple[str, ...], Where]] = field(default_factory=list)
+    most: Limits = DEFAULT_LIMITS
+    _layer: Layer | None = None
+
+    def specs(self) -> Sequence[ServerSpec]:
+        return self.given
+
+    def limits(self) -> Limits:
+        return self.most
+
+    async def layer(self) -> Layer:
+        if self._layer is None and self.where == "sandboxed":
+            found = await probe(self.root, self.root.parent / "state")
+            if found.layers_folder is None:
+                pytest.skip(found.reason)
+            self._layer = await found.layer()
+        self._layer = self._layer or DirectLayer(self.root)
+        return self._layer
+
+    async def view(self) -> View:
+        return View(self.proposed(), self.hidden)
+
+    def change_token(self) -> object:
+        return tuple(self.texts.items())
+
+    def proposed(self) -> Mapping[str, Entry | None]:
+        return {name: None if text is None else Entry(text.encode()) for name, text in self.texts.items()}
+
+    def is_hidden(self, name: str) -> bool:
+        return name in self.hidden
+
+    async def approve(self, command: str, reasons: Sequence[str], where: Where) -> bool:
+        self.asked.append((command, tuple(reasons), where))
+        return self.allows
+
+    def write(self, files: Mapping[str, str]) -> None:
+        for name, text in files.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text)
+
+    async def aclose(self) -> None:
+        if self._layer is not None:
+            await self._layer.aclose()
+
+
+class Started:
+    """`async with Started(workspace) as servers`: its language servers, which end with the block."""
+
+    def __init__(
+        self, workspace: Workspace, clock: Clock | None = None, seconds: Seconds | None = None, most: int = 4
+    ) -> None:
+        clock = clock or Clock()
+        self._workspace, self.pool = workspace, ServerPool(most, clock.call_later)
+        self.servers = SessionServers(workspace, self.pool, clock, seconds or Seconds())
+
+    async def __aenter__(self) -> SessionServers:
+        return self.servers
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.servers.aclose()
+        await self._workspace.aclose()
+
+
+def processes_with(text: str) -> list[int]:
+    """The processes whose command line contains a text."""
+    found: list[int] = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            line = Path("/proc", name, "cmdline").read_bytes()
+        except OSError:
+            continue
+        if text.encode() in line:
+            found.append(int(name))
+    return found
