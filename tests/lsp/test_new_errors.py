@@ -13,6 +13,8 @@ from support.client import Client, Json
 from support.fake_api import Call, FakeApi, Text, Turn
 
 PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+PATIENT: Json = {"check": {"newErrorsSeconds": 600}}
+"""Settings with which a slow machine finds the same errors."""
 FILES = {
     "shapes.py": "def area(width: int, height: int) -> int:\n    return width * height\n",
     "old.py": "from shapes import area\n\nbroken: str = area(1, 2)\n",
@@ -56,7 +58,7 @@ async def test_the_model_reads_what_its_step_broke_before_anything_is_accepted(
         api.push(Turn((edit("old.py", "\nbroken", "\n\nbroken"), step("completed"))))
         api.push(Turn((edit("shapes.py", "str(width * height)", "height * width"),)))
         api.push(Turn((Text("Done."),)))
-        connected = connect(api)
+        connected = connect(api, settings=PATIENT)
         connected.env["PATH"] = PROGRAMS
         async with connected as client:
             result = await client.run("Return text")
@@ -85,7 +87,7 @@ async def test_errors_at_the_end_of_a_turn_prolong_the_run(project: Path, connec
         api.push(Turn((Call("write_file", new), Call("write_file", user))))
         api.push(Turn((Text("Done."),)))
         api.push(Turn((Text("It can stay."),)))
-        connected = connect(api)
+        connected = connect(api, settings=PATIENT)
         connected.env["PATH"] = PROGRAMS
         async with connected as client:
             result = await client.run("Make it")
@@ -104,7 +106,7 @@ async def test_questions_and_renames_know_the_proposed_text(project: Path, conne
         api.push(Turn((edit("shapes.py", "def area", square),)))
         api.push(Turn((Call("rename_symbol", {**at, "line": 5, "new_name": "size"}),)))
         api.push(Turn((Text("Done."),)))
-        connected = connect(api)
+        connected = connect(api, settings=PATIENT)
         connected.env["PATH"] = PROGRAMS
         async with connected as client:
             await client.run("Rename")
@@ -127,7 +129,7 @@ async def test_a_run_that_touches_no_code_starts_no_server(project: Path, connec
         notes: Json = {"path": "notes.txt", "content": "Nothing.\n"}
         api.push(Turn((Call("write_file", notes), Call("read_file", {"path": "main.py"}))))
         api.push(Turn((Text("Done."),)))
-        connected = connect(api)
+        connected = connect(api, settings=PATIENT)
         connected.env["PATH"] = PROGRAMS
         async with connected as client:
             await client.run("Write notes")

@@ -21,7 +21,8 @@ class Checker:
         self.folder = folder
         self.files = Files(Root(folder), Documents())
         self.servers = LineServers()
-        self.problems = ProposedProblems(self.files, self.servers)
+        self.seconds = 300.0
+        self.problems = ProposedProblems(self.files, self.servers, lambda: self.seconds)
 
     async def propose(self, name: str, text: str) -> None:
         await self.files.propose(self.folder / name, text, AUTHOR)
@@ -113,14 +114,24 @@ async def test_nothing_starts_without_a_need(checker: Checker) -> None:
     assert await checker.report() == ""
     assert checker.servers.started == 0
     await checker.propose("a.x", "fine\n")
-    await checker.problems.check_once_per_step(["1"])
-    started = checker.servers.started
-    await checker.problems.check_once_per_step(["1"])
+    counts: list[int] = []
+    for completed in (["1"], ["1"], ["1", "2"], ["1", "2"]):
+        await checker.problems.check_once_per_step(completed)
+        counts.append(checker.servers.started)
     await checker.problems.check()
-    assert (started, checker.servers.started) == (1, 1)
+    assert (counts, checker.servers.started) == ([0, 0, 1, 1], 1)
 
 
 async def test_a_server_that_cannot_start_claims_nothing(checker: Checker) -> None:
     checker.servers.failure = "it is missing"
     await checker.propose("a.x", "error new\n")
     assert await checker.report() == ""
+
+
+async def test_checks_can_be_switched_off(checker: Checker) -> None:
+    """The setting `check.newErrorsSeconds` is 0: no server starts."""
+    checker.seconds = 0
+    await checker.propose("a.x", "error new\n")
+    checker.problems.warm()
+    assert await checker.report() == ""
+    assert checker.servers.started == 0

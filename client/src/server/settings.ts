@@ -34,6 +34,7 @@ const KEYS = [
   "check.beforeAcceptAll",
   "check.searchMaxRuns",
   "check.searchMaxMinutes",
+  "check.newErrorsSeconds",
   "sessions.keepDays",
   "context.editor",
   "languageServers",

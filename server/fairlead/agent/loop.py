@@ -226,8 +226,10 @@ class _Run:
             reply = replace(reply, stop_reason="end_turn")
         is_done = reply.stop_reason in DONE
         if is_done and await self.must_continue():
-            self.agent.history.add_user_message(map(text_block, await self.take_feedback()))
-            return None
+            feedback = await self.take_feedback()
+            if feedback:  # an error may be gone meanwhile, with the text that had it
+                self.agent.history.add_user_message(map(text_block, feedback))
+                return None
         continuation = CONTINUATIONS.get(reply.stop_reason)
         if is_done and not (self.cut_off_text + reply.text):
             continuation = EMPTY_ANSWER

@@ -12,11 +12,21 @@ from fairlead.workspace.files import Files
 class CodeSupport:
     """The language support of one session. Nothing starts before a question needs it."""
 
-    def __init__(self, files: Files, servers: LanguageServers, editor: Callable[[], Provider | None]) -> None:
-        """`editor` returns the user's editor, if it answers questions about code."""
+    def __init__(
+        self,
+        files: Files,
+        servers: LanguageServers,
+        editor: Callable[[], Provider | None],
+        check_seconds: Callable[[], float],
+    ) -> None:
+        """
+        Args:
+            editor: returns the user's editor, if it answers questions about code.
+            check_seconds: returns how long a search for new errors may take; 0: there is none.
+        """
         self._servers = servers
         self.queries = CodeQueries(files, servers, editor)
-        self.problems = ProposedProblems(files, servers)
+        self.problems = ProposedProblems(files, servers, check_seconds)
 
     async def take_report(self, plan: PlanningState) -> list[str]:
         """What the model must read between two rounds: the new errors, after a step was completed (L18)."""

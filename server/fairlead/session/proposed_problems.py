@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,6 @@ MAX_REPORTED = 10
 MAX_MESSAGE = 300
 MAX_DEPENDENTS = 20
 """How many files that are read but not proposed are checked too, because a proposal may break them."""
-CHECK_SECONDS = 20.0
 
 NEW_ERRORS = (
     "<new_errors>\nYour proposed edits cause {count}, which the files do not have without them:\n{items}\n"
@@ -42,16 +41,18 @@ class _Checked:
 class ProposedProblems:
     """Checks the proposed texts of a session with its language servers."""
 
-    def __init__(self, files: Files, servers: LanguageServers) -> None:
-        self._files, self._servers = files, servers
+    def __init__(self, files: Files, servers: LanguageServers, seconds: Callable[[], float]) -> None:
+        """`seconds` returns how long a check may take; 0: nothing is checked."""
+        self._files, self._servers, self._seconds = files, servers, seconds
         self._baselines: dict[Path, tuple[str, Counter[Error]]] = {}
         self._checked: dict[Path, _Checked] = {}
         self._told: set[Error] = set()
         self.version = 0
         """Increases with each check."""
         self._state: object = None
-        self._steps_checked: Collection[str] = ()
-        self._warming: asyncio.Task[None] | None = None
+        self._completed: set[str] | None = None
+        self._warmed: set[str] = set()
+        self._warming: set[asyncio.Task[None]] = set()
 
     def errors(self) -> Mapping[Path, Sequence[Problem]]:
         """The new errors by file, of the files whose text has not changed since they were checked."""
@@ -65,41 +66,44 @@ class ProposedProblems:
 
     def warm(self) -> None:
         """Starts the language servers of the proposed files, so that a check later need not wait for their start."""
-        if self._warming is None and self._proposed():
-            self._warming = asyncio.ensure_future(self._start_servers())
+        for name, paths in self._groups(self._proposed()).items():
+            if name not in self._warmed and self._seconds():
+                self._warmed.add(name)
+                task = asyncio.ensure_future(self._start(paths[0]))
+                self._warming.add(task)
+                task.add_done_callback(self._warming.discard)
 
     async def aclose(self) -> None:
-        if self._warming is not None:
-            self._warming.cancel()
-            await asyncio.wait([self._warming])
+        for task in self._warming:
+            task.cancel()
+        await asyncio.gather(*self._warming, return_exceptions=True)
 
-    async def _start_servers(self) -> None:
-        for group in self._groups(self._proposed()).values():
-            try:
-                await self._servers.server(group[0])
-            except NoAnswer as error:
-                log.info("no language server: %s", error)
+    async def _start(self, path: Path) -> None:
+        try:
+            await self._servers.server(path)
+        except NoAnswer as error:
+            log.info("no language server: %s", error)
 
     async def check_once_per_step(self, completed: Collection[str]) -> None:
-        """Checks the proposals if a step has been completed since the last check."""
-        if not set(completed) <= set(self._steps_checked):
-            self._steps_checked = completed
+        """Checks the proposals if a step has been completed since the last call; the first call only notes them."""
+        before, self._completed = self._completed, set(completed)
+        if before is not None and not self._completed <= before:
             await self.check()
 
     async def check(self) -> None:
         """Checks the proposals, unless nothing has changed since the last time. Has a time limit."""
         state = self._files.version, self._files.user_files.change_token
-        proposed = self._proposed()
-        if state == self._state or not proposed:
+        proposed, seconds = self._proposed(), self._seconds()
+        if state == self._state or not proposed or not seconds:
             return
         self._checked.clear()
         self.version += 1
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
+            async with asyncio.timeout(seconds):
                 for group in self._groups([*proposed, *self._dependents(proposed)]).values():
                     await self._check_group(group)
         except TimeoutError:
-            log.info("the proposed texts were not checked within %.0f s", CHECK_SECONDS)
+            log.info("the proposed texts were not checked within %.0f s", seconds)
         self._state = state
 
     def take_report(self) -> list[str]:

@@ -83,7 +83,9 @@ class Session:
         self.approvals = Approvals(self.editor, session_id)
         workspace = ServersWorkspace(session_id, self.files, lambda: self.commands, context, self.editor.approve)
         servers = SessionServers(workspace, context.server_pool, context.clock)
-        self._code = CodeSupport(self.files, servers, lambda: context.editor_code)
+        self._code = CodeSupport(
+            self.files, servers, lambda: context.editor_code, lambda: context.settings.check.new_errors_seconds
+        )
         self.evidence = SessionEvidence(
             self.files, self.plan, self._code.problems, lambda: context.settings, context.clock
         )

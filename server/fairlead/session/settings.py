@@ -61,6 +61,8 @@ class CheckSettings:
     """The runs after which a search for the smallest set ends; 0: no limit."""
     search_max_minutes: float = 15
     """The minutes after which it ends; 0: no limit."""
+    new_errors_seconds: float = 20
+    """How long language servers may look for new errors of the proposals (P20); 0: they do not."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Seconds:
 
     start: float = 60.0
     request: float = 30.0
-    diagnostics: float = 20.0
+    diagnostics: float = 60.0
     scan: float = 15.0
     """After the start, for reading the workspace, before a question about all of its files."""
     exit: float = 2.0
