@@ -1,4 +1,4 @@
-// What the agent learns of the code from VS Code's own language support, and the tasks that are started in an editor.
+// What the agent learns of the code from VS Code's own language support.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -29,15 +29,12 @@ const WORKSPACE = {
     'import { one } from "./one";\nimport { area } from "./shapes";\nimport { four } from "./one";\narea({ side: one.length });\n',
   "notes.txt": "area\n",
 };
+const SOURCES = Object.keys(WORKSPACE).filter((name) => name.endsWith(".ts"));
 const { extension, ask } = relayed();
 const editorTest = useAgent(
   [
-    { text: "Ready." },
-    { text: "Fixed the first." },
-    { text: "Fixed both." },
-    { text: "Made it faster." },
-    { text: "It computes the area." },
-    { text: "Both were explained." },
+    { calls: [{ rename_symbol: { path: "src/shapes.ts", line: 7, symbol: "area", new_name: "surfaceArea" } }] },
+    { text: "Renamed." },
   ],
   {
     workspace: WORKSPACE,
@@ -46,7 +43,6 @@ const editorTest = useAgent(
       "typescript.tsdk": path.join(ROOT, "node_modules/typescript/lib"),
       "typescript.disableAutomaticTypeAcquisition": true,
       "typescript.updateImportsOnFileMove.enabled": "never",
-      "editor.lightbulb.enabled": "on",
     },
     viewport: { width: 1280, height: 1000 },
     extensions: [extension],
@@ -87,29 +83,26 @@ const places = (workspace, { result, error }) => {
 };
 
 editorTest(
-  "the first question of a run, about closed files, is answered for the whole project: a rename is the editor's own, byte for byte",
+  "a rename by the agent, the first thing that it does, with all files closed, is the editor's own rename, byte for byte",
   async ({ page, workspace }) => {
-    await runTask(page, "Get ready");
-    await page.toast("Ready.");
-    await page.closeToast("Ready.");
-    const params = { ...at(workspace, "src/shapes.ts", "area ="), newName: "surfaceArea" };
-    const { result, error } = await ask(page, "agent/editor/rename", params);
-    assert.equal(error, undefined);
-    const renamed = Object.fromEntries(
-      result.documentChanges.map(({ textDocument, edits }) => {
-        const name = path.relative(workspace, new URL(textDocument.uri).pathname);
-        return [name, apply(WORKSPACE[name], edits)];
-      }),
-    );
-    assert.deepEqual(Object.keys(renamed).sort(), [
-      "src/four.ts",
-      "src/one.ts",
-      "src/shapes.ts",
-      "src/three.ts",
-      "src/two.ts",
-      "src/unsorted.ts",
-    ]);
+    const saved = () => Object.fromEntries(SOURCES.map((name) => [name, read(workspace, name)]));
+    const original = saved();
+    await runTask(page, "Rename area");
+    await page.toast("Renamed.");
     assert.deepEqual(await page.tabs(), []);
+    await page.runCommand("Agent: Accept All");
+    await page.until("the accepted rename", () => read(workspace, "src/two.ts") !== original["src/two.ts"]);
+    const byAgent = saved();
+    assert.deepEqual(
+      SOURCES.filter((name) => byAgent[name] === original[name]),
+      ["src/wrong.ts"],
+    );
+    await page.runCommand("Agent: Undo Review");
+    await page.until("the files as they were", () => {
+      assert.deepEqual(saved(), original);
+      return true;
+    });
+
     await page.openFile("src/shapes.ts");
     await page.clickLine("again = area");
     await page.press("F2");
@@ -120,8 +113,7 @@ editorTest(
     await page.editorLines((lines) => lines.some((line) => line.endsWith("again = surfaceArea")));
     await page.runCommand("File: Save All Files");
     await page.until("the editor's rename on disk", () => {
-      const saved = Object.fromEntries(Object.keys(renamed).map((name) => [name, read(workspace, name)]));
-      assert.deepEqual(saved, renamed);
+      assert.deepEqual(saved(), byAgent);
       return true;
     });
   },

@@ -68,8 +68,9 @@ export class Runs {
     mode?: Mode,
   ): Promise<void> {
     if (!canRunHere()) return;
-    const prompt = "prompt" in task ? task.prompt : await this.prompts.ask(task.title);
-    if (prompt !== undefined) await this.run(undefined, { prompt, context }, mode);
+    const isTyped = "title" in task;
+    const prompt = isTyped ? await this.prompts.ask(task.title) : task.prompt;
+    if (prompt !== undefined) await this.run(undefined, { prompt, context }, mode, isTyped);
   }
 
   /** Runs a task that writes the project's rules for agents, as a proposal. */
@@ -138,13 +139,14 @@ export class Runs {
     await this.runTask(prompt);
   }
 
-  private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent"): Promise<void> {
+  /** `isTyped`: whether the prompt is the user's own, which the next box offers again. */
+  private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent", isTyped = true): Promise<void> {
     if (!canRunHere()) return;
     let id = sessionId;
-    if ("prompt" in task) await this.prompts.remember(task.prompt);
+    if ("prompt" in task && isTyped) await this.prompts.remember(task.prompt);
     try {
       if (!(await this.isReady())) {
-        if ("prompt" in task) this.prompts.setDraft(task.prompt);
+        if ("prompt" in task && isTyped) this.prompts.setDraft(task.prompt);
         return;
       }
       id ??= (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;

@@ -48,7 +48,7 @@ class ProposedProblems:
         self._checked: dict[Path, _Checked] = {}
         self._told: set[Error] = set()
         self.version = 0
-        """Increases with each check."""
+        """Increases when a check begins and when it ends."""
         self._state: object = None
         self._completed: set[str] | None = None
         self._warmed: set[str] = set()
@@ -104,6 +104,8 @@ class ProposedProblems:
                     await self._check_group(group)
         except TimeoutError:
             log.info("the proposed texts were not checked within %.0f s", seconds)
+        finally:  # states that were published meanwhile have none of the errors
+            self.version += 1
         self._state = state
 
     def take_report(self) -> list[str]:

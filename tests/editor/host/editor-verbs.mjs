@@ -152,6 +152,18 @@ export function editorVerbs({ page, until, act }) {
     },
     /** Puts the cursor at the end of a line of the active text editor. A part of its text identifies the line. */
     clickLine: (text) => act(`the line "${text}"`, () => clickLineIn(textEditor, text)),
+    /** Chooses an entry of the context menu at the cursor, given with the menus that it is in. */
+    editorMenu: (path) =>
+      act(`the entry "${path.join(" > ")}" of the editor's menu`, async () => {
+        const menu = page.locator(".monaco-menu");
+        if (!(await menu.count())) await page.keyboard.press("Shift+F10");
+        for (const label of path) {
+          const name = page.locator(".action-label", { hasText: exactly(label) });
+          await menu.locator(".action-menu-item", { has: name }).last().click({ timeout: 1000 });
+        }
+        // a menu ignores the mouse in its first moments
+        await menu.first().waitFor({ state: "hidden", timeout: 1000 });
+      }),
     /** Types where the cursor is, whatever has the focus. */
     insertText: (text) => page.keyboard.insertText(text),
     /** Saves the active editor and waits until it is clean. */

@@ -1,0 +1,94 @@
+// Tasks that the user starts in an editor: on the selection, on problems, and questions about the code at the cursor.
+
+import path from "node:path";
+import { conversationSays, picture, ROOT, useAgent } from "./agent.mjs";
+
+const editorTest = useAgent([{ text: "Done." }], {
+  workspace: {
+    "src/shapes.ts": "export const area = (side: number): number => side ** 2;\nexport const again = area\n",
+    "src/three.ts": 'import { area } from "./shapes";\nexport const three = area(3);\n',
+    "src/wrong.ts": 'export const first: number = "1";\nexport const second: string = 2;\n',
+  },
+  settings: {
+    "typescript.tsdk": path.join(ROOT, "node_modules/typescript/lib"),
+    "typescript.disableAutomaticTypeAcquisition": true,
+  },
+  viewport: { width: 1280, height: 1000 },
+  own: true,
+});
+
+/** Chooses an entry of the menu that Ctrl+. opens at the cursor. */
+async function quickFix(page, label) {
+  const entry = page.page.locator(".action-widget .monaco-list-row.action", { hasText: label });
+  await page.until(`the quick fix "${label}"`, async () => {
+    // opened again while it is not there: the problems are found only after a while
+    if (await page.page.locator(".action-widget .monaco-list").first().isVisible()) await page.press("Escape");
+    await page.press("Control+.");
+    await entry.first().waitFor({ timeout: 1000 });
+    return true;
+  });
+  await picture(page, `menu ${label}`);
+  await entry.first().click();
+}
+
+/** Opens what the model was told with the last prompt, and waits until it contains these parts. */
+async function contextSays(page, parts) {
+  await page.until(`the context with ${parts.join(", ")}`, async () => {
+    const text = await page.webview().locator("details", { hasText: "Context" }).last().textContent({ timeout: 1000 });
+    const missing = parts.filter((part) => !text.includes(part));
+    if (missing.length > 0) throw new Error(`not there: ${missing.join(", ")} in ${text}`);
+    return true;
+  });
+}
+
+editorTest("Fix with Agent runs a task with the problem's place, text and source", async ({ page }) => {
+  await page.openFile("src/wrong.ts");
+  await page.clickLine("first: number");
+  await page.press("Home");
+  for (let word = 0; word < 3; word += 1) await page.press("Control+ArrowRight");
+  await quickFix(page, "Fix with Agent");
+  await page.toast("Done.");
+  await page.closeToast("Done.");
+  await page.runCommand("Agent: Show Conversation");
+  const problem = "Type 'string' is not assignable to type 'number'. [ts 2322]";
+  await conversationSays(page, [`Fix this problem in src/wrong.ts, line 1: ${problem}`]);
+  await picture(page, "fix");
+  await contextSays(page, ["src/wrong.ts"]);
+});
+
+editorTest("all problems in a selection are one task", async ({ page }) => {
+  await page.openFile("src/wrong.ts");
+  await page.clickLine("first: number");
+  await page.press("Control+A");
+  await quickFix(page, "Fix 2 Problems with Agent");
+  await page.toast("Done.");
+  await page.closeToast("Done.");
+  await page.runCommand("Agent: Show Conversation");
+  await conversationSays(page, [
+    "Fix these problems in src/wrong.ts:",
+    "line 1: Type 'string'",
+    "line 2: Type 'number'",
+  ]);
+});
+
+editorTest("Run Task on Selection says what it is about, and sends these lines", async ({ page }) => {
+  await page.openFile("src/three.ts");
+  await page.clickLine("export const three");
+  await page.press("Shift+Home");
+  await page.editorMenu(["Agent", "Run Task on Selection"]);
+  await picture(page, "selection");
+  await page.fillInput("Make it faster", { title: "Agent: Run Task on three.ts, line 2" });
+  await page.toast("Done.");
+  await page.closeToast("Done.");
+  await page.runCommand("Agent: Show Conversation");
+  await conversationSays(page, ["Make it faster"]);
+  await contextSays(page, ["src/three.ts, lines 2 to 2"]);
+});
+
+editorTest("Explain asks about the symbol at the cursor, and shows the answer", async ({ page }) => {
+  await page.openFile("src/shapes.ts");
+  await page.clickLine("again = area");
+  await page.editorMenu(["Agent", "Explain"]);
+  await conversationSays(page, ["Explain `area` in src/shapes.ts, line 2.", "Done."]);
+  await picture(page, "explain");
+});
