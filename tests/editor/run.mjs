@@ -13,7 +13,18 @@ const LANE = path.join(HERE, "lane.mjs");
 // Lanes take files from both ends of the list. So those that share a window with the one setting are at the front, those
 // that share one without it at the back, and those with windows of their own between them.
 const ASKING = ["main-job", "plan-run", "plan", "stopping", "terminals"];
-const OWN = ["bad-input", "package", "sessions", "resume", "retry", "budget", "buffers"];
+const OWN = [
+  "bad-input",
+  "package",
+  "sessions",
+  "resume",
+  "retry",
+  "budget",
+  "buffers",
+  "code",
+  "editor-tasks",
+  "problems",
+];
 const { values, positionals } = parseArgs({
   options: { grep: { type: "string", default: "" }, concurrency: { type: "string" } },
   allowPositionals: true,
