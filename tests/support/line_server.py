@@ -1,6 +1,6 @@
 """A language server in this process. In its language, `error NAME` is an error, and equal lines are references."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +61,8 @@ class LineServers:
         self.started += 1
         return self.only
 
-    def known(self) -> Sequence[str]:
-        return [self.only.name]
+    def suffixes(self) -> Collection[str]:
+        return [".x"]
 
     async def aclose(self) -> None:
         """Nothing to end."""

@@ -1,6 +1,6 @@
 """The port to whoever answers LSP's language requests: the user's editor, or a language server of our own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -80,8 +80,8 @@ class LanguageServers(Protocol):
         """
         ...
 
-    def known(self) -> Sequence[str]:
-        """The names of all servers that could be started for files of this workspace. Starts nothing."""
+    def suffixes(self) -> Collection[str]:
+        """The suffixes of the files that a server could be started for, such as `.py`. Starts nothing."""
         ...
 
     async def aclose(self) -> None:

@@ -17,6 +17,7 @@ from fairlead.edits.text import body, split_lines
 from fairlead.json_values import fields_of
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.files import Files
+from fairlead.workspace.ripgrep import has_files
 
 T = TypeVar("T")
 
@@ -79,6 +80,7 @@ class CodeQueries:
 
     def __init__(self, files: Files, servers: LanguageServers, editor: Callable[[], Provider | None]) -> None:
         self._files, self.servers, self._editor = files, servers, editor
+        self._has_files = False
 
     @property
     def has_editor(self) -> bool:
@@ -87,8 +89,14 @@ class CodeQueries:
 
     @property
     def can_answer(self) -> bool:
-        """Whether anybody could answer a question about a file of this workspace."""
-        return self.has_editor or bool(self.servers.known())
+        """Whether anybody could answer a question about a file of this workspace, as of the last `look`."""
+        return self.has_editor or self._has_files
+
+    async def look(self) -> None:
+        """Looks whether the workspace has a file that a language server knows."""
+        suffixes = self.servers.suffixes()
+        proposed = any(Path(each.target).suffix in suffixes for each in self._files.changes)
+        self._has_files = proposed or (bool(suffixes) and await has_files(suffixes, self._files.root.path))
 
     async def related(self, relation: Relation, path: Path, symbol: str, line: int | None) -> Answer[Sequence[Place]]:
         """The places that are related to a symbol.

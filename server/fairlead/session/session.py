@@ -195,7 +195,7 @@ class Session:
         on_begin()
         if not stopped:
             try:
-                await asyncio.gather(self.commands.ready(), self._rules.begin_run())
+                await asyncio.gather(self.commands.ready(), self._rules.begin_run(), self._code.queries.look())
             except asyncio.CancelledError:
                 stopped = True
         agent, task = self._agent(given.mode, self.commands.tools()), asyncio.current_task()

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -80,6 +80,16 @@ async def file_names(folder: str, cwd: Path, most: int) -> set[str]:
             if len(names) >= most:
                 break
     return names
+
+
+async def has_files(suffixes: Collection[str], cwd: Path) -> bool:
+    """Whether a folder contains a file with one of these suffixes, such as `.py`, that no rule ignores."""
+    types = [argument for suffix in sorted(suffixes) for argument in ("--type-add", f"wanted:*{suffix}")]
+    async with aclosing(records(["--files", "--null", *types, "--type", "wanted", "--", "."], cwd, end=b"\0")) as names:
+        async for name in names:
+            if name:
+                return True
+    return False
 
 
 def plain_name(name: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -102,12 +102,13 @@ class SessionServers:
         found = self._choose(path)
         return found[0].name if found is not None and not self._state(found[0]).given_up else ""
 
-    def known(self) -> Sequence[str]:
-        return [
-            spec.name
+    def suffixes(self) -> Collection[str]:
+        return {
+            suffix
             for spec in server_specs(self._workspace.specs())
             if not self._state(spec).given_up and self._programs.find(spec.command[0]) is not None
-        ]
+            for suffix in spec.languages
+        }
 
     async def server(self, path: Path) -> Server:
         found = self._choose(path)
