@@ -52,7 +52,7 @@ async def test_fault_97_a_server_that_cannot_start_is_given_up_with_the_reason(w
             with pytest.raises(NoAnswer, match=re.escape(AT_START[case])):
                 await servers.server(path)
         assert servers.name_for(path) == ""
-        assert ".bad" not in servers.suffixes()
+        assert ".x" not in servers.suffixes()
         with pytest.raises(NoAnswer, match=f"it failed {len(PAUSES) + 1} times"):
             await servers.server(path)
     assert processes_with(f"{BAD_SERVER}\0{case}") == []
@@ -224,7 +224,7 @@ async def test_nothing_starts_or_is_asked_by_looking(workspace: Path) -> None:
     started = project(workspace, "")
     async with Started(started) as servers:
         assert servers.name_for(workspace / "a.x") == "bad"
-        assert ".bad" in servers.suffixes()
+        assert set(servers.suffixes()) >= {".x"}
         assert servers.name_for(workspace / "readme.txt") == ""
     assert started.asked == []
     assert processes_with(str(BAD_SERVER)) == []

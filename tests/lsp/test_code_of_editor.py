@@ -89,6 +89,8 @@ async def test_a_rename_is_proposed_exactly_as_answered(workspace: Path, replay:
         assert "a.py has proposed edits, which the user's editor does not know, so nothing was proposed" in second
         assert [file["additions"] for file in client.last("agent/edits")["files"]] == [2, 2, 2]
         assert {path.read_bytes() for path in files} == {b"old = 1\r\nprint(old)\r\n"}
+        [before] = client.last("agent/plan")["outside"]
+        assert before["evidence"]["files"] == [path.as_uri() for path in files]
         session = client.last("agent/edits")["sessionId"]
         await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
         assert {path.read_bytes() for path in files} == {b"new = 1\r\nprint(new)\r\n"}

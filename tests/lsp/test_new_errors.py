@@ -13,8 +13,8 @@ from support.client import Client, Json
 from support.fake_api import Call, FakeApi, Text, Turn
 
 PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-PATIENT: Json = {"check": {"newErrorsSeconds": 600}}
-"""Settings with which a slow machine finds the same errors."""
+PATIENT: Json = {"languageServers": {}, "check": {"newErrorsSeconds": 600}}
+"""Settings with which the language servers on PATH are used, and a slow machine finds the same errors."""
 FILES = {
     "shapes.py": "def area(width: int, height: int) -> int:\n    return width * height\n",
     "old.py": "from shapes import area\n\nbroken: str = area(1, 2)\n",

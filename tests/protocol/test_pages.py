@@ -35,13 +35,15 @@ def test_every_rule_stands_in_the_page_once() -> None:
     assert re.findall(r"^\*\*([PL]\d+)\.", PLAN.text, re.M) == RULES
 
 
-def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
+async def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     """docs/plan.md L2: each tool in its order, with its inputs; `?` marks what may be left out."""
     documents = Documents()
     approvals = Approvals(LspEditor(RecordingClient().protocol, documents), SESSION)
     commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
     files = Files(Root(tmp_path), documents)
     code = CodeQueries(files, LineServers(), lambda: None)
+    (tmp_path / "a.x").touch()
+    await code.look()
     checks = own_checks(files, commands, approvals)
     tools = tool_table(files, TodoManager(), approvals, commands, checks, code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}

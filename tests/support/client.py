@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote, urlparse
 
+from fairlead.code.servers.table import TABLE
 from support import server_process
 
 Json = dict[str, Any]
@@ -42,6 +43,10 @@ class WireError(Exception):
         self.code: int = error["code"]
         self.message: str = error["message"]
         self.data = error.get("data")
+
+
+NO_LANGUAGE_SERVERS: Json = {"languageServers": {spec.name: False for spec in TABLE}}
+"""Settings without those that happen to be on the machine's PATH. A test that wants them sets `languageServers`."""
 
 
 class Refuse(Exception):
@@ -119,7 +124,7 @@ class Client:
 
     def initialize_params(self) -> Json:
         uri = self.workspace.as_uri() if self.workspace else None
-        options: Json = {"settings": self.settings} if self.settings is not None else {}
+        options: Json = {"settings": {**NO_LANGUAGE_SERVERS, **(self.settings or {})}}
         if self.trusted is not None:
             options["trusted"] = self.trusted
         if self.storage is not None:

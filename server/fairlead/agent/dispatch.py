@@ -79,7 +79,7 @@ class Dispatcher:
                 log.exception("tool %s failed", call.name)
             text, is_error = f"Error: {str(error) or type(error).__name__}", True
         result = ToolResult(call.id, clean_text(text), is_error)
-        self.emit(ToolFinished(call.id, result.is_error, result.text))
+        self.emit(ToolFinished(call.id, result.is_error, result.text, tuple(running.changed_paths)))
         return result
 
     async def _execute(self, call: ToolCall, running: RunningCall) -> str:

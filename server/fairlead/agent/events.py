@@ -1,5 +1,6 @@
 """The events that a run emits, as one union. Front ends subscribe to them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -169,6 +170,8 @@ class ToolFinished:
     call_id: str
     is_error: bool
     text: str
+    paths: Sequence[str] = ()
+    """The files that it changed in addition to its locations."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The tool port: an entry of the dispatch table, and the context of a running call."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -38,6 +38,8 @@ class RunningCall:
     """
     polls: bool = False
     """Set by a handler that waited for background work: the same call may return something else the next time (L10)."""
+    changed_paths: Sequence[str] = ()
+    """Set by a handler that changed files which its `describe` could not name."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)
     """Whether the same call already returned this text, and the model can still read it."""
 

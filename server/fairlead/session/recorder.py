@@ -130,8 +130,8 @@ class Recorder:
         if started.kind in CHANGING_KINDS:
             self._changes += 1
             record = self.record
-            for location in started.locations:
-                record = record.with_file(place, self._path_of(location.path), self._file_states())
+            for path in (*(location.path for location in started.locations), *event.paths):
+                record = record.with_file(place, self._path_of(path), self._file_states())
             self._set_record(record)
         elif started.kind in READING_KINDS:
             self._set_record(self.record.with_look(place))

@@ -91,6 +91,7 @@ async def propose(files: Files, found: Answer[Sequence[FileEdit]], call: Running
     if not found.value:
         raise ToolError("This would change nothing.")
     await files.propose_all(found.value, call.author)
+    call.changed_paths = [str(path) for edit in found.value for path in dict.fromkeys((edit.path, edit.target))]
     lines = [_line(files, edit) for edit in found.value[:MAX_LISTED]]
     more = len(found.value) - len(lines)
     count = "1 file" if len(found.value) == 1 else f"{len(found.value):,} files"
