@@ -16,6 +16,8 @@ const editorTest = useAgent(
   {
     workspace: { "lib/total.py": "def total() -> int:\n    return 0\n" },
     settings: {
+      // a slow machine finds the same errors
+      "fairlead.check.newErrorsSeconds": 600,
       "fairlead.languageServers": {
         basedpyright: false,
         pyright: { command: [path.join(ROOT, "node_modules/.bin/pyright-langserver"), "--stdio"] },
