@@ -25,6 +25,10 @@ for variable, tool in {"PYENV_ROOT": ".pyenv", "RUSTUP_HOME": ".rustup", "CARGO_
         os.environ.setdefault(variable, str(Path.home() / tool))
 for variable in [name for name in os.environ if name.startswith("XDG_")]:
     del os.environ[variable]  # all of them then lie below the home folder
+# npm adds the programs of its packages, among them language servers, which a test must ask for
+os.environ["PATH"] = os.pathsep.join(
+    folder for folder in os.environ["PATH"].split(os.pathsep) if Path(folder).parent.name != "node_modules"
+)
 ForkedServer.use()
 
 

@@ -1,6 +1,7 @@
 """`npm run bench`: the gap per round, start-up and memory of the server, beside a plain SDK loop and a bare server;
 then what proposals in long files cost (long_files.py), what a flood of output does (flood.py), what the sandbox
-costs per command (sandbox.py), what the evidence of a step costs (checks.py), and one long run (soak.py).
+costs per command (sandbox.py), what the evidence of a step costs (checks.py), what language servers cost
+(language_servers.py), and one long run (soak.py).
 
 With `--smallest` each of them runs once and as small as it can be. The tests do that, so that none breaks unnoticed.
 
@@ -27,6 +28,7 @@ sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", 
 
 import checks
 import flood
+import language_servers
 import long_files
 import sandbox
 import soak
@@ -167,7 +169,7 @@ def main() -> None:
     print(f"  fairlead server                  {memory:8.1f}")
     print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
     plan_cost()
-    for part in (long_files, flood, sandbox, checks, soak):
+    for part in (long_files, flood, sandbox, checks, language_servers, soak):
         part.main(smallest)
 
 

@@ -36,7 +36,7 @@ const editorTest = useAgent(
     },
     { calls: [steps("completed", "completed")] },
     { text: "Both are done." },
-    { calls: [{ diagnostics: { path: "bad.json" } }, { diagnostics: { path: "a.txt" } }] },
+    { calls: ["bad.json", "a.txt"].map((path) => ({ code: { action: "problems", path } })) },
     { text: "I looked." },
   ],
   {

@@ -49,6 +49,11 @@ if (files.length === 0) {
 fs.rmSync(path.join(HERE, ".artifacts"), { recursive: true, force: true });
 log(`VS Code ${(await prepare()).vscodeVersion}`);
 const began = Date.now();
+// npm adds the programs of its packages, among them language servers, which a test must ask for
+const folders = process.env.PATH.split(path.delimiter);
+process.env.PATH = folders
+  .filter((folder) => path.basename(path.dirname(folder)) !== "node_modules")
+  .join(path.delimiter);
 process.env.FAIRLEAD_EDITOR_QUEUE = queue();
 process.env.FAIRLEAD_EDITOR_GREP = values.grep;
 const lanes = Math.min(files.length, Number(values.concurrency ?? Math.min(4, os.availableParallelism())));

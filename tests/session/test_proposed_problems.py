@@ -135,3 +135,13 @@ async def test_checks_can_be_switched_off(checker: Checker) -> None:
     checker.problems.warm()
     assert await checker.report() == ""
     assert checker.servers.started == 0
+
+
+async def test_only_other_errors_are_a_new_version(checker: Checker) -> None:
+    """Each version is published with the whole state of the plan and the proposals."""
+    versions: list[int] = []
+    for text in ("fine\n", "error a\n", "error a\n\n", "error a\nerror b\n", "fine\n"):
+        await checker.propose("a.x", text)
+        await checker.problems.check()
+        versions.append(checker.problems.version)
+    assert versions == [0, 1, 2, 3, 3]

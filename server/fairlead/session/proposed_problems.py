@@ -48,7 +48,7 @@ class ProposedProblems:
         self._checked: dict[Path, _Checked] = {}
         self._told: set[Error] = set()
         self.version = 0
-        """Increases when a check begins and when it ends."""
+        """Increases when a check finds other errors than the one before."""
         self._state: object = None
         self._completed: set[str] | None = None
         self._warmed: set[str] = set()
@@ -96,15 +96,15 @@ class ProposedProblems:
         proposed, seconds = self._proposed(), self._seconds()
         if state == self._state or not proposed or not seconds:
             return
-        self._checked.clear()
-        self.version += 1
+        checked: dict[Path, _Checked] = {}
         try:
             async with asyncio.timeout(seconds):
                 for group in self._groups([*proposed, *self._dependents(proposed)]).values():
-                    await self._check_group(group)
+                    checked |= await self._check_group(group)
         except TimeoutError:
             log.info("the proposed texts were not checked within %.0f s", seconds)
-        finally:  # states that were published meanwhile have none of the errors
+        before, self._checked = self.errors(), checked
+        if self.errors() != before:
             self.version += 1
         self._state = state
 
@@ -136,8 +136,9 @@ class ProposedProblems:
         source = f" [{problem.source}]" if problem.source else ""
         return f"{self._files.root.relative(path)}:{problem.line}:{problem.start[1] + 1} {message}{source}"
 
-    async def _check_group(self, paths: Sequence[Path]) -> None:
-        """Checks files of one language server."""
+    async def _check_group(self, paths: Sequence[Path]) -> Mapping[Path, _Checked]:
+        """Checks files of one language server. A file that was not checked is missing."""
+        checked: dict[Path, _Checked] = {}
         try:
             server = await self._servers.server(paths[0])
             await self._update_baselines(server, paths)
@@ -145,9 +146,10 @@ class ProposedProblems:
             for path, found in (await self._diagnose(server, shown, paths)).items():
                 known = self._baselines.get(path) or ("", Counter[Error]())
                 if known[0] == (self._user_text(path) or ""):  # else the user's text was not checked in time
-                    self._checked[path] = _Checked(shown[path], _new_errors(path, found, known[1]))
+                    checked[path] = _Checked(shown[path], _new_errors(path, found, known[1]))
         except NoAnswer as error:
             log.info("the proposed texts were not checked: %s", error)
+        return checked
 
     async def _update_baselines(self, server: LanguageServer, paths: Sequence[Path]) -> None:
         """Checks the user's texts of the files whose user's text has changed since the last check."""

@@ -12,16 +12,12 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CheckFinished, Event, RunFinished, RunStarted, SmallestSet, Steered, StopReason
 from fairlead.agent.loop import Agent, Limits
 from fairlead.agent.messages import Block, History
-from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
-from fairlead.agent.window import Window
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Decision, DecisionLog
-from fairlead.models.factory import ClosableModel, ModelChoice, open_model
-from fairlead.models.prices import context_of, price_of
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
@@ -35,6 +31,7 @@ from fairlead.session.project_rules import ProjectRules
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.published import Published
 from fairlead.session.server_context import ServerContext
+from fairlead.session.session_model import SessionModel
 from fairlead.session.settings import Settings
 from fairlead.session.state import PAUSES, Phase, SessionState
 from fairlead.session.store.journal import Journal
@@ -75,7 +72,6 @@ class Session:
         self.feedback = Feedback(self.files, self.plan.render)
         self._decisions = DecisionLog()
         self.history = History()
-        self.window = Window()
         self.editor = TimedEditor(context.editor, context.clock)
         self.reviewing = asyncio.Lock()
         self.awaiting_report = asyncio.Event()
@@ -92,11 +88,9 @@ class Session:
         self.plan.since = self.evidence.recorder.since
         self.checks = CheckQueue()
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
-        self._model: ClosableModel | None = None
-        self._choice: ModelChoice | None = None
+        self._model = SessionModel(context.choose_model)
         self._task: asyncio.Task[Outcome] | None = None
         self._caller: asyncio.Task[Any] | None = None
-        self._closing: set[asyncio.Task[None]] = set()
         self._stopped = StoppedCalls()
         self._prompts = 0
         self.runs = 0
@@ -212,7 +206,7 @@ class Session:
     async def _context_of(self, task: RunTask) -> list[Block]:
         """What the model gets with a prompt."""
         surroundings = task.surroundings if self._context.settings.context.editor else None
-        limit = self.window.results_limit_chars()
+        limit = self._model.window.results_limit_chars()
         return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
 
     def steer(self, text: str) -> int:
@@ -257,8 +251,7 @@ class Session:
         await self.checks.aclose()
         await self._code.aclose()
         await self.commands.aclose()
-        if self._model is not None:
-            await self._model.aclose()
+        await self._model.aclose()
 
     async def stop_command(self, handle: str) -> None:
         """Stops a background command or a check at the user's request.
@@ -394,29 +387,16 @@ class Session:
         rules = await self._rules.take_new(self.files.read_tracker.paths, self.history.messages)
         return [*feedback, *rules, *await self._code.take_report(self.plan.snapshot())]
 
-    def _cost(self, usage: Usage) -> float | None:
-        price = price_of(self._model.name) if self._model is not None else None
-        return price.of(usage) if price is not None else None
-
     def _agent(self, mode: Mode, commands: Commands) -> Agent:
         settings = self._context.settings
         self._apply_plan_settings()
-        choice = self._context.choose_model()
-        if self._model is None or choice != self._choice:
-            if self._model is not None:
-                closing = asyncio.ensure_future(self._model.aclose())
-                self._closing.add(closing)
-                closing.add_done_callback(self._closing.discard)
-            self._model, self._choice, self.window = open_model(choice), choice, Window(choice.endpoint.is_hosted)
-        self.window.begin_run(
-            settings.context_tokens or context_of(self._model.name) if choice.replay is None else None
-        )
+        model = self._model.for_run(settings.context_tokens)
         without_seconds = settings.check.without_changes_seconds
         find_general, holds = self.evidence.general_checks, self.evidence.holds
         checks = Checks(self.files, commands, self.approvals, self.checks, find_general, holds, without_seconds)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
-            model=self._model,
+            model=model,
             system=system_prompt(self.root) + self._rules.of_root,
             tools=tool_table(
                 self.files, self.plan, self.approvals, commands, checks, self._code.queries, self._context.diagnostics
@@ -428,9 +408,9 @@ class Session:
             take_feedback=self._take_feedback,
             has_user_message=lambda: self.feedback.has_user_message,
             check_proposals=self._code.check,
-            cost_of=self._cost,
+            cost_of=self._model.cost_of,
             proposals=lambda: proposals_note(self.files.changes, self.root),
-            window=self.window,
+            window=self._model.window,
             stopped=self._stopped,
             mode=mode,
             limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),

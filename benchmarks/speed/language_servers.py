@@ -1,0 +1,98 @@
+"""What language servers cost (`npm run bench`, or this file alone): from a changed text to its problems, and memory.
+
+Times in ms. The workspace has some modules of one function each, which import each other. The sandbox is used where
+there is one.
+"""
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+
+import psutil
+
+from fairlead.code.queries import CodeQueries
+from fairlead.shell.layer import Where
+from fairlead.shell.sandbox.probe import probe
+from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root
+
+sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
+
+from support.servers_workspace import Started, Workspace, real
+from tools.stand_ins import Documents
+
+MODULES, EDITS = 500, 20
+SMALLEST_MODULES, SMALLEST_EDITS = 3, 2
+SUFFIXES = {"basedpyright": "py", "typescript-language-server": "ts"}
+
+
+def source(suffix: str, number: int, value: str) -> str:
+    name, before = f"f{number}", f"f{max(0, number - 1)}"
+    if suffix == "py":
+        above = f"from m{number - 1} import {before}\n\n\n" if number else ""
+        return f"{above}def {name}() -> int:\n    return {before + '()' if number else '0'} + {value}\n"
+    above = f'import {{ {before} }} from "./m{number - 1}";\n' if number else ""
+    return f"{above}export function {name}(): number {{\n  return {before + '()' if number else '0'} + {value};\n}}\n"
+
+
+def resident(before: set[int]) -> float:
+    """The memory of all processes that were started since, in MB. Shared pages count in each of them."""
+    started = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
+    return sum(each.memory_info().rss for each in started) / 1e6
+
+
+async def one(folder: Path, name: str, where: Where, modules: int, edits: int) -> None:
+    """Prints the figures of a server."""
+    suffix = SUFFIXES[name]
+    workspace = Workspace(folder, where, [real(name)])
+    workspace.write({f"m{number}.{suffix}": source(suffix, number, "1") for number in range(modules)})
+    path, before = folder / f"m{modules - 1}.{suffix}", {each.pid for each in psutil.Process().children(recursive=True)}
+    async with Started(workspace) as servers:
+        queries = CodeQueries(Files(Root(folder), Documents()), servers, lambda: None)
+        look = await timed(queries.look())
+        began = time.perf_counter()
+        server = await servers.server(path)
+        await server.show({path: source(suffix, modules - 1, "1")})
+        first = (await server.diagnostics([path]))[path]
+        start = (time.perf_counter() - began) * 1000
+        taken: list[float] = []
+        for number in range(edits):
+            value = f'"{number}"' if suffix == "py" else f'("{number}" as unknown as boolean)'
+            began = time.perf_counter()
+            await server.show({path: source(suffix, modules - 1, value)})
+            found = (await server.diagnostics([path]))[path]
+            taken.append((time.perf_counter() - began) * 1000)
+            assert (len(first), bool(found)) == (0, True)
+        memory = resident(before)
+    edit = statistics.median(taken)
+    print(f"  {name:<28}{start:8.0f} start and first check {edit:8.1f} an edit {memory:8.0f} MB {look:8.1f} looking")
+
+
+async def timed(work: Awaitable[None]) -> float:
+    began = time.perf_counter()
+    await work
+    return (time.perf_counter() - began) * 1000
+
+
+async def measure(modules: int, edits: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as folder:
+        root = Path(folder).resolve()
+        (root / "probed").mkdir()
+        found = await probe(root / "probed", root / "state")
+        where: Where = "workspace" if found.layers_folder is None else "sandboxed"
+        print(f"language servers on {modules} modules, in ms ({where})")
+        for name in SUFFIXES:
+            (root / name).mkdir()
+            await one(root / name, name, where, modules, edits)
+
+
+def main(smallest: bool = False) -> None:
+    asyncio.run(measure(SMALLEST_MODULES, SMALLEST_EDITS) if smallest else measure(MODULES, EDITS))
+
+
+if __name__ == "__main__":
+    main()
