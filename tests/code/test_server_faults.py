@@ -128,6 +128,7 @@ async def test_fault_99_requests_of_a_server_change_nothing(workspace: Path) -> 
         assert found["window/showMessageRequest"] is None
         assert found["workspace/configuration"] == [{"a": 1}, None, {"bad": {"inner": {"a": 1}}}]
         assert found["client/registerCapability"] is None
+        assert found["client/unregisterCapability"] is None
         assert [folder["uri"] for folder in found["workspace/workspaceFolders"]] == [workspace.as_uri()]
         assert found["no/such/method"] == -32601
         assert server.supports("textDocument/hover")

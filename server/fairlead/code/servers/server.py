@@ -290,7 +290,8 @@ class Server:
             self._register(given.get("registrations"))
             return None
         if method == "client/unregisterCapability":
-            for item in given.get("unregisterations") or ():
+            items = given.get("unregisterations")
+            for item in items if is_list(items) else []:
                 self._registered.pop(str(fields_of(item).get("id")), None)
             return None
         if method == "workspace/workspaceFolders":
