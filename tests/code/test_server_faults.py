@@ -13,7 +13,7 @@ from fairlead.code.servers.servers import PAUSES
 from fairlead.code.servers.table import ServerSpec
 from fairlead.shell.layer import Limits
 from support.bad_server import ASKED
-from support.servers_workspace import BAD_SERVER, Clock, Started, Workspace, bad, processes_with
+from support.servers_workspace import BAD_SERVER, Clock, Started, Workspace, bad, processes_in
 
 AT_START = {
     "crashes at start": "it ended with exit code 3: bad.toml is broken",
@@ -55,7 +55,7 @@ async def test_fault_97_a_server_that_cannot_start_is_given_up_with_the_reason(w
         assert ".x" not in servers.suffixes()
         with pytest.raises(NoAnswer, match=f"it failed {len(PAUSES) + 1} times"):
             await servers.server(path)
-    assert processes_with(f"{BAD_SERVER}\0{case}") == []
+    assert processes_in(workspace, f"{BAD_SERVER}\0{case}") == []
 
 
 async def test_fault_97_a_missing_program_is_no_answer(workspace: Path) -> None:
@@ -228,4 +228,4 @@ async def test_nothing_starts_or_is_asked_by_looking(workspace: Path) -> None:
         assert set(servers.suffixes()) >= {".x"}
         assert servers.name_for(workspace / "readme.txt") == ""
     assert started.asked == []
-    assert processes_with(str(BAD_SERVER)) == []
+    assert processes_in(workspace, str(BAD_SERVER)) == []

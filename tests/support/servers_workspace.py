@@ -140,14 +140,14 @@ class Started:
         await self._workspace.aclose()
 
 
-def processes_with(text: str) -> list[int]:
-    """The processes whose command line contains a text."""
+def processes_in(folder: Path, text: str) -> list[int]:
+    """The processes with a text in their command line that work in a folder, which is the test's own."""
     found: list[int] = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            line = Path("/proc", name, "cmdline").read_bytes()
+            line, place = Path("/proc", name, "cmdline").read_bytes(), os.readlink(f"/proc/{name}/cwd")
         except OSError:
             continue
-        if text.encode() in line:
+        if text.encode() in line and place == str(folder):
             found.append(int(name))
     return found

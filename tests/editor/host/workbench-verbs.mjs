@@ -161,11 +161,14 @@ export function workbenchVerbs({ page, until, act }) {
       act(`the button "${button}" of the notification "${text}"`, () =>
         click(toastWith(text).locator(toastButtons, { hasText: exactly(button) })),
       ),
-    closeToast: (text) =>
-      act(`closing the notification "${text}"`, async () => {
+    closeToast: async (text) => {
+      await act(`closing the notification "${text}"`, async () => {
         await toastWith(text).hover();
         await toastWith(text).locator('.action-label[aria-label^="Clear Notification"]').click();
-      }),
+      });
+      // it fades, and would be taken for the next one with this text
+      await toastWith(text).waitFor({ state: "detached" });
+    },
 
     /** Waits for a modal dialog: `{ message, detail, buttons }`. `dialog.now()` does not wait. */
     dialog: Object.assign(() => until("a dialog", dialog), { now: dialog }),
