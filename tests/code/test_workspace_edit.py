@@ -82,6 +82,8 @@ def test_an_edit_that_changes_nothing_is_empty() -> None:
         ({"documentChanges": [edits("a.py", change(0, 0, 3, ""), change(0, 2, 4, ""))]}, "is malformed"),
         ([], "The answer of the server is malformed"),
         ({"changes": {uri("a.py"): [{"newText": "x"}]}}, "The answer of the server is malformed"),
+        ({"changes": {uri("a.py"): [change(-1, 0, 0, "x")]}}, "The answer of the server is malformed"),
+        ({"changes": {uri("a.py"): [change(0, -1, 0, "x")]}}, "The answer of the server is malformed"),
         (
             {"changes": {uri("a.py"): [change(0, 0, 0, "x") | {"range": "all"}]}},
             "The answer of the server is malformed",

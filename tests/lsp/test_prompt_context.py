@@ -231,6 +231,9 @@ async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: 
             ('"a/caf\\303\\251/x.pem"', '"b/caf\\303\\251/x.pem"', "hunter2"),
         ]
     )
+    diff += (
+        "diff --cc deep/ge.pem\nindex 1,2..0\n--- a/deep/ge.pem\n+++ b/deep/ge.pem\n@@@ -1,1 -1,1 +1,5 @@@\n++hunter2\n"
+    )
     context = [
         *({"uri": (workspace / name).as_uri()} for name in names),
         {"kind": "changes", "text": diff},

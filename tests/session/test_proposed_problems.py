@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.agent.errors import ToolError
+from fairlead.code.provider import NoAnswer
 from fairlead.edits.origins import Author
 from fairlead.lsp.documents import Documents
 from fairlead.session.proposed_problems import MAX_REPORTED, ProposedProblems
@@ -123,9 +125,12 @@ async def test_nothing_starts_without_a_need(checker: Checker) -> None:
 
 
 async def test_a_server_that_cannot_start_claims_nothing(checker: Checker) -> None:
-    checker.servers.failure = "it is missing"
-    await checker.propose("a.x", "error new\n")
-    assert await checker.report() == ""
+    for failure in (NoAnswer("it is missing"), ToolError("the sandbox is required, and there is none")):
+        checker.servers.failure = failure
+        await checker.propose("a.x", f"error new {failure}\n")
+        assert await checker.report() == ""
+        checker.problems.warm()
+        await checker.problems.aclose()
 
 
 async def test_checks_can_be_switched_off(checker: Checker) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairlead.code.provider import LanguageServer, NoAnswer
+from fairlead.agent.errors import ToolError
+from fairlead.code.provider import LanguageServer
 
 
 class LineServer:
@@ -49,15 +50,15 @@ class LineServers:
 
     def __init__(self) -> None:
         self.only = LineServer()
-        self.failure = ""
+        self.failure: ToolError | None = None
         self.started = 0
 
     def name_for(self, path: Path) -> str:
         return self.only.name if path.suffix == ".x" else ""
 
     async def server(self, path: Path) -> LanguageServer:
-        if self.failure:
-            raise NoAnswer(self.failure)
+        if self.failure is not None:
+            raise self.failure
         self.started += 1
         return self.only
 

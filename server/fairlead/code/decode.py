@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairlead.code.positions import offset_at
+from fairlead.code.positions import offset_at, read_count
 from fairlead.code.provider import NoAnswer
 from fairlead.code.uris import file_path
 from fairlead.edits.text import split_lines
@@ -72,7 +72,7 @@ def read_answer(decode: Callable[[Any], T], answer: Any, name: str) -> T:
     """
     try:
         return decode(answer)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise NoAnswer(f"The answer of {name} is malformed. Continue with search and read_file.") from error
 
 
@@ -88,7 +88,7 @@ def places(answer: Any) -> list[Place]:
         path = _path(item["targetUri"] if is_link else item["uri"])
         start = (item["targetSelectionRange"] if is_link else item["range"])["start"]
         if path is not None:
-            found[Place(path, _count(start["line"]) + 1)] = None
+            found[Place(path, read_count(start["line"]) + 1)] = None
     return list(found)
 
 
@@ -117,7 +117,7 @@ def _symbols(items: Any, path: Path | None, depth: int) -> Iterator[Symbol]:
         location = item.get("location")
         file = _path(location["uri"]) if location is not None else path
         span = location.get("range") if location is not None else item.get("selectionRange") or item["range"]
-        line = _count(span["start"]["line"]) if span is not None else 0
+        line = read_count(span["start"]["line"]) if span is not None else 0
         kind = int(item.get("kind") or 0)
         if file is not None:
             name, container = str(item["name"]), str(item.get("containerName") or "")
@@ -154,16 +154,10 @@ def _problem(item: Any, lines: list[str], encoding: str) -> Problem:
 
 def _characters(position: Any, lines: list[str], encoding: str) -> tuple[int, int]:
     """A position with its column in characters, limited to the text."""
-    row, column = _count(position["line"]), _count(position["character"])
+    row, column = read_count(position["line"]), read_count(position["character"])
     if row >= len(lines):
         return len(lines), 0
     return row, offset_at([lines[row]], {"line": 0, "character": column}, encoding)
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or value < 0:
-        raise ValueError(f"not a line or column: {value!r}")
-    return value
 
 
 @lru_cache(maxsize=1024)

@@ -1,6 +1,7 @@
 """Positions of the wire: a line and a column in code units. Everywhere else a column counts characters."""
 
-from typing import Any, cast
+from itertools import accumulate
+from typing import Any
 
 from fairlead.edits.text import split_lines
 
@@ -10,6 +11,17 @@ def code_units(text: str, encoding: str) -> int:
     if encoding == "utf-32" or text.isascii():
         return len(text)
     return len(text.encode("utf-16-le", "surrogatepass")) // 2 if encoding == "utf-16" else len(text.encode())
+
+
+def read_count(value: Any) -> int:
+    """A line or a column of an untrusted position.
+
+    Raises:
+        ValueError: it is not a number that counts from 0.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("not a line or column")
+    return value
 
 
 def offset_at(lines: list[str], position: dict[str, int], encoding: str) -> int:
@@ -33,17 +45,23 @@ def apply_text_edits(text: str, changes: list[dict[str, Any]], encoding: str) ->
     """Apply LSP TextEdits, whose positions all refer to the old text.
 
     Raises:
-        ValueError: two of them overlap.
+        ValueError: two of them overlap, or a position is none.
     """
     lines = split_lines(text)
-    spans = [
-        (offset_at(lines, change["range"]["start"], encoding), index, change) for index, change in enumerate(changes)
-    ]
-    following = len(text)
+    starts = [0, *accumulate(map(len, lines))]
+
+    def offset(position: Any) -> int:
+        row, column = read_count(position["line"]), read_count(position["character"])
+        if row >= len(lines):
+            return len(text)
+        return starts[row] + offset_at([lines[row]], {"line": 0, "character": column}, encoding)
+
+    spans = [(offset(change["range"]["start"]), index, change) for index, change in enumerate(changes)]
+    pieces, following = list[str](), len(text)
     for start, _, change in sorted(spans, key=lambda span: span[:2], reverse=True):
-        end = offset_at(lines, cast("dict[str, int]", change["range"]["end"]), encoding)
+        end = offset(change["range"]["end"])
         if not start <= end <= following:
             raise ValueError("the edits overlap")
+        pieces += [text[end:following], change["newText"]]
         following = start
-        text = text[:start] + change["newText"] + text[end:]
-    return text
+    return "".join(reversed([*pieces, text[:following]]))

@@ -1,7 +1,7 @@
 """Asks about the code, of whoever can answer best (`choice.py`)."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast
@@ -50,10 +50,10 @@ class Fix:
 
 
 class _Asked:
-    """A provider that is asked, and the texts that it knows."""
+    """A provider that is asked, and the texts that it knows. `shown`: those of open documents when it was asked."""
 
-    def __init__(self, provider: Provider, read: Callable[[Path], str | None]) -> None:
-        self.provider, self.read = provider, read
+    def __init__(self, provider: Provider, read: Callable[[Path], str | None], shown: Mapping[Path, str]) -> None:
+        self.provider, self.read, self.shown = provider, read, shown
 
     def text(self, path: Path, name: str) -> str:
         text = self.read(path)
@@ -245,6 +245,11 @@ class CodeQueries:
         def read(path: Path) -> str | None:
             if not path.is_relative_to(root.path):
                 raise NoAnswer(f"The edit changes {path}, which is outside of the workspace, so nothing was proposed.")
+            if not self._files.resolves_to_itself(path):
+                raise NoAnswer(
+                    f"The edit changes {root.relative(path)}, which is not the file's own path, so nothing was "
+                    "proposed. Make the change with edit_file."
+                )
             if is_secret(root.relative(path)):
                 raise NoAnswer(
                     f"The edit changes {root.relative(path)}, which looks like a secret: nothing was proposed."
@@ -254,7 +259,13 @@ class CodeQueries:
                     f"{root.relative(path)} has proposed edits, which the user's editor does not know, so nothing was "
                     "proposed. Make the change with edit_file."
                 )
-            return asked.read(path)
+            text = asked.read(path)
+            if path in asked.shown and text != asked.shown[path]:
+                raise NoAnswer(
+                    f"{root.relative(path)} changed before {asked.provider.name} answered, so nothing was proposed. "
+                    "Try again."
+                )
+            return text
 
         return apply_workspace_edit(edit, read, asked.provider.encoding) if edit is not None else []
 
@@ -300,12 +311,15 @@ class CodeQueries:
         if own is not None:
             texts[path] = own
         await server.show(texts)
-        return _Asked(server, self._files.read)
+        return _Asked(server, self._files.read, texts)
 
     def _of_editor(self) -> _Asked:
         editor = self._editor()
         assert editor is not None
-        return _Asked(editor, self._files.current)
+        user_files = self._files.user_files
+        buffers = {path: user_files.buffer(path) for path in user_files.open_paths()}
+        shown = {path: buffer.text for path, buffer in buffers.items() if buffer is not None}
+        return _Asked(editor, self._files.current, shown)
 
     def _unknown(self, path: Path) -> list[Path]:
         """The proposed files of the same language, which the editor does not know."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.agent.errors import ToolError
 from fairlead.agent.messages import clean_text
 from fairlead.code.decode import Problem, problems, read_answer
-from fairlead.code.provider import LanguageServer, LanguageServers, NoAnswer
+from fairlead.code.provider import LanguageServer, LanguageServers
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 
@@ -81,7 +82,7 @@ class ProposedProblems:
     async def _start(self, path: Path) -> None:
         try:
             await self._servers.server(path)
-        except NoAnswer as error:
+        except ToolError as error:  # also: there is no place where it can run
             log.info("no language server: %s", error)
 
     async def check_once_per_step(self, completed: Collection[str]) -> None:
@@ -147,7 +148,7 @@ class ProposedProblems:
                 known = self._baselines.get(path) or ("", Counter[Error]())
                 if known[0] == (self._user_text(path) or ""):  # else the user's text was not checked in time
                     checked[path] = _Checked(shown[path], _new_errors(path, found, known[1]))
-        except NoAnswer as error:
+        except ToolError as error:
             log.info("the proposed texts were not checked: %s", error)
         return checked
 

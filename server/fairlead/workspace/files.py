@@ -246,6 +246,9 @@ class Files:
                 await staged.rename(edit.path, edit.new_path, author)
             if edit.new != edit.old:
                 await staged.propose(edit.target, edit.new, author)
+        for edit in edits:  # the user may have typed while long texts were compared
+            if self.read(edit.path) != edit.old:
+                raise WorkspaceError(CHANGED.format(name=self.root.relative(edit.path)))
         if self._changes is not before:
             raise WorkspaceError("The proposals changed at the same moment, so nothing was proposed. Try again.")
         self.changes = staged.changes

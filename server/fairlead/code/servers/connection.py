@@ -171,6 +171,8 @@ class Connection(JsonRPCClient):
             self.end(f"{how}{': ' + said if said else ''}")
         except Ended as error:
             self.end(str(error))
+        except RecursionError:
+            self.end("it sent a message that is nested too deeply")
 
     async def _read_errors(self, stderr: asyncio.StreamReader) -> None:
         size = 0

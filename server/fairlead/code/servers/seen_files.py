@@ -113,7 +113,10 @@ class SeenFiles:
                     if entry.name not in _SKIPPED and not entry.name.startswith("."):
                         folders.append(f"{name}/")
                 elif name.endswith(self._suffixes) and entry.is_file(follow_symlinks=False):
-                    status = entry.stat(follow_symlinks=False)
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except OSError:  # it is gone already
+                        continue
                     yield name, (status.st_mtime_ns, status.st_size, status.st_ino)
                     count += 1
                     if count >= MAX_FILES:

@@ -35,9 +35,11 @@ NO_PROBLEMS = "The editor shows no problems."
 NO_ANSWER = "The editor did not report its problems."
 NO_CHANGES = "There are no uncommitted changes."
 
-_DIFF_FILE = re.compile(r"^diff --git .*$", re.MULTILINE)
+_DIFF_FILE = re.compile(r"^diff --(?:git|cc|combined) .*$", re.MULTILINE)
 _DIFF_NAME = re.compile(r'^(?:--- |\+\+\+ |rename from |rename to )"?(?:[ab]/)?(.*?)"?\t?$', re.MULTILINE)
 _DIFF_HEAD = re.compile(r'^diff --git "?a/(.*?)"? "?b/(.*?)"?$')
+_MERGE_HEAD = re.compile(r'^diff --(?:cc|combined) "?(.*?)"?$')
+"""Of a file with conflicts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,8 @@ class Attacher:
 
 def _diff_names(part: str) -> list[str]:
     """The names of the file in its part of a diff."""
-    head = _DIFF_HEAD.match(part.split("\n", 1)[0])
+    line = part.split("\n", 1)[0]
+    head = _DIFF_HEAD.match(line) or _MERGE_HEAD.match(line)
     before_hunks = part.split("\n@@", 1)[0]
     return [_unquoted(name) for name in (*(head.groups() if head else ()), *_DIFF_NAME.findall(before_hunks))]
 
