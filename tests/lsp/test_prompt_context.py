@@ -247,7 +247,7 @@ async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: 
     assert "hunter2" not in text
     assert text.count("looks like a secret; read_file asks the user") == len(names)
     assert "+two\n" in text
-    assert "(2 of 3 files omitted, because they look like secrets.)" in text
+    assert "(3 of 4 files omitted, because they look like secrets.)" in text
     assert "<problems>\nThe editor shows no problems.\n</problems>" in text
 
 
