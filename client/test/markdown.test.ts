@@ -169,6 +169,13 @@ test("the conversation shows what the agent was told about the editor, as text a
   });
 });
 
+test("a name between backticks is code in the heading, and everything else is escaped", () => {
+  const heading = (title: string): string =>
+    conversationMarkdown(new Store().startRun("s", title), (uri) => uri).split("\n", 1)[0] ?? "";
+  assert.equal(heading("Explain `area` in a_b.ts"), "# Explain ` area ` in a\\_b.ts");
+  assert.equal(heading("`<b>` and <b>, ` alone"), "# ` <b> ` and \\<b\\>, \\` alone");
+});
+
 test("the conversation names the project's rules that the agent got, once", () => {
   const store = new Store();
   const session = store.startRun("s", "Task");

@@ -82,13 +82,13 @@ editorTest("Run Task on Selection says what it is about, and sends these lines",
   await page.closeToast("Done.");
   await page.runCommand("Agent: Show Conversation");
   await conversationSays(page, ["Make it faster"]);
-  await contextSays(page, ["src/three.ts, lines 2 to 2"]);
+  await contextSays(page, ["src/three.ts, line 2"]);
 });
 
 editorTest("Explain asks about the symbol at the cursor, and shows the answer", async ({ page }) => {
   await page.openFile("src/shapes.ts");
   await page.clickLine("again = area");
   await page.editorMenu(["Agent", "Explain"]);
-  await conversationSays(page, ["Explain `area` in src/shapes.ts, line 2.", "Done."]);
+  await conversationSays(page, ["Explain area in src/shapes.ts, line 2.", "Done."]);
   await picture(page, "explain");
 });

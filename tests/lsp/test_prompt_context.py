@@ -195,6 +195,7 @@ async def test_a_named_file_is_sent_with_its_text_and_counts_as_read(connect: Co
     context = [
         {"uri": (workspace / "a.py").as_uri()},
         {"kind": "selection", "uri": (workspace / "lib/b.py").as_uri(), "range": span(1, 2)},
+        {"uri": (workspace / "lib/b.py").as_uri(), "range": span(0, 0)},
         {"uri": (workspace / "lib").as_uri()},
         {"uri": (workspace / "long.txt").as_uri()},
         {"uri": (workspace / "none.txt").as_uri()},
@@ -209,7 +210,7 @@ async def test_a_named_file_is_sent_with_its_text_and_counts_as_read(connect: Co
         places, attached = told(api.requests[0])
         later = told(api.requests[2])
     assert places == (
-        "The user refers to:\n- a.py\n- lib/b.py, lines 2 to 3 (selected)\n- lib\n"
+        "The user refers to:\n- a.py\n- lib/b.py, lines 2 to 3 (selected)\n- lib/b.py, line 1\n- lib\n"
         "- long.txt (too long to attach; read what you need)\n- none.txt (no such file)"
     )
     assert '<file path="a.py">\nnew\n</file>\n<file path="lib/b.py" lines="2-3">\n2\n3\n</file>' in attached

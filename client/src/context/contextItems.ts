@@ -1,6 +1,7 @@
 // What the mentions of a task stand for, and what can be mentioned.
 
 import * as vscode from "vscode";
+import { linesText } from "../code/taskTexts";
 import type { ContextItem } from "../protocol";
 import type { Mentionable } from "./completions";
 import { fileEditor, openUris, toRange } from "./editorContext";
@@ -72,7 +73,7 @@ function keywords(): Mentionable["keywords"] {
   const { start, end } = editor?.selection ?? new vscode.Range(0, 0, 0, 0);
   const name = editor ? vscode.workspace.asRelativePath(editor.document.uri) : "";
   return {
-    ...(selectionItem() ? { selection: `${name}, lines ${start.line + 1} to ${end.line + 1}` } : {}),
+    ...(selectionItem() ? { selection: `${name}, ${linesText([{ start: start.line, end: end.line }])}` } : {}),
     problems: "the problems that the editor shows",
     ...(hasChanges() ? { changes: "the uncommitted changes" } : {}),
   };

@@ -24,7 +24,7 @@ export function conversationMarkdown(session: Session, relative: (uri: string) =
         `> **Replay.** A recorded conversation replaces the model: ${escapeInline(session.model.replace(/^replay \((.*)\)$/, "$1"))}.`,
       ]
     : [];
-  const title = `# ${escapeInline(session.title || "Conversation")}`;
+  const title = `# ${titleMarkdown(session.title || "Conversation")}`;
   const parts = session.entries.map((entry) => entryMarkdown(entry, relative));
   if (session.running) parts.push("*Working…*");
   return [title, ...replay, ...parts].filter((part) => part !== "").join("\n\n") + "\n";
@@ -113,6 +113,12 @@ const quote = (text: string): string => text.replace(/^/gm, "> ");
 /** The text in one line, with Markdown and HTML escaped. */
 export function escapeInline(text: string): string {
   return text.replace(/\s+/g, " ").replace(/[\\`*_[\]<>#|~!&$]/g, "\\$&");
+}
+
+/** A title in one line. Names between backticks are code, as in the prompt below it; everything else is escaped. */
+function titleMarkdown(title: string): string {
+  const parts = title.replace(/\s+/g, " ").split(/`([^`]+)`/);
+  return parts.map((part, index) => (index % 2 === 1 ? codeSpan(part) : escapeInline(part))).join("");
 }
 
 function codeSpan(text: string): string {

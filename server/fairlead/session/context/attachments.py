@@ -10,6 +10,7 @@ from typing import Literal
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.display import escape_to_one_line
 from fairlead.edits.text import split_lines, with_line_end
+from fairlead.session.context.surroundings import lines_text
 from fairlead.tools.problems import problem_lines
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.errors import WorkspaceError
@@ -98,7 +99,7 @@ class Attacher:
         assert item.path is not None
         root = self._files.root
         name = escape_to_one_line(root.relative(item.path))
-        lines = f", lines {item.first} to {item.last}" if item.first is not None else ""
+        lines = f", {lines_text(item.first, item.last)}" if item.first is not None and item.last is not None else ""
         selected = " (selected)" if item.kind == "selection" else ""
         note, text = await self._text(item)
         if text and len(text) > min(MAX_FILE_CHARS, self._left):

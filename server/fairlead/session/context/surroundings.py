@@ -35,6 +35,7 @@ SUMMARY = {ACTIVE: "active file {}", PROBLEMS: "{}", BRANCH: "branch {}"}
 
 _HEAD = re.compile(r"^([A-Z][a-z ]*): (.*)", re.MULTILINE)
 _SECTION = re.compile(r"^([A-Z][a-z ]*): .*(?:\n- .*)*", re.MULTILINE)
+_LINES = re.compile(r", lines? (?=\d)")
 
 Lines = tuple[int, int]
 """The first and the last line of a range, counted from 1."""
@@ -79,6 +80,11 @@ class Surroundings:
     git: GitState | None = None
 
 
+def lines_text(first: int, last: int) -> str:
+    """`line 2` or `lines 2 to 4`."""
+    return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
 def surroundings_block(
     now: Surroundings, root: Root, is_secret: Callable[[str], bool], messages: Sequence[Message]
 ) -> str | None:
@@ -103,7 +109,7 @@ def summary(block: str) -> str:
     found = _BLOCK.fullmatch(block)
     heads = dict(_HEAD.findall(found[1])) if found is not None else {}
     shown = [
-        form.format(heads[label].split(", lines ", 1)[0] if label == ACTIVE else heads[label])
+        form.format(_LINES.split(heads[label], maxsplit=1)[0] if label == ACTIVE else heads[label])
         for label, form in SUMMARY.items()
         if label in heads
     ]
@@ -154,7 +160,7 @@ def _sections(now: Surroundings, root: Root) -> Mapping[str, str]:
     if now.active is not None:
         name = _cut(_one_line(root.relative(now.active)), MAX_ACTIVE)
         spans = [
-            f"lines {span[0]} to {span[1]} {what}"
+            f"{lines_text(*span)} {what}"
             for span, what in ((now.visible, "visible"), (now.selected, "selected"))
             if span is not None
         ]
