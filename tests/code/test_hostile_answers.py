@@ -1,0 +1,135 @@
+"""Answers that a provider should never send, and files that change before it answers. Nothing wrong is proposed."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.code.decode import problems, read_answer
+from fairlead.code.provider import NoAnswer
+from fairlead.code.queries import CodeQueries
+from fairlead.code.servers.seen_files import SeenFiles
+from fairlead.code.servers.table import ServerSpec
+from fairlead.edits.origins import Author
+from fairlead.lsp.documents import Documents
+from fairlead.session.context.attachments import Attacher, ContextItem
+from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root
+from support.line_server import LineServer, LineServers
+
+AUTHOR = Author("1", "call-1")
+SPAN = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
+
+
+class Renamer(LineServer):
+    """Answers each rename with an edit, and does something first."""
+
+    def __init__(self, edit: Any, first: Callable[[], Awaitable[None]] | None) -> None:
+        super().__init__()
+        self._edit, self._first = edit, first
+
+    def supports(self, method: str) -> bool:
+        return True
+
+    async def request(self, method: str, params: dict[str, Any]) -> Any:
+        if self._first is not None:
+            await self._first()
+        return self._edit
+
+
+class Renamers(LineServers):
+    def __init__(self, edit: Any, first: Callable[[], Awaitable[None]] | None = None) -> None:
+        super().__init__()
+        self.only = Renamer(edit, first)
+
+
+async def renamed(files: Files, uri: str, first: Callable[[], Awaitable[None]] | None = None) -> Sequence[FileEdit]:
+    """What is proposed when a server answers a rename with an edit of this address."""
+    edit = {"changes": {uri: [{"range": SPAN, "newText": "b"}]}}
+    queries = CodeQueries(files, Renamers(edit, first), lambda: None)
+    return (await queries.rename(files.root.path / "a.x", "a", 1, "b")).value
+
+
+@pytest.fixture
+def files(workspace: Path) -> Files:
+    (workspace / "a.x").write_text("a\n")
+    return Files(Root(workspace), Documents())
+
+
+async def test_an_edit_names_each_file_by_its_own_path(files: Files, workspace: Path, tmp_path: Path) -> None:
+    """Otherwise a file outside, a secret, or one file under two names could be proposed."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "o.x").write_text("a\n")
+    (workspace / ".env").write_text("a\n")
+    (workspace / "link.x").symlink_to(workspace / ".env")
+    (workspace / "folder").symlink_to(outside)
+    root = workspace.as_uri()
+    for name in ("folder/../a.x", "../outside/o.x", "folder/o.x", "link.x", ".env"):
+        with pytest.raises(NoAnswer, match=r"nothing was proposed"):
+            await renamed(files, f"{root}/{name}")
+    assert await renamed(files, f"{root}/a.x") == [FileEdit(workspace / "a.x", "a\n", "b\n")]
+
+
+async def test_a_text_that_changes_before_the_answer_is_not_edited(files: Files, workspace: Path) -> None:
+    """The positions of the answer refer to the text that was shown."""
+
+    async def first() -> None:
+        await files.propose(workspace / "a.x", "new line\na\n", AUTHOR)
+
+    with pytest.raises(NoAnswer, match=r"a\.x changed before lines answered"):
+        await renamed(files, (workspace / "a.x").as_uri(), first)
+
+
+async def test_a_file_that_changes_while_edits_are_proposed_is_not_proposed(files: Files, workspace: Path) -> None:
+    """All or none, also for long texts, which are compared in a thread."""
+    path, old = workspace / "a.x", "a\n" * 200_000
+    path.write_text(old)
+    proposing = asyncio.create_task(files.propose_all([FileEdit(path, old, f"b\n{old}")], AUTHOR))
+    await asyncio.sleep(0)
+    path.write_text(f"typed\n{old}")
+    with pytest.raises(WorkspaceError, match="at the same moment"):
+        await proposing
+    assert not list(files.changes)
+
+
+def test_an_infinite_severity_is_malformed() -> None:
+    """JSON can contain 1e999."""
+    item = {"range": SPAN, "message": "m", "severity": float("inf")}
+    with pytest.raises(NoAnswer, match="malformed"):
+        read_answer(lambda json: problems(json, "a\n", "utf-16"), [item], "lines")
+
+
+def test_a_file_that_cannot_be_looked_at_is_skipped(workspace: Path) -> None:
+    """It may be gone after its folder was listed. Here its path is too long."""
+    folder, before = workspace, os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(workspace)
+        while len(os.fsencode(folder)) < 3900:
+            folder /= "d" * min(200, 4080 - len(os.fsencode(folder)))
+            os.mkdir(folder.name)
+            os.chdir(folder.name)
+        Path("n" * 230 + ".x").write_text("")
+    finally:
+        os.fchdir(before)
+        os.close(before)
+    seen = SeenFiles(workspace, ServerSpec("lines", ("lines",), {".x": "x"}), {}, lambda _: False)
+    assert seen.changes(None, on_disk=True) == []
+
+
+async def test_a_secret_with_conflicts_is_omitted_from_the_changes(files: Files) -> None:
+    """Git shows a file with conflicts under another headline."""
+    diff = (
+        "diff --git a/a.x b/a.x\n--- a/a.x\n+++ b/a.x\n@@ -1 +1 @@\n-a\n+b\n"
+        "diff --cc .env\nindex 1,2..3\n--- a/.env\n+++ b/.env\n@@@ -1,1 -1,1 +1,5 @@@\n++KEY=s3cret\n"
+    )
+    attached = await Attacher(files, None, None).attach([ContextItem(kind="changes", text=diff)])
+    text = "".join(attached.contents)
+    assert "a/a.x" in text
+    assert "s3cret" not in text
+    assert "1 of 2 files omitted" in text
