@@ -1,7 +1,8 @@
 """Real language servers, which know the proposed text."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
@@ -26,10 +27,44 @@ TYPESCRIPT = {
     "three.ts": 'import * as base from "./base";\nexport const three = base.compute(3);\n',
     "four.ts": 'import { compute as c } from "./base";\nexport const four = c(4);\n',
 }
-LANGUAGES = {
-    "basedpyright": (PYTHON, "pkg/base.py", (0, 4), "pkg/one.py", (2, 8)),
-    "typescript-language-server": (TYPESCRIPT, "base.ts", (0, 16), "one.ts", (1, 20)),
+C = {
+    "compile_flags.txt": "-std=c11\n",
+    "base.h": "int compute(int x);\n",
+    "base.c": '#include "base.h"\n\nint compute(int x) { return x; }\n',
+    "one.c": '#include "base.h"\n\nint one(void) { return compute(1); }\n',
+    "two.c": '#include "base.h"\n\nint two(void) { return compute(2); }\n',
+    "three.c": '#include "base.h"\n\nint three(void) { return compute(3); }\n',
 }
+GO = {
+    "go.mod": "module example.com/numbers\n\ngo 1.19\n",
+    "base/base.go": "package base\n\nfunc Compute(x int) int {\n\treturn x\n}\n",
+    "one.go": 'package main\n\nimport "example.com/numbers/base"\n\nvar one = base.Compute(1)\n',
+    "two.go": 'package main\n\nimport "example.com/numbers/base"\n\nvar two = base.Compute(2)\n',
+    "three.go": 'package main\n\nimport "example.com/numbers/base"\n\nvar three = base.Compute(3)\n',
+    "main.go": 'package main\n\nimport b "example.com/numbers/base"\n\nfunc main() { println(b.Compute(4), one) }\n',
+}
+
+
+@dataclass(frozen=True)
+class Language:
+    """A project, a function in it, and a use of the function, with a wrong use and the error that it causes."""
+
+    files: Mapping[str, str]
+    declared: str
+    position: tuple[int, int]
+    used: str
+    use: tuple[int, int]
+    wrong: tuple[str, str] = ("compute(1)", 'compute("1")')
+    error: str = "not assignable"
+
+
+LANGUAGES = {
+    "basedpyright": Language(PYTHON, "pkg/base.py", (0, 4), "pkg/one.py", (2, 8)),
+    "typescript-language-server": Language(TYPESCRIPT, "base.ts", (0, 16), "one.ts", (1, 20)),
+    "clangd": Language(C, "base.h", (0, 4), "one.c", (2, 24), ("compute(1)", "compute(1, 1)"), "Too many arguments"),
+    "gopls": Language(GO, "base/base.go", (2, 5), "one.go", (4, 16), ("Compute(1)", 'Compute("1")'), "cannot use"),
+}
+"""clangd and gopls are tested where they are installed."""
 PLACES: list[Where] = ["sandboxed", "workspace"]
 
 
@@ -53,21 +88,22 @@ def files_of(edit: Mapping[str, Any]) -> Sequence[str]:
 @pytest.mark.parametrize("name", LANGUAGES)
 async def test_a_server_answers_about_the_code(workspace: Path, name: str, where: Where) -> None:
     """Definition, references, symbols, and a rename in all files that use the name."""
-    files, declared, position, used, use = LANGUAGES[name]
-    project = Workspace(workspace, where, [real(name)])
+    project, language = Workspace(workspace, where, [real(name)]), LANGUAGES[name]
+    files, declared, used = language.files, workspace / language.declared, workspace / language.used
     project.write(files)
     async with Started(project) as servers:
-        server = await servers.server(workspace / used)
-        await server.show({workspace / used: files[used]})
-        definition = await server.request("textDocument/definition", at(workspace / used, use))
-        assert (workspace / declared).as_uri() in str(definition)
+        server = await servers.server(used)
+        await server.show({used: files[language.used]})
+        definition = await server.request("textDocument/definition", at(used, language.use))
+        assert declared.as_uri() in str(definition)
         await server.show({workspace / each: text for each, text in files.items()})
         context = {"includeDeclaration": False}
-        found = await server.request("textDocument/references", at(workspace / declared, position, context=context))
-        assert len({each["uri"] for each in found}) == 4
+        found = await server.request("textDocument/references", at(declared, language.position, context=context))
+        users = {Path(each).stem for each, text in files.items() if "ompute" in text}
+        assert {PurePath(each["uri"]).stem for each in found} | {"base"} == users
         symbols = await server.request("workspace/symbol", {"query": "compute"})
-        assert (workspace / declared).as_uri() in str(symbols)
-        edit = await server.request("textDocument/rename", at(workspace / declared, position, newName="calculate"))
+        assert declared.with_suffix("").as_uri() in str(symbols)
+        edit = await server.request("textDocument/rename", at(declared, language.position, newName="Calculate"))
         assert len(files_of(edit)) == 5
 
 
@@ -75,19 +111,18 @@ async def test_a_server_answers_about_the_code(workspace: Path, name: str, where
 @pytest.mark.parametrize("name", LANGUAGES)
 async def test_a_server_checks_the_text_that_it_is_shown(workspace: Path, name: str, where: Where) -> None:
     """The error is there while the wrong text is shown, and gone with the right one; the files do not change."""
-    files, _, _, used, _ = LANGUAGES[name]
-    project = Workspace(workspace, where, [real(name)])
-    project.write(files)
+    project, language = Workspace(workspace, where, [real(name)]), LANGUAGES[name]
+    project.write(language.files)
+    path, text = workspace / language.used, language.files[language.used]
     async with Started(project) as servers:
-        server = await servers.server(workspace / used)
-        path, text = workspace / used, files[used]
+        server = await servers.server(path)
         await server.show({path: text})
         assert await messages(server, path) == []
-        await server.show({path: text.replace("compute(1)", 'compute("1")')})
-        assert ["not assignable" in message for message in await messages(server, path)] == [True]
+        await server.show({path: text.replace(*language.wrong)})
+        assert [language.error in message for message in await messages(server, path)] == [True]
         await server.show({path: text})
         assert await messages(server, path) == []
-    assert (workspace / used).read_text() == files[used]
+    assert path.read_text() == text
 
 
 IMPORTS = {
@@ -113,7 +148,7 @@ async def test_in_the_sandbox_a_server_sees_which_files_are_proposed(workspace: 
     """A proposed new file can be imported, also one proposed after the start; a deleted or rejected one cannot."""
     new, content, user, text, missing = IMPORTS[name]
     project = Workspace(workspace, "sandboxed", [real(name)])
-    project.write({**LANGUAGES[name][0], user: text})
+    project.write({**LANGUAGES[name].files, user: text})
     path = workspace / user
 
     async def sees(present: bool) -> None:

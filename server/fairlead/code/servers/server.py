@@ -40,6 +40,8 @@ class Seconds:
     diagnostics: float = 60.0
     scan: float = 15.0
     """After the start, for reading the workspace, before a question about all of its files."""
+    index: float = 5.0
+    """For reading the shown texts, before such a question."""
     exit: float = 2.0
     settle: float = 0.5
     """Without further diagnostics of a file: most servers publish its syntax errors before the others."""
@@ -157,6 +159,7 @@ class Server:
             raise NoAnswer(f"{self.name} does not support {method}. Continue with search and read_file.")
         if method in _ABOUT_ALL_FILES:
             await self._scan.wait()
+            await self._wait_until_checked()
         left = _RETRIES
         while True:
             try:
@@ -167,6 +170,21 @@ class Server:
                 left -= 1
             finally:
                 self._used()
+
+    async def _wait_until_checked(self) -> None:
+        """Waits, within a limit, until the server knows the shown texts: clangd answers from an index that it updates
+        right before it publishes problems. Servers that are asked for problems read the texts first."""
+        if self._can_pull.is_set():
+            return
+        waiting = [asyncio.ensure_future(published.first.wait()) for published in self._published.values()]
+        ended = self.connection.ended
+        try:
+            if waiting:
+                checked = asyncio.gather(*waiting)
+                await asyncio.wait({checked, ended}, timeout=self._seconds.index, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
 
     async def show(self, texts: Mapping[Path, str]) -> None:
         for path in [path for path in self._shown if path not in texts]:
