@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.shell.layer import View
-from fairlead.workspace.protected import protected_files
+from fairlead.workspace.protected import ProtectedFiles
 from shell.boxes import BACKENDS, Boxes, boxes, is_installed, on_disk, seen, write
 from support.sandbox import needs_sandbox
 
@@ -67,7 +67,7 @@ async def test_a_repository_in_another_folder_of_the_workspace(box: Boxes, works
     if kind == "link":
         (workspace / ".git").unlink()
         (workspace / ".git").symlink_to("store")
-    view = View(read_only=[name for name in protected_files(workspace) if name != ".git"])
+    view = View(read_only=[name for name in ProtectedFiles(workspace).find() if name != ".git"])
     writes = ["echo x > store/hooks/pre-commit", "echo x >> store/config", "echo x > store/new", "echo b > a.txt"]
     ran = await box.run("; ".join(writes), view)
     assert ran.output.count("Read-only file system") == 2
@@ -151,7 +151,7 @@ async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path)
         (top / "pkg/my-hooks/pre-commit").chmod(0o755)
     before = on_disk(tmp_path)
     workspace = top / "pkg"
-    assert "my-hooks" in protected_files(workspace)
+    assert "my-hooks" in ProtectedFiles(workspace).find()
     async with boxes(workspace, tmp_path / "state", backend) as box:
         view = seen(**{"a.txt": "changed\n", "new.txt": "n\n"})
         looked = await box.run("git status --short; git log --format=%s; git diff --name-only", view)

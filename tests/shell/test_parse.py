@@ -127,16 +127,22 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("bash")
 
 
+_SKIPPED = r"-p|--|[A-Za-z_]\w*\+?=.*"
+
+
 def timed_by(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    """The words that bash may run for `time`: without its option, and without assignments."""
-    yield words[1:]
-    yield words[2:]
-    yield tuple(dropwhile(lambda word: re.fullmatch(r"-p|--|[A-Za-z_]\w*\+?=.*", word.text, re.S), words[1:]))
+    """The words that bash may run for one or more `time`: without its option, and without assignments."""
+    rests = words[1:], words[2:], tuple(dropwhile(lambda word: re.fullmatch(_SKIPPED, word.text, re.S), words[1:]))
+    for rest in rests:
+        yield rest
+        if rest and rest[0].text == "time":
+            yield from timed_by(rest)
 
 
 @pytest.mark.skipif(sys.platform == "win32" or not shutil.which("bash"), reason="compares with a real bash")
 @settings(deadline=None, max_examples=300)
 @given(TEXTS)
+@example("time time time a")
 def test_fault_36_bash_runs_only_the_parsed_commands(empty: Path, text: str) -> None:
     """docs/faults.md 36: if nothing is unclear, every command that bash runs is among the commands, word for word."""
     parsed = parse(text)

@@ -10,7 +10,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.edits.origins import Author
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root
-from fairlead.workspace.protected import is_protected, is_repository, protected_files, protected_links
+from fairlead.workspace.protected import ProtectedFiles, is_protected, is_repository, protected_links
 from tools.stand_ins import Documents
 
 PROTECTED = [
@@ -150,11 +150,11 @@ def test_what_is_there_is_listed(workspace: Path) -> None:
         (workspace / name).touch()
     (workspace / ".husky").symlink_to("config/hooks")
     (workspace / ".idea").symlink_to("/")
-    assert protected_files(workspace) == [
+    assert ProtectedFiles(workspace).find() == [
         *(".git", ".github/workflows", ".husky", ".idea", ".vscode", "AGENTS.md", "config/hooks"),
         "packages/one/.vscode",
     ]
-    assert protected_files(workspace / "gone") == []
+    assert ProtectedFiles(workspace / "gone").find() == []
 
 
 async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Path) -> None:
@@ -167,7 +167,7 @@ async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Pat
             (workspace / name / "HEAD").write_text("ref: refs/heads/main\n")
     (workspace / ".git").write_text("gitdir: store\n")
     inside = {f"{name}/{part}" for name in ("store", "deep/bare") for part in ("config", "hooks")}
-    assert set(protected_files(workspace)) == {".git", "ci/hooks", *inside}
+    assert set(ProtectedFiles(workspace).find()) == {".git", "ci/hooks", *inside}
     assert protected_links(workspace).keys() == {"ci/hooks", "store/config", "store/hooks"}
     files = Files(Root(workspace), Documents())
     with pytest.raises(ToolError, match="repository itself"):

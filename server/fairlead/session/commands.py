@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
@@ -19,8 +18,6 @@ from fairlead.shell.rules import Rule
 from fairlead.tools.command_changes import capture, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files
-from fairlead.workspace.protected import is_repository, protected_files
-from fairlead.workspace.secrets import SecretFinder
 
 
 class SessionCommands:
@@ -37,7 +34,6 @@ class SessionCommands:
         self.background = BackgroundCommands()
         self._evidence = evidence
         self._direct = DirectLayer(files.root.path)
-        self._secrets = SecretFinder(files.root.path)
         self._foreground = asyncio.Lock()
         self._opening: asyncio.Task[Layer] | None = None
         self._unavailable = ""
@@ -45,6 +41,10 @@ class SessionCommands:
     async def ready(self) -> None:
         """Waits until it is known whether commands can run in a sandbox."""
         self._unavailable = (await self._context.layers.capability(self._files.root)).reason
+
+    def start_look(self) -> None:
+        """Begins to look for the files that commands must not see, while the model answers."""
+        self._context.guarded_files(self._files.root).start()
 
     def tools(self) -> Commands:
         """What the tools of a run need to run commands; call `ready` first."""
@@ -83,7 +83,7 @@ class SessionCommands:
 
     async def view(self, changes: Changeset | None = None) -> View:
         """What a command sees. Create it right before the command runs: files may change while the user is asked."""
-        guarded = await guarded_view(self._files.root.path, self._secrets)
+        guarded = await self._context.guarded_files(self._files.root).view()
         return replace(guarded, proposed={**proposed_entries(self._files, changes), **guarded.proposed})
 
     async def _captured(self, changes: Changes, call: RunningCall) -> str:
@@ -102,14 +102,6 @@ class SessionCommands:
             allow=_rules(settings.bash.allow),
             deny=_rules(settings.bash.deny),
         )
-
-
-async def guarded_view(root: Path, secrets: SecretFinder) -> View:
-    """The files on disk as any command sees them: without secrets, and with protected files that it cannot write."""
-    found, protected = await asyncio.gather(secrets.find(), asyncio.to_thread(protected_files, root))
-    closed = [name for name in protected if not is_repository(name)]
-    # hides links to secrets outside of the workspace, because their targets cannot be hidden
-    return View(dict.fromkeys(found.outside), found.names, closed, found.repositories)
 
 
 @lru_cache(maxsize=4)

@@ -9,6 +9,7 @@ from fairlead.code.provider import Provider
 from fairlead.code.servers.pool import ServerPool
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
+from fairlead.session.guarded_files import GuardedFiles
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
@@ -43,6 +44,12 @@ class ServerContext:
     """None: the editor does not report its problems."""
     editor_code: Provider | None = None
     """None: the editor does not answer questions about code."""
+
+    _guarded: dict[Path, GuardedFiles] = field(default_factory=dict[Path, GuardedFiles])
+
+    def guarded_files(self, root: Root) -> GuardedFiles:
+        """What commands must not read or write below a root, for all sessions."""
+        return self._guarded.setdefault(root.path, GuardedFiles(root.path))
 
     def workspace(self) -> Root:
         """The workspace's root.

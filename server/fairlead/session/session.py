@@ -201,6 +201,8 @@ class Session:
                 stopped = True
         if stopped and task is not None:
             task.cancel()
+        else:
+            self.commands.start_look()
         return await loop.run(agent, user_prompt(given, context))
 
     async def _context_of(self, task: RunTask) -> list[Block]:

@@ -5,12 +5,13 @@ Protected files run code or configure tools automatically. They are recognized b
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Literal
 
 from fairlead.edits.proposal import Kind, Proposal
+from fairlead.workspace.folder_index import Entries, FolderIndex
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Root
 from fairlead.workspace.repositories import executable_parts, git_folder, hooks_folder, is_git_folder
@@ -47,7 +48,7 @@ _REASONS = {
 _BY_NAME = {name.rstrip("/"): reason for reason, names in _REASONS.items() for name in names if "*" not in name}
 _BY_END = {name[1:]: reason for reason, names in _REASONS.items() for name in names if name.startswith("*")}
 _ENDS = tuple(_BY_END)
-_MAX_FOLDERS = 1000
+_MAX_LEVEL = 2
 _NAMES = sorted({part for name in _BY_NAME for part in name.split("/")})
 _DEEPEST = max(name.count("/") for name in _BY_NAME) + 1
 SKIPPED_FOLDERS = {".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__", "vendor", "target"}
@@ -87,31 +88,45 @@ def is_repository(relative: str) -> bool:
     return ".git" in _parts(relative)
 
 
-def protected_files(root: Path) -> list[str]:
-    """The existing protected files and folders, and the targets of links to them, down to two levels below the root.
+class ProtectedFiles:
+    """Finds the existing protected files and folders below a root, down to two levels.
 
-    Paths are relative to the root, with `/`; a folder includes everything in it. Of a repository that is not in a
-    `.git` folder, only the parts that make Git run programs. Reads only names, in at most 1,000 folders, and skips
-    folders of dependencies.
+    Reads only names, of folders where they have changed since the last call, and skips folders of dependencies.
     """
-    found = _git_paths(root)
-    level, folders_left = [root], _MAX_FOLDERS
-    for _ in range(3):
-        below: list[Path] = []
-        for folder in level[:folders_left]:
-            parent, entries = folder.name.casefold(), _entries(folder)
-            if folder != root and is_git_folder({entry.name for entry in entries}.__contains__):
-                found |= {part.relative_to(root).as_posix() for part in executable_parts(folder)}
-                continue
-            for entry in entries:
-                name = entry.name.casefold()
-                if name in _BY_NAME or f"{parent}/{name}" in _BY_NAME or name.endswith(_ENDS):
-                    found |= {Path(entry.path).relative_to(root).as_posix()}
-                    found |= _link_target(entry, root) if name != ".git" else set()
-                elif name not in SKIPPED_FOLDERS and _is_folder(entry):
-                    below.append(Path(entry.path))
-        level, folders_left = below, max(0, folders_left - len(level))
-    return sorted(found)
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._index = FolderIndex(root, _examine)
+
+    def find(self) -> list[str]:
+        """The paths relative to the root, with `/`, and the targets of links among them. Blocks.
+
+        A folder includes everything in it. Of a repository that is not in a `.git` folder, only the parts that make
+        Git run programs are protected.
+        """
+        found = _git_paths(self._root)
+        for folder, names in self._index.look().items():
+            if names:
+                found |= {f"{folder}/{name}" if folder else name for name in names}
+            else:
+                found |= {part.relative_to(self._root).as_posix() for part in executable_parts(self._root / folder)}
+        links = [self._root / name for name in found if os.path.islink(self._root / name)]
+        return sorted(found.union(*(_link_target(link, self._root) for link in links if link.name != ".git")))
+
+
+def _examine(folder: str, entries: Entries) -> tuple[Sequence[str] | None, Sequence[str]]:
+    """The protected names in a folder; none if it is a repository; None if there is nothing to protect."""
+    if folder and is_git_folder(entries.__contains__):
+        return (), ()
+    parent, protected, below = folder.rpartition("/")[2].casefold(), list[str](), list[str]()
+    for entry in entries.values():
+        name = entry.name.casefold()
+        if name in _BY_NAME or f"{parent}/{name}" in _BY_NAME or name.endswith(_ENDS):
+            protected.append(entry.name)
+        elif name not in SKIPPED_FOLDERS and entry.is_dir(follow_symlinks=False):
+            below.append(entry.name)
+    level = folder.count("/") + 1 if folder else 0
+    return protected or None, below if level < _MAX_LEVEL else ()
 
 
 def protected_links(root: Path) -> dict[str, str]:
@@ -120,7 +135,7 @@ def protected_links(root: Path) -> dict[str, str]:
     reasons = {
         end: is_protected(Path(link.path).relative_to(root).as_posix())
         for link in links
-        for end in _link_target(link, root)
+        for end in _link_target(Path(link.path), root)
     }
     return {**dict.fromkeys(_git_paths(root), _GIT), **{end: why for end, why in reasons.items() if why is not None}}
 
@@ -190,16 +205,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
-
-
-def _link_target(entry: os.DirEntry[str], root: Path) -> set[str]:
+def _link_target(link: Path, root: Path) -> set[str]:
     """The target of a link, if it is inside the workspace: to change it is to change the protected file."""
-    if not entry.is_symlink():
-        return set()
-    real, end = Path(os.path.realpath(root)), Path(os.path.realpath(entry.path))
+    real, end = Path(os.path.realpath(root)), Path(os.path.realpath(link))
     return {end.relative_to(real).as_posix()} if end != real and end.is_relative_to(real) else set()

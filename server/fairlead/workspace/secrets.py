@@ -4,19 +4,20 @@ They are recognized by name: by the workspace's `.fairleadignore`, else by a lis
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.folder_index import Entries, FolderIndex
 from fairlead.workspace.repositories import is_git_folder
 from fairlead.workspace.ripgrep import plain_name, records
 
@@ -40,7 +41,6 @@ _STARTS = {name.split("*")[0]: name.split("*")[1] for name in _NAMES if "*" in n
 _ANY_START = tuple(_STARTS)
 _DEPENDENCIES = ("node_modules", ".venv", "venv", "site-packages", "bower_components", "__pycache__")
 _ANY_DEPENDENCIES = rf"(?:^|/)(?:{'|'.join(map(re.escape, _DEPENDENCIES))})/"
-_IN_DEPENDENCIES = re.compile(_ANY_DEPENDENCIES)
 _SEARCH_INTERVAL = 60  # between two searches of folders of dependencies
 # keys and certificates in a package are public, and programs need them (certifi, pytest-httpbin)
 _SHIPPED = re.compile(
@@ -50,6 +50,7 @@ _PATTERNS = (*_NAMES, "id_*", *(f"**/{name}/**" for name in sorted(_FOLDERS)), *
 _MAX_RULE = 500
 _MAX_STARS = 4  # the time to match grows with the length of the name to the power of the number of stars
 _MAX_FILES = 10_000
+_MAX_ARGUMENTS = 1000
 
 Rules = Callable[[str], bool]
 
@@ -74,81 +75,106 @@ class Secrets:
     """The folders and files that Git takes for a repository; their settings may contain tokens."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """What a folder contains. Paths are relative to the root."""
+
+    secrets: list[str]
+    links: list[str]
+    """Those whose own names look like secrets, or would if they led to folders."""
+    repositories: list[str]
+    dependencies: list[str]
+
+
 class SecretFinder:
     """Finds the files and links below a root that look like secrets, including ignored files; at most 10,000.
 
-    Searches folders of dependencies at the first call and then once a minute, because they are large. Skips keys and
-    certificates of installed packages, links in folders of dependencies, and `.git`.
+    Searches folders of dependencies at the first call and then once a minute, because they are large, and the other
+    folders where names have changed since the last call. Skips keys and certificates of installed packages, links in
+    folders of dependencies, and `.git`.
     """
 
     def __init__(self, root: Path, clock: Callable[[], float] = monotonic) -> None:
         self._root, self._clock = root, clock
+        self._rules: Rules | None = None
+        self._index: FolderIndex[_Noted] | None = None
         self._in_dependencies: frozenset[str] = frozenset()
         self._next_search = float("-inf")
 
     async def find(self) -> Secrets:
-        """Searches now.
+        """Searches now. One call at a time.
 
         Raises:
             WorkspaceError: the search failed.
         """
         started = self._clock()
-        with_dependencies = started >= self._next_search
-        files, (links, repositories) = await asyncio.gather(
-            _secret_files(self._root, in_dependencies=with_dependencies),
-            asyncio.to_thread(_links_and_repositories, self._root),
-        )
-        if with_dependencies:
-            self._in_dependencies = frozenset(filter(_IN_DEPENDENCIES.search, files))
+        found, dependencies = await asyncio.to_thread(self._look)
+        if started >= self._next_search:
+            self._in_dependencies = await _secrets_below(self._root, dependencies)
             self._next_search = started + _SEARCH_INTERVAL
-        outside = frozenset(link for link, inside in links.items() if not inside)
-        return Secrets(files | self._in_dependencies | frozenset(links), outside, repositories)
+        return replace(found, names=found.names | self._in_dependencies)
+
+    def _look(self) -> tuple[Secrets, Sequence[str]]:
+        """What is outside of folders of dependencies, and the paths of these."""
+        rules = secret_rules(self._root)
+        if self._index is None or rules is not self._rules:
+            self._rules, self._index = rules, FolderIndex(self._root, partial(_examine, rules))
+        noted = self._index.look().values()
+        real = Path(os.path.realpath(self._root))
+        links = [link for each in noted for link in each.links if _is_secret_link(rules, self._root, link)]
+        files = islice((name for each in noted for name in each.secrets), _MAX_FILES)
+        outside = frozenset(link for link in links if not _leads_inside(real, self._root / link))
+        repositories = frozenset(name for each in noted for name in each.repositories)
+        found = Secrets(frozenset(files) | frozenset(links), outside, repositories)
+        return found, [name for each in noted for name in each.dependencies]
 
 
-async def _secret_files(root: Path, *, in_dependencies: bool) -> frozenset[str]:
+def _examine(is_secret: Rules, folder: str, entries: Entries) -> tuple[_Noted | None, Sequence[str]]:
+    noted, below = _Noted([], [], [], []), list[str]()
+    if folder and is_git_folder(entries.__contains__):
+        noted.repositories.append(folder)
+    for name, entry in entries.items():
+        path = f"{folder}/{name}" if folder else name
+        if name == ".git":
+            noted.repositories.append(path)
+        elif entry.is_dir(follow_symlinks=False):
+            (noted.dependencies.append(path) if name in _DEPENDENCIES else below.append(name))
+        elif entry.is_symlink():
+            if is_secret(path) or is_secret(f"{path}/x"):
+                noted.links.append(path)
+        elif is_secret(path) and not _SHIPPED.search(path.casefold()):
+            noted.secrets.append(path)
+    is_empty = not (noted.secrets or noted.links or noted.repositories or noted.dependencies)
+    return None if is_empty else noted, below
+
+
+def _is_secret_link(is_secret: Rules, root: Path, link: str) -> bool:
+    """Whether a link's own name looks like a secret; one to a folder if every file in a folder of its name would."""
+    return is_secret(f"{link}/x" if (root / link).is_dir() else link)
+
+
+def _leads_inside(real: Path, link: Path) -> bool:
+    target = Path(os.path.realpath(link))
+    return target != real and target.is_relative_to(real)
+
+
+async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
     is_secret = secret_rules(root)
-    globs = [] if in_dependencies else [part for name in _DEPENDENCIES for part in ("--glob", f"!{name}")]
+    globs: list[str] = []
     if not _lines(_read_rules(root)):  # lets ripgrep skip other names quickly
-        globs += [part for pattern in _PATTERNS for part in ("--iglob", pattern)]
+        globs = [part for pattern in _PATTERNS for part in ("--iglob", pattern)]
     found: set[str] = set()
-    listing = records(["--files", "--null", "--no-ignore", *globs, "--", "."], root, end=b"\0")
-    async with aclosing(listing) as output:
-        async for record in output:
-            name = plain_name((record or b"").decode("utf-8", "surrogateescape"))
-            if name and is_secret(name) and not _SHIPPED.search(name.casefold()):
-                found.add(name)
-            if len(found) >= _MAX_FILES:
-                break
+    for at in range(0, len(folders), _MAX_ARGUMENTS):
+        some = folders[at : at + _MAX_ARGUMENTS]
+        listing = records(["--files", "--null", "--no-ignore", *globs, "--", *some], root, end=b"\0")
+        async with aclosing(listing) as output:
+            async for record in output:
+                name = plain_name((record or b"").decode("utf-8", "surrogateescape"))
+                if name and is_secret(name) and not _SHIPPED.search(name.casefold()):
+                    found.add(name)
+                if len(found) >= _MAX_FILES:
+                    return frozenset(found)
     return frozenset(found)
-
-
-def _links_and_repositories(root: Path) -> tuple[dict[str, bool], frozenset[str]]:
-    """What ripgrep does not list: the links whose own names look like secrets, each with whether its target is inside
-    the root, and the repositories."""
-    is_secret, real = secret_rules(root), Path(os.path.realpath(root))
-    links: dict[str, bool] = {}
-    repositories: set[str] = set()
-    folders = [""]
-    while folders:
-        folder = folders.pop()
-        with contextlib.suppress(OSError), os.scandir(root / folder) as scanned:
-            entries = {entry.name: entry for entry in scanned}
-            if folder and is_git_folder(entries.__contains__):
-                repositories.add(folder.removesuffix("/"))
-                continue
-            for name, entry in entries.items():
-                if name == ".git":
-                    repositories.add(f"{folder}{name}")
-                elif entry.is_dir(follow_symlinks=False):
-                    if name not in _DEPENDENCIES:
-                        folders.append(f"{folder}{name}/")
-                elif entry.is_symlink():
-                    path = f"{folder}{name}"
-                    # a link to a folder counts if every file in a folder of its name would
-                    if is_secret(f"{path}/x" if os.path.isdir(entry.path) else path):
-                        target = Path(os.path.realpath(entry.path))
-                        links[path] = target != real and target.is_relative_to(real)
-    return links, frozenset(repositories)
 
 
 def _read_rules(root: Path) -> bytes:

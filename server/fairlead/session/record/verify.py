@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
-from fairlead.session.commands import guarded_view
+from fairlead.session.guarded_files import GuardedFiles
 from fairlead.session.record.document import FileContent, KnownFile, SessionRecord
 from fairlead.shell.layer import Layer, Limits
 from fairlead.shell.process import Command, CommandResult
@@ -18,7 +18,6 @@ from fairlead.tools.commands import open_box
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Root
-from fairlead.workspace.secrets import SecretFinder
 
 MAX_OUTPUT_LINES = 30
 
@@ -96,9 +95,7 @@ async def run_check(command: str, root: Root, sandbox: Capability, hidden: Seque
 async def _run(layer: Layer, command: str, root: Root, timeout: float) -> CommandResult:
     """Raises ToolError if the command cannot run."""
     line = find_verifications(command).line(command)
-    box = await open_box(
-        layer, line, await guarded_view(root.path, SecretFinder(root.path)), limits=Limits.from_settings()
-    )
+    box = await open_box(layer, line, await GuardedFiles(root.path).view(), limits=Limits.from_settings())
     try:
         return await Command(box.launch, timeout, lambda _: None).run()
     finally:

@@ -1,0 +1,44 @@
+"""The files that sandboxed commands must not read or not write."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from fairlead.shell.layer import View
+from fairlead.workspace.protected import ProtectedFiles, is_repository
+from fairlead.workspace.secrets import SecretFinder
+
+log = logging.getLogger(__name__)
+
+
+class GuardedFiles:
+    """The guarded files below a root. Remembers what it found, so that later looks are quick."""
+
+    def __init__(self, root: Path) -> None:
+        self._secrets, self._protected = SecretFinder(root), ProtectedFiles(root)
+        self._looking = asyncio.Lock()
+        self._first_look: asyncio.Task[View] | None = None
+
+    def start(self) -> None:
+        """Begins the first look, which takes longest, unless there was one."""
+        if self._first_look is None:
+            self._first_look = asyncio.create_task(self.view())
+            self._first_look.add_done_callback(_log_failure)
+
+    async def view(self) -> View:
+        """The files on disk as any command sees them: without secrets, and with protected files that it cannot write.
+
+        Raises:
+            WorkspaceError: the search failed.
+        """
+        async with self._looking:
+            found, protected = await asyncio.gather(self._secrets.find(), asyncio.to_thread(self._protected.find))
+        closed = [name for name in protected if not is_repository(name)]
+        # hides links to secrets outside of the workspace, because their targets cannot be hidden
+        return View(dict.fromkeys(found.outside), found.names, closed, found.repositories)
+
+
+def _log_failure(look: asyncio.Task[View]) -> None:
+    """The command that needs the files looks again, and reports what is wrong."""
+    if not look.cancelled() and look.exception() is not None:
+        log.info("the first look at the guarded files failed: %s", look.exception())
