@@ -32,11 +32,14 @@ VIEW = View({"f0/0.txt": Entry(b"proposed\n")})
 
 
 def workspace(place: Path, files: int) -> Path:
+    """A repository with 100 files in each folder."""
     root = place / f"of {files}"
-    for folder in range(max(1, files // 1000)):
+    for folder in range(max(1, files // 100)):
         (root / f"f{folder}").mkdir(parents=True)
-        for n in range(min(files, 1000)):
+        for n in range(100):
             (root / f"f{folder}/{n}.txt").write_text("x\n")
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "x")):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x", *arguments], cwd=root, check=True)
     return root
 
 
@@ -104,7 +107,7 @@ async def measure(runs: int, sizes: Sequence[int]) -> None:
                 return
             programs = {"unshare": "", **({"bubblewrap": found.bubblewrap} if found.bubblewrap else {})}
             layers = {n: await replace(found, bubblewrap=program).layer() for n, program in programs.items()}
-            for command in ("true", "echo changed > f0/1.txt"):
+            for command in ("true", "echo changed > f0/1.txt", "git status --short"):
                 times = await compare(root, layers, command, runs)
                 bare = times.pop("bare")[0]
                 print(f"  {files:>7,} files, `{command}`{'':{30 - len(command)}} bare {bare:6.1f}")

@@ -220,6 +220,46 @@ async def test_the_least_recently_used_server_makes_room(workspace: Path) -> Non
         assert (one.is_running, two.is_running) == (True, False)
 
 
+async def test_servers_that_start_together_are_no_more_than_a_few(workspace: Path) -> None:
+    """A server that is starting counts too."""
+    names = ("one", "two", "three", "four")
+    specs = [ServerSpec(name, (sys.executable, str(BAD_SERVER), ""), {f".{name}": "x"}) for name in names]
+    async with Started(Workspace(workspace, "workspace", specs), most=2) as servers:
+        started = await asyncio.gather(*(servers.server(workspace / f"a.{name}") for name in names))
+        assert sum(server.is_running for server in started) == 2
+
+
+async def test_a_server_that_answers_is_not_stopped_for_another(workspace: Path) -> None:
+    """The other one starts afterwards."""
+    command = (sys.executable, str(BAD_SERVER), "never answers")
+    specs = [ServerSpec(name, command, {f".{name}": "x"}) for name in ("one", "two")]
+    async with Started(Workspace(workspace, "workspace", specs), seconds=QUICK, most=1) as servers:
+        one = await servers.server(workspace / "a.one")
+        asking = asyncio.create_task(one.request("textDocument/references", PARAMS))
+        await asyncio.sleep(0)
+        two = await servers.server(workspace / "a.two")
+        with pytest.raises(NoAnswer, match="did not answer textDocument/references within 1 s"):
+            await asking
+        assert (one.is_running, two.is_running) == (False, True)
+
+
+async def test_a_stopped_question_hides_no_change_from_the_server(workspace: Path) -> None:
+    """Wherever it is stopped while the server is shown the proposed files."""
+    started = Workspace(workspace, "sandboxed", [bad("counts lines")])
+    started.texts = {"lines.x": ""}
+    async with Started(started) as servers:
+        await servers.server(workspace / "a.x")
+        for steps in range(30):
+            started.texts = {"lines.x": "line\n" * (steps + 1)}
+            asking = asyncio.create_task(servers.server(workspace / "a.x"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.wait({asking})
+            server = await servers.server(workspace / "a.x")
+            assert len(await server.request("textDocument/references", PARAMS)) == steps + 1
+
+
 async def test_nothing_starts_or_is_asked_by_looking(workspace: Path) -> None:
     """A run that touches no code costs nothing."""
     started = project(workspace, "")

@@ -83,6 +83,9 @@ def references(case: str) -> Any:
         return [HERE] * 50_000
     if case == "asks by itself":
         return ask()
+    if case == "counts lines":
+        with open("lines.x") as file:
+            return [HERE] * len(file.readlines())
     return [HERE]
 
 

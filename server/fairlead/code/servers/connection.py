@@ -173,6 +173,11 @@ class Connection(JsonRPCClient):
             self.end(str(error))
         except RecursionError:
             self.end("it sent a message that is nested too deeply")
+        except NoAnswer:  # the connection ended while one of its requests was answered
+            pass
+        except Exception as error:  # a message that nothing foresaw must not leave requests without an answer
+            log.exception("%s sent a message that could not be handled", self._name)
+            self.end(f"it sent a message that Fairlead could not handle ({type(error).__name__})")
 
     async def _read_errors(self, stderr: asyncio.StreamReader) -> None:
         size = 0

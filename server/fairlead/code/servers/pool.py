@@ -1,7 +1,8 @@
 """The language servers of all sessions of this process: a few at once, and none that nobody asks."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from typing import Protocol
 
 from fairlead.code.servers.server import Server
@@ -31,24 +32,42 @@ class ServerPool:
         self._most, self._call_later = most, call_later
         self._timers: dict[Server, Timer] = {}  # the least recently used one first
         self._stopping: set[asyncio.Task[None]] = set()
+        self._starting = 0
+        self._changed = asyncio.Event()
 
-    async def make_room(self) -> None:
-        """Stops servers until one more may run."""
-        while len(self._timers) >= self._most:
-            oldest = next(iter(self._timers))
-            self.remove(oldest)
-            await oldest.end()
+    @asynccontextmanager
+    async def place(self) -> AsyncGenerator[None]:
+        """A place for a server that is started in this block, and added at its end.
+
+        Stops the least recently used server that answers no question; waits if there is none.
+        """
+        while len(self._timers) + self._starting >= self._most:
+            idle = next((server for server in self._timers if not server.is_busy), None)
+            if idle is not None:
+                self.remove(idle)
+                await idle.end()
+            else:
+                self._changed.clear()
+                await self._changed.wait()
+        self._starting += 1
+        try:
+            yield
+        finally:
+            self._starting -= 1
+            self._changed.set()
 
     def add(self, server: Server) -> None:
         self._timers[server] = self._call_later(IDLE, lambda: self._stop(server))
 
     def used(self, server: Server) -> None:
-        """Begins the server's idle time again."""
+        """Begins the server's idle time again, at the end of a question."""
+        self._changed.set()
         if server in self._timers:
             self.remove(server)
             self.add(server)
 
     def remove(self, server: Server) -> None:
+        self._changed.set()
         timer = self._timers.pop(server, None)
         if timer is not None:
             timer.cancel()

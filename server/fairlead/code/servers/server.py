@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,7 @@ class Server:
         """Set once the server answers requests for diagnostics. Some register this after the start."""
         self._scan = _Scan(spec.scanned_message, limits.scan)
         self._exit: asyncio.Task[None] | None = None
+        self._questions = 0
         self.was_stopped = False
         """Whether it was asked to end. Otherwise, a server that does not run has failed."""
         self.connection.ended.add_done_callback(self._begin_end)
@@ -125,6 +126,20 @@ class Server:
     @property
     def is_running(self) -> bool:
         return self._exit is None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody waits for an answer."""
+        return self._questions > 0
+
+    @contextlib.contextmanager
+    def _question(self) -> Generator[None]:
+        self._questions += 1
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            self._used()
 
     def supports(self, method: str) -> bool:
         if method == "codeAction/resolve":
@@ -157,19 +172,18 @@ class Server:
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         if not self.supports(method):
             raise NoAnswer(f"{self.name} does not support {method}. Continue with search and read_file.")
-        if method in _ABOUT_ALL_FILES:
-            await self._scan.wait()
-            await self._wait_until_checked()
-        left = _RETRIES
-        while True:
-            try:
-                return await self.connection.request(method, params, self._seconds.request)
-            except Refused as error:
-                if error.code not in _RETRIED or not left:
-                    raise
-                left -= 1
-            finally:
-                self._used()
+        with self._question():
+            if method in _ABOUT_ALL_FILES:
+                await self._scan.wait()
+                await self._wait_until_checked()
+            left = _RETRIES
+            while True:
+                try:
+                    return await self.connection.request(method, params, self._seconds.request)
+                except Refused as error:
+                    if error.code not in _RETRIED or not left:
+                        raise
+                    left -= 1
 
     async def _wait_until_checked(self) -> None:
         """Waits, within a limit, until the server knows the shown texts: clangd answers from an index that it updates
@@ -211,15 +225,15 @@ class Server:
     async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Any]]:
         shown = [path for path in paths if path in self._shown]
         tasks = {path: asyncio.ensure_future(self._checked(path)) for path in shown}
-        try:
-            if tasks:
-                await asyncio.wait(tasks.values(), timeout=self._seconds.diagnostics)
-            return {path: task.result() for path, task in tasks.items() if task.done()}
-        finally:
-            self._used()
-            for task in tasks.values():
-                task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
+        with self._question():
+            try:
+                if tasks:
+                    await asyncio.wait(tasks.values(), timeout=self._seconds.diagnostics)
+                return {path: task.result() for path, task in tasks.items() if task.done()}
+            finally:
+                for task in tasks.values():
+                    task.cancel()
+                await asyncio.gather(*tasks.values(), return_exceptions=True)
 
     async def _pulled(self, path: Path) -> Sequence[Any]:
         answer = await self.request("textDocument/diagnostic", {"textDocument": {"uri": path.as_uri()}})

@@ -71,6 +71,7 @@ class _State:
     running: Server | None = None
     seen: SeenFiles | None = None
     token: object = None
+    updating: asyncio.Task[None] | None = None
     failures: int = 0
     not_before: float = 0.0
     approved: bool = False
@@ -127,7 +128,7 @@ class SessionServers:
                 server = await self._started(spec, program, state)
             self._pool.used(server)
             try:
-                await self._update(server, state)
+                await self._updated(server, state)
             except NoAnswer as error:
                 self._failed(spec, state, str(error))
                 await self._stop(state)
@@ -144,9 +145,13 @@ class SessionServers:
 
     async def _stop(self, state: _State) -> None:
         server, state.running = state.running, None
+        updating, state.updating = state.updating, None
         if server is not None:
             self._pool.remove(server)
             await server.end()
+        if updating is not None:
+            updating.cancel()
+            await asyncio.wait({updating})
 
     def _choose(self, path: Path) -> tuple[ServerSpec, Program] | None:
         """The first server for a file's language whose program is found."""
@@ -175,22 +180,22 @@ class SessionServers:
         seen = SeenFiles(self._workspace.root, spec, proposed, self._workspace.is_hidden)
         # the first look, before the server starts, so that no later change is missed
         await asyncio.to_thread(seen.changes, None, on_disk=True)
-        await self._pool.make_room()
-        try:
-            process = await ServerProcess.start(argv, layer, view, self._workspace.limits())
-        except NoAnswer as error:
-            self._failed(spec, state, str(error))
-            raise
-        server = Server(spec, self._workspace.root, process, self._seconds, lambda: self._pool.used(server))
-        try:
-            await server.initialize()
-        except BaseException as error:
-            await asyncio.shield(server.end())
-            if isinstance(error, NoAnswer):
+        async with self._pool.place():
+            try:
+                process = await ServerProcess.start(argv, layer, view, self._workspace.limits())
+            except NoAnswer as error:
                 self._failed(spec, state, str(error))
-            raise
-        state.running, state.seen, state.token = server, seen, token
-        self._pool.add(server)
+                raise
+            server = Server(spec, self._workspace.root, process, self._seconds, lambda: self._pool.used(server))
+            try:
+                await server.initialize()
+            except BaseException as error:
+                await asyncio.shield(server.end())
+                if isinstance(error, NoAnswer):
+                    self._failed(spec, state, str(error))
+                raise
+            state.running, state.seen, state.token = server, seen, token
+            self._pool.add(server)
         return server
 
     async def _ask(self, argv: Sequence[str], program: Program, where: Where, state: _State) -> None:
@@ -214,6 +219,14 @@ class SessionServers:
             state.given_up = f"it failed {state.failures} times; the last time: {reason}"
         else:
             state.not_before = self._clock() + PAUSES[state.failures - 1]
+
+    async def _updated(self, server: Server, state: _State) -> None:
+        """As `_update`, which goes on if the caller is cancelled, because the server would miss changes."""
+        if state.updating is not None:
+            await asyncio.shield(state.updating)
+        state.updating = asyncio.ensure_future(self._update(server, state))
+        await asyncio.shield(state.updating)
+        state.updating = None
 
     async def _update(self, server: Server, state: _State) -> None:
         """Shows a running server what has changed since the last question."""
