@@ -19,7 +19,7 @@ from fairlead.edits.origins import Author
 from fairlead.session.known_files import KnownFiles
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
 
@@ -39,7 +39,7 @@ PLACE = os.environ.get("TMPDIR", "/var/tmp")
 
 async def digests(folder: Path, size: int, known: int, edits: int) -> tuple[float, float]:
     """The time for the digest of an edited file, and for the state of all known files before a verification."""
-    files = Files(Root(folder), Documents())
+    files = Files(Roots.of(folder), Documents())
     for number in range(known):
         (folder / f"{number}.txt").write_text(LINE * 100)
     path = folder / "edited.txt"
@@ -102,7 +102,7 @@ async def measure(sizes: Sequence[int], known: Sequence[int], edits: int, runs: 
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=PLACE) as folder:
         root = Path(folder).resolve() / "ws"
         root.mkdir()
-        found = await probe(root, root.parent / "state")
+        found = await probe(Roots.of(root), root.parent / "state")
         if found.layers_folder is None:
             print(f"  no sandbox here: {found.reason}")
             return

@@ -18,7 +18,7 @@ from fairlead.code.queries import CodeQueries
 from fairlead.shell.layer import Where
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
 
@@ -52,7 +52,7 @@ async def one(folder: Path, name: str, where: Where, modules: int, edits: int) -
     workspace.write({f"m{number}.{suffix}": source(suffix, number, "1") for number in range(modules)})
     path, before = folder / f"m{modules - 1}.{suffix}", {each.pid for each in psutil.Process().children(recursive=True)}
     async with Started(workspace) as servers:
-        queries = CodeQueries(Files(Root(folder), Documents()), servers, lambda: None)
+        queries = CodeQueries(Files(Roots.of(folder), Documents()), servers, lambda: None)
         look = await timed(queries.look())
         began = time.perf_counter()
         server = await servers.server(path)
@@ -82,7 +82,7 @@ async def measure(modules: int, edits: int) -> None:
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as folder:
         root = Path(folder).resolve()
         (root / "probed").mkdir()
-        found = await probe(root / "probed", root / "state")
+        found = await probe(Roots.of(root / "probed"), root / "state")
         where: Where = "workspace" if found.layers_folder is None else "sandboxed"
         print(f"language servers on {modules} modules, in ms ({where})")
         for name in SUFFIXES:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from fairlead.shell.layer import Entry, Launch, Layer, View
 from fairlead.shell.sandbox.probe import probe
+from fairlead.workspace.paths import Roots
 
 sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
 
@@ -101,7 +102,7 @@ async def measure(runs: int, sizes: Sequence[int]) -> None:
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=PLACE) as folder:
         for files in sizes:
             root = workspace(Path(folder), files)
-            found = await probe(root, Path(folder) / "state")
+            found = await probe(Roots.of(root), Path(folder) / "state")
             if found.layers_folder is None:
                 print(f"  no sandbox here: {found.reason}")
                 return

@@ -19,7 +19,7 @@ from fairlead.session.context.attachments import Attacher, ContextItem
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from support.line_server import LineServer, LineServers
 
 AUTHOR = Author("1", "call-1")
@@ -52,13 +52,13 @@ async def renamed(files: Files, uri: str, first: Callable[[], Awaitable[None]] |
     """What is proposed when a server answers a rename with an edit of this address."""
     edit = {"changes": {uri: [{"range": SPAN, "newText": "b"}]}}
     queries = CodeQueries(files, Renamers(edit, first), lambda: None)
-    return (await queries.rename(files.root.path / "a.x", "a", 1, "b")).value
+    return (await queries.rename(files.roots.first.path / "a.x", "a", 1, "b")).value
 
 
 @pytest.fixture
 def files(workspace: Path) -> Files:
     (workspace / "a.x").write_text("a\n")
-    return Files(Root(workspace), Documents())
+    return Files(Roots.of(workspace), Documents())
 
 
 async def test_an_edit_names_each_file_by_its_own_path(files: Files, workspace: Path, tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from fairlead.lsp.rpc import AgentProtocol
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 Direction = Literal["client-to-server", "server-to-client"]
 Json = dict[str, Any]
 
 SESSION = "5bda328d487f"
 FOLDER = Path("C:/project" if os.name == "nt" else "/project")
-ROOT = Root(FOLDER)
+ROOT = Roots.of(FOLDER)
 URI = "file:///project"
 CALL = "toolu_01"
 

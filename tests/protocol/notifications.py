@@ -75,7 +75,7 @@ def run_events() -> Iterator[Golden]:
 
 def _published(name: str, event: SessionEvent, shape: type | None = None) -> Golden:
     client = RecordingClient()
-    publisher = Publisher(SESSION, ROOT, client.send_notification, lambda: "task-1")
+    publisher = Publisher(SESSION, lambda: ROOT, client.send_notification, lambda: "task-1")
     publisher(event)
     publisher.flush()
     [(method, params)] = client.sent

@@ -16,7 +16,7 @@ from fairlead.plan import TodoManager
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from protocol.golden import SESSION, RecordingClient
 from protocol.page import ROOT, Page, names, params, tables
 from support.line_server import LineServers
@@ -40,7 +40,7 @@ async def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     documents = Documents()
     approvals = Approvals(LspEditor(RecordingClient().protocol, documents), SESSION)
     commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
-    files = Files(Root(tmp_path), documents)
+    files = Files(Roots.of(tmp_path), documents)
     code = CodeQueries(files, LineServers(), lambda: None)
     (tmp_path / "a.x").touch()
     await code.look()

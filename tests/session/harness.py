@@ -22,7 +22,7 @@ from fairlead.tools.table import tool_table
 from fairlead.workspace import editor as port
 from fairlead.workspace.disk import decode_or_describe
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, Buffers, EditCapabilities, FileEdit
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from tools.stand_ins import Documents, direct_commands, own_checks
 
 T = TypeVar("T")
@@ -70,9 +70,9 @@ class SessionHarness:
         self.folder = folder
         buffers, editor = buffers or Documents(), editor or Editor()
         context = ServerContext(
-            buffers=buffers, editor=editor, choose_model=no_model, settings=Settings(), root=Root(folder)
+            buffers=buffers, editor=editor, choose_model=no_model, settings=Settings(), roots=Roots.of(folder)
         )
-        self.session = Session("0123456789ab", "", Root(folder), context, lambda _: None, Journals().in_memory())
+        self.session = Session("0123456789ab", "", Roots.of(folder), context, lambda _: None, Journals().in_memory())
         approvals = Approvals(context.editor, self.session.id)
         files, commands = self.session.files, direct_commands(folder)
         checks = own_checks(files, commands, approvals)

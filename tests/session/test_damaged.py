@@ -28,7 +28,7 @@ from fairlead.session.settings import Settings
 from fairlead.session.state import SessionState
 from fairlead.session.store.journal import Journals
 from fairlead.session.store.type_check import matches_type
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from session.states import Change, changes, proposing, saying, states
 from tools.stand_ins import Documents, ScriptedUser
 
@@ -102,17 +102,17 @@ def write(folder: Path, session_id: str, root: Path, changes_made: list[Change])
     return folder / f"{session_id}.jsonl"
 
 
-def as_a_client_sees(session_id: str, root: Root) -> Callable[[SessionEvent], None]:
+def as_a_client_sees(session_id: str, roots: Roots) -> Callable[[SessionEvent], None]:
     def sent(method: str, params: Any) -> None:
         json.dumps(params).encode()
 
-    return Publisher(session_id, root, sent, lambda: None, 0)
+    return Publisher(session_id, lambda: roots, sent, lambda: None, 0)
 
 
 async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:
     """Returns the sessions that the next server lists and opens, and the warnings to the user."""
     warnings: list[str] = []
-    root = Root(workspace)
+    root = Roots.of(workspace)
     journals = Journals(folder, warnings.append)
     context = ServerContext(
         Documents(),
@@ -120,7 +120,7 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
         no_model,
         Settings(),
         journals=journals,
-        root=root,
+        roots=root,
         restores_sessions=restores,
     )
     sessions = Sessions(context, lambda session_id, _: as_a_client_sees(session_id, root), lambda _: None)

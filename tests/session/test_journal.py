@@ -47,7 +47,7 @@ def written(journals: Journals, *all: SessionState) -> bytes:
 
 
 def loaded(journals: Journals) -> SessionState:
-    journal, state = journals.open(JournalInfo(ID, ROOT, 0.0, None))
+    journal, state = journals.open(JournalInfo(ID, (ROOT,), 0.0, None))
     journal.close()
     return state
 
@@ -72,7 +72,7 @@ def test_a_journal_cut_at_any_byte_restores_the_last_complete_line(made: list[Ch
         found = loaded(journals)
         # between an entry and its summary, the entry counts
         assert any(same(found, state) for state in all[expected : expected + 2])
-        journal, found = journals.open(JournalInfo(ID, ROOT, 0.0, None))
+        journal, found = journals.open(JournalInfo(ID, (ROOT,), 0.0, None))
         journal.write(all[-1])
         journal.close()
         assert same(loaded(journals), all[-1])
@@ -136,7 +136,7 @@ def test_a_settled_session_is_listed_by_its_last_line() -> None:
     with temporary_journals() as journals:
         written(journals, SessionState("A task", "idle", 5.0, plan=planning(["a"])(SessionState()).plan))
         (found,) = journals.scan()
-        assert found.root == ROOT
+        assert found.folders == (ROOT,)
         assert found.summary is not None
         assert (found.summary.title, found.summary.updated, found.summary.total) == ("A task", 5.0, 1)
         for state in (SessionState("x", "running"), proposing("/ws/a.txt", "x")(SessionState("x"))):
@@ -164,7 +164,7 @@ def test_an_entry_of_another_kind_is_an_error(tmp_path: Path) -> None:
     data = written(journals, SessionState("x")) + b'{"plan": 3}\n'
     file_of(journals).write_bytes(data)
     with pytest.raises(ValueError, match="not an entry"):
-        journals.open(JournalInfo(ID, ROOT, 0.0, None))
+        journals.open(JournalInfo(ID, (ROOT,), 0.0, None))
     assert file_of(journals).read_bytes() == data
 
 
@@ -174,11 +174,11 @@ def test_fault_46_a_journal_has_one_writer(tmp_path: Path) -> None:
     journal = journals.new(ID, ROOT)
     journal.write(SessionState("x"))
     with pytest.raises(Locked):
-        journals.open(JournalInfo(ID, ROOT, 0.0, None))
-    journals.remove(JournalInfo(ID, ROOT, 0.0, None))
+        journals.open(JournalInfo(ID, (ROOT,), 0.0, None))
+    journals.remove(JournalInfo(ID, (ROOT,), 0.0, None))
     assert file_of(journals).exists()
     journal.close()
-    other, _ = journals.open(JournalInfo(ID, ROOT, 0.0, None))
+    other, _ = journals.open(JournalInfo(ID, (ROOT,), 0.0, None))
     other.delete()
     assert list(tmp_path.iterdir()) == []
 

@@ -17,7 +17,7 @@ from fairlead.session.known_files import ABSENT, EXECUTABLE, KnownFiles
 from fairlead.tools.command_changes import proposed_entries
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from tools.stand_ins import Documents
 
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -45,7 +45,7 @@ class Sandbox:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.documents = Documents()
-        self.files = Files(Root(folder), self.documents)
+        self.files = Files(Roots.of(folder), self.documents)
         self.known = KnownFiles(self.files)
         self.verified: list[dict[str, str | None]] = []
 
@@ -74,7 +74,7 @@ class Sandbox:
                 await self.files.observe([path])
             case "restart":
                 changes, states = self.files.changes, self.known.states
-                self.files = Files(Root(self.folder), self.documents)
+                self.files = Files(Roots.of(self.folder), self.documents)
                 self.known = KnownFiles(self.files)
                 await self.files.restore(changes, 0)
                 self.known.restore(states)
@@ -132,7 +132,7 @@ class ByteFiles:
     def __init__(self, folder: Path, data: bytes) -> None:
         self.path, self.documents = folder / "file", Documents()
         self.path.write_bytes(data)
-        self.files = Files(Root(folder), self.documents)
+        self.files = Files(Roots.of(folder), self.documents)
         self.known = KnownFiles(self.files)
         self.known.update([self.path])
 

@@ -16,7 +16,7 @@ from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from session.states import states
 from session.test_damaged import GOOD, no_model
 from session.test_stop import Desk
@@ -63,17 +63,17 @@ async def test_fault_75_long_files_are_read_edited_and_followed_without_blocking
     with FakeApi(list(work)) as api:
         desk = Desk(tmp_path, api)
         for name, text in (("big.txt", long), ("one.txt", "x" * 8_000_000), ("gone.txt", other)):
-            (desk.session.root.path / name).write_text(text)
+            (desk.session.roots.first.path / name).write_text(text)
         async with responsive_loop():
             outcome = await desk.session.run(RunTask("Work."))
         assert outcome.message == "Done."
-        big = desk.session.root.path / "big.txt"
+        big = desk.session.roots.first.path / "big.txt"
         big.write_text(f"first\n{long}")
         async with responsive_loop():
             await desk.session.observe([big])
             await desk.session.files.observe_all()
         assert desk.session.files.read(big) == "first\nshort\n"
-        (desk.session.root.path / "gone.txt").write_text(long)
+        (desk.session.roots.first.path / "gone.txt").write_text(long)
         async with responsive_loop():
             await desk.session.run(RunTask("Look again."))
         await desk.session.close()
@@ -88,7 +88,7 @@ async def test_fault_75_a_long_journal_is_loaded_without_blocking_the_loop(tmp_p
     journal.write(replace(states([])[-1], title="long", phase="running", updated=time.time(), messages=said))
     journal.close()
     context = ServerContext(
-        Documents(), ScriptedUser("reject"), no_model, Settings(), journals=Journals(folder), root=Root(workspace)
+        Documents(), ScriptedUser("reject"), no_model, Settings(), journals=Journals(folder), roots=Roots.of(workspace)
     )
     sessions = Sessions(context, lambda _id, _told: lambda _: None, lambda _: None)
     async with responsive_loop():

@@ -10,7 +10,7 @@ from fairlead.edits.origins import Author
 from fairlead.lsp.documents import Documents
 from fairlead.session.proposed_problems import MAX_REPORTED, ProposedProblems
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from support.line_server import LineServers
 
 AUTHOR = Author("1", "call-1")
@@ -21,7 +21,7 @@ class Checker:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.files = Files(Root(folder), Documents())
+        self.files = Files(Roots.of(folder), Documents())
         self.servers = LineServers()
         self.seconds = 300.0
         self.problems = ProposedProblems(self.files, self.servers, lambda: self.seconds)

@@ -17,7 +17,7 @@ from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from support.fake_api import Call, FakeApi, Text, Turn
 from tools.stand_ins import Documents, ScriptedUser
 
@@ -64,10 +64,12 @@ class Desk:
         workspace, endpoint = folder / "ws", Endpoint("m", 1000, None, api.url, "test-key", None)
         workspace.mkdir(parents=True)
         (workspace / "long.txt").write_text(LONG)
-        user, layers, root = ScriptedUser("allow_once"), CommandLayers(folder / "storage"), Root(workspace)
-        context = ServerContext(Documents(), user, lambda: ModelChoice(endpoint), Settings(), layers=layers, root=root)
+        user, layers, roots = ScriptedUser("allow_once"), CommandLayers(folder / "storage"), Roots.of(workspace)
+        context = ServerContext(
+            Documents(), user, lambda: ModelChoice(endpoint), Settings(), layers=layers, roots=roots
+        )
         self.events: list[SessionEvent] = []
-        self.session = Session("0123456789ab", "", root, context, self.events.append, Journals().in_memory())
+        self.session = Session("0123456789ab", "", roots, context, self.events.append, Journals().in_memory())
 
     def seen(self, *kinds: type[Event]) -> list[str]:
         return [type(event).__name__ for event in self.events if isinstance(event, kinds)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fairlead.session.record.document import FileContent, KnownFile
 from fairlead.session.record.verify import compare_files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from protocol.examples import a_session_record
 
 NAMES = ["a", "b/c.py", "世 界"]
@@ -41,7 +41,7 @@ def test_any_change_of_one_file_is_noticed(datas: list[bytes], name: str, how: s
             write(root, each, data)
         known = (KnownFile(each, None, FileContent(sha256(data).hexdigest(), False)) for each, data in files.items())
         record = replace(a_session_record(), files=tuple(known))
-        assert all(finding.holds for finding in compare_files(record, Root(root)))
+        assert all(finding.holds for finding in compare_files(record, Roots.of(root)))
         path, data = root / name, files[name]
         match how:
             case "remove":
@@ -55,5 +55,5 @@ def test_any_change_of_one_file_is_noticed(datas: list[bytes], name: str, how: s
             case _:
                 path.write_bytes(data[:at] + bytes([byte]) + data[at + 1 :])
         is_same = path.is_file() and path.read_bytes() == data and not os.access(path, os.X_OK)
-        failed = [finding.subject for finding in compare_files(record, Root(root)) if not finding.holds]
+        failed = [finding.subject for finding in compare_files(record, Roots.of(root)) if not finding.holds]
         assert failed == ([] if is_same else [name])

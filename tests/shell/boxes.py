@@ -13,6 +13,7 @@ import pytest
 
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Change, Changes, Entry, Limits, View
 from fairlead.shell.sandbox.probe import BUBBLEWRAP, Capability, probe
+from fairlead.workspace.paths import Roots
 
 if TYPE_CHECKING:
     from fairlead.shell.sandbox.overlay import SandboxLayer
@@ -86,7 +87,7 @@ async def start(box: Box) -> asyncio.subprocess.Process:
 
 async def find_sandbox(workspace: Path, state: Path, backend: str) -> Capability:
     """The sandbox of this machine with the named backend."""
-    found = await probe(workspace, state)
+    found = await probe(Roots.of(workspace), state)
     if found.layers_folder is None:
         pytest.skip(found.reason)
     if backend == "unshare":

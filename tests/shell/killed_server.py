@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fairlead.shell.sandbox.box import kernel
 from fairlead.shell.sandbox.probe import Capability
+from fairlead.workspace.paths import Roots
 from shell.boxes import PLAIN, start
 
 PRCTL = {"x86_64": 157, "aarch64": 167}
@@ -31,7 +32,7 @@ def without_death_signals() -> None:
 
 
 async def main(workspace: Path, state: Path, bubblewrap: str) -> None:
-    layer = await Capability(workspace, state, bubblewrap).layer()
+    layer = await Capability(Roots.of(workspace), state, bubblewrap).layer()
     box = await layer.open("trap '' TERM; setsid sleep 60 & echo ready; sleep 60", PLAIN)
     process = await start(box)
     assert process.stdout is not None

@@ -13,6 +13,7 @@ from fairlead.shell.layer import DEFAULT_LIMITS, Limits, View
 from fairlead.shell.sandbox.box.limits import TOO_MANY
 from fairlead.shell.sandbox.overlay import SandboxLayer
 from fairlead.shell.sandbox.probe import Capability, probe
+from fairlead.workspace.paths import Roots
 from shell.boxes import Boxes, on_disk, seen, write
 
 
@@ -47,10 +48,10 @@ async def main(folder: Path) -> None:
     (workspace / "d/b.txt").chmod(0o444)
     workspace.chmod(0o555)  # the user may not write here; commands write to the layer
     os.environ["PATH"] += f":{pwd.getpwuid(0).pw_dir}/bin"  # a folder of PATH that the user cannot read
-    found = await probe(workspace, state)
+    found = await probe(Roots.of(workspace), state)
     assert found.layers_folder == state, found
     for program in {found.bubblewrap, ""}:
-        layer = await Capability(found.root, found.layers_folder, program).layer()
+        layer = await Capability(found.roots, found.layers_folder, program).layer()
         try:
             await check(layer, workspace)
         finally:

@@ -32,7 +32,7 @@ def test_files_outside_of_the_folder_are_not_reported_as_deleted(tmp_path: Path,
         write(top, {"p/later": "", "q/later": ""})
         git(top, "add", "--intent-to-add", "p/later", "q/later")
     assert (top / ".git/index").read_bytes()[7] == version
-    data = assume_rest_unchanged(b"p", top / ".git/index")
+    data = assume_rest_unchanged([b"p"], top / ".git/index")
     assert data is not None
     made.write_bytes(data)
     tree = git(top, "ls-files", "--stage")
@@ -49,7 +49,7 @@ def test_files_outside_of_the_folder_are_not_reported_as_deleted(tmp_path: Path,
 def test_an_unknown_index_is_left_alone(tmp_path: Path) -> None:
     """No file, an empty one, another format, and a truncated one."""
     path = tmp_path / "index"
-    assert assume_rest_unchanged(b"p", path) is None
+    assert assume_rest_unchanged([b"p"], path) is None
     for data in (b"", b"x" * 100, b"DIRC\0\0\0\x02\0\0\0\x05" + b"\0" * 60, b"DIRC\0\0\0\x04\0\0\0\x05" + b"\xff" * 80):
         path.write_bytes(data)
-        assert assume_rest_unchanged(b"p", path) is None
+        assert assume_rest_unchanged([b"p"], path) is None

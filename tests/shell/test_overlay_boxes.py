@@ -54,8 +54,9 @@ async def test_a_killed_server_leaves_nothing_for_long(workspace: Path, tmp_path
     """The next layer removes a folder without a locked owner; one in use stays."""
     code = (
         "import asyncio, os, sys, pathlib, fairlead.shell.sandbox.overlay as o, fairlead.shell.layer as l\n"
+        "from fairlead.workspace.paths import Roots\n"
         "async def main():\n"
-        "    layer = o.SandboxLayer(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))\n"
+        "    layer = o.SandboxLayer(Roots.of(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2]))\n"
         "    await layer.open('true', l.View({'a': l.Entry(b'a')}))\n"
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(main())\n"
@@ -86,8 +87,8 @@ async def test_a_box_that_is_never_started_leaves_nothing(workspace: Path, tmp_p
     async with boxes(workspace, tmp_path / "state") as box:
         opened = await box.layer.open("true", seen(**{"a.txt": "a"}), background=background)
         assert (await opened.close()).files == []
-        assert {path.name for path in box.layer._folder.iterdir()} <= {"lock", "no-file", "no-folder", "upper"}
-        assert list((box.layer._folder / "upper").iterdir()) == []
+        assert {path.name for path in box.layer._folder.iterdir()} <= {"lock", "no-file", "no-folder", "upper-1"}
+        assert list((box.layer._folder / "upper-1").iterdir()) == []
 
 
 async def test_as_the_owner_of_the_workspace(workspace: Path, tmp_path: Path) -> None:

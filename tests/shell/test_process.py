@@ -19,6 +19,7 @@ from fairlead.shell.layer import DEFAULT_LIMITS, Launch, View
 from fairlead.shell.output import BATCH, HEAD, STREAM_LIMIT, TAIL
 from fairlead.shell.process import Command, CommandResult, command_environment
 from fairlead.shell.reaper import TOO_MANY
+from fairlead.workspace.paths import Roots
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 
@@ -59,7 +60,7 @@ def wait_for_processes(command: str, count: int) -> None:
 
 
 async def launch(command: str, folder: Path) -> Launch:
-    return (await DirectLayer(folder).open(command, View())).launch
+    return (await DirectLayer(Roots.of(folder)).open(command, View())).launch
 
 
 async def run_command(command: str, folder: Path, timeout: float = 10) -> CommandResult:
@@ -224,9 +225,10 @@ async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
         "import asyncio, pathlib, sys\n"
         "from fairlead.shell.direct import DirectLayer\n"
         "from fairlead.shell.layer import View\n"
+        "from fairlead.workspace.paths import Roots\n"
         "from fairlead.shell.process import Command\n"
         "async def main():\n"
-        "    box = await DirectLayer(pathlib.Path(sys.argv[1])).open(sys.argv[2], View())\n"
+        "    box = await DirectLayer(Roots.of(pathlib.Path(sys.argv[1]))).open(sys.argv[2], View())\n"
         "    await Command(box.launch, 60, lambda text: print(text, flush=True)).run()\n"
         "asyncio.run(main())"
     )
@@ -331,9 +333,10 @@ def test_fault_40_a_command_sees_no_credentials(tmp_path: Path) -> None:
         "import asyncio, pathlib, sys\n"
         "from fairlead.shell.direct import DirectLayer\n"
         "from fairlead.shell.layer import View\n"
+        "from fairlead.workspace.paths import Roots\n"
         "from fairlead.shell.process import Command\n"
         "async def main():\n"
-        "    box = await DirectLayer(pathlib.Path(sys.argv[1])).open('env', View())\n"
+        "    box = await DirectLayer(Roots.of(pathlib.Path(sys.argv[1]))).open('env', View())\n"
         "    print((await Command(box.launch, 5, lambda text: None).run()).output)\n"
         "asyncio.run(main())"
     )

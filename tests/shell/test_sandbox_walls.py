@@ -12,6 +12,7 @@ from fairlead.shell.layer import View
 from fairlead.shell.sandbox import gitconfig, reasons
 from fairlead.shell.sandbox.box import installed, mounts
 from fairlead.shell.sandbox.probe import probe
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.repositories import read_start
 from shell.boxes import BACKENDS, Boxes, boxes, find_sandbox, is_installed, write
 from support.sandbox import needs_sandbox
@@ -82,7 +83,7 @@ async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path:
     """Root's command can read its workspace and files that everyone may read, but none that only root may read."""
     if os.geteuid() != 0 or not is_installed(backend):
         pytest.skip("this is about root's commands")
-    if not (await probe(workspace, tmp_path / "state")).enforce_permissions:
+    if not (await probe(Roots.of(workspace), tmp_path / "state")).enforce_permissions:
         pytest.skip("this system does not let root leave out files by permission")
     with tempfile.TemporaryDirectory(prefix="fairlead-root-", dir=Path(__file__).parents[2]) as folder:
         beside = Path(folder)
@@ -109,7 +110,7 @@ async def test_fault_94_a_home_below_a_closed_folder(workspace: Path, tmp_path: 
     """docs/faults.md 94: wherever root's home is, its commands get the box that enforces permissions."""
     if os.geteuid() != 0 or not is_installed(backend):
         pytest.skip("this is about root's commands")
-    if not (await probe(workspace, tmp_path / "state")).enforce_permissions:
+    if not (await probe(Roots.of(workspace), tmp_path / "state")).enforce_permissions:
         pytest.skip("this system does not let root leave out files by permission")
     with tempfile.TemporaryDirectory(prefix="fairlead-home-", dir=Path(__file__).parents[2]) as folder:
         beside = Path(folder)
@@ -135,7 +136,7 @@ async def test_our_own_folders_are_hidden(workspace: Path, tmp_path: Path) -> No
     storage = Path(tempfile.mkdtemp(prefix="fairlead-storage-", dir=Path(__file__).parents[2]))
     (storage / "session.json").write_text("HUNTER")
     try:
-        found = await probe(workspace, storage / "layers")
+        found = await probe(Roots.of(workspace), storage / "layers")
         layer = await found.layer([storage])
         try:
             box = Boxes(layer)
@@ -188,7 +189,7 @@ async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend
 async def test_workspaces_that_cannot_be_boxed(kind: str, tmp_path: Path) -> None:
     """Refused with the reason, before a trial."""
     root = {"home": Path.home(), "around the home": Path.home().parent, "system": Path("/proc")}[kind]
-    found = await probe(root, tmp_path / "state")
+    found = await probe(Roots.of(root), tmp_path / "state")
     assert found.layers_folder is None
     assert found.reason
 
@@ -198,7 +199,8 @@ async def test_a_system_without_user_namespaces(workspace: Path, tmp_path: Path)
     code = (
         "import asyncio, pathlib, sys\n"
         "from fairlead.shell.sandbox.probe import probe\n"
-        "found = asyncio.run(probe(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))\n"
+        "from fairlead.workspace.paths import Roots\n"
+        "found = asyncio.run(probe(Roots.of(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2])))\n"
         "print(found.layers_folder, found.reason)\n"
     )
     within = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
@@ -216,7 +218,7 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
     os.chown(workspace, 65534, 65534)
     tmp_path.chmod(0o700)
     closed = next(folder for folder in (*reversed(tmp_path.parents), tmp_path) if not folder.stat().st_mode & 0o001)
-    found = await probe(workspace, tmp_path / "state")
+    found = await probe(Roots.of(workspace), tmp_path / "state")
     assert (found.layers_folder, found.is_temporary) == (None, False)
     assert found.reason == (
         f"Commands run as the owner of the workspace (user 65534), who cannot enter {closed}. "
@@ -250,7 +252,7 @@ def test_fault_55_the_reason_is_what_failed(workspace: Path, failed: str, reason
 
 async def test_a_state_folder_inside_the_workspace_is_not_used(workspace: Path) -> None:
     """The layer is stored elsewhere, so that it is not a part of its own lower layer."""
-    found = await probe(workspace, workspace / "state")
+    found = await probe(Roots.of(workspace), workspace / "state")
     assert found.layers_folder is not None
     assert not found.layers_folder.is_relative_to(workspace)
 
@@ -336,7 +338,7 @@ async def test_fault_60_of_tools_only_programs_and_libraries(
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
             ran = await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")
             assert (ran.code, ran.output) == (0, "PROGRAM\n" * len(PROGRAMS))
-            assert home / ".rustup/toolchains" in mounts.tool_paths(workspace, os.environ)
+            assert home / ".rustup/toolchains" in mounts.tool_paths([workspace], os.environ)
 
 
 def test_only_programs_and_libraries_of_an_environments_python(workspace: Path) -> None:
@@ -348,7 +350,7 @@ def test_only_programs_and_libraries_of_an_environments_python(workspace: Path) 
         shown = {"python/bin": ["bin", "lib/python3.12"], "python": [], "link/bin": [], "plain/bin": []}
         for home, parts in shown.items():
             write(workspace, {".venv/pyvenv.cfg": f"home = {folder}/{home}\n"})
-            found = [path for path in mounts.tool_paths(workspace, {}) if path.is_relative_to(folder)]
+            found = [path for path in mounts.tool_paths([workspace], {}) if path.is_relative_to(folder)]
             assert found == [Path(folder, "python", part) for part in parts]
 
 

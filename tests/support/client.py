@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
@@ -73,10 +73,11 @@ class Client:
         answers: dict[str, Answer] | None = None,
         storage: Path | None = None,
         restore: bool = True,
+        more_folders: Sequence[Path] = (),
     ) -> None:
         self.command = server_process.SERVE
         self.storage, self.restore = storage, restore
-        self.workspace = workspace
+        self.workspace, self.more_folders = workspace, more_folders
         self.settings = settings
         self.capabilities = capabilities
         self.trusted = trusted
@@ -131,10 +132,11 @@ class Client:
             options["storageDir"] = str(self.storage)
         if not self.restore:
             options["restore"] = False
+        more = [{"uri": folder.as_uri(), "name": folder.name} for folder in self.more_folders]
         return {
             "processId": os.getpid(),
             "rootUri": uri,
-            "workspaceFolders": [{"uri": uri, "name": "ws"}] if uri else None,
+            "workspaceFolders": [{"uri": uri, "name": "ws"}, *more] if uri else None,
             "capabilities": self.capabilities,
             "initializationOptions": options,
         }

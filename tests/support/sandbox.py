@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.shell.sandbox.probe import Capability, probe
+from fairlead.workspace.paths import Roots
 
 
 @cache
@@ -16,7 +17,7 @@ def capability() -> Capability:
     with tempfile.TemporaryDirectory() as folder:
         workspace = Path(folder, "ws")
         workspace.mkdir()
-        return asyncio.run(probe(workspace, Path(folder, "state")))
+        return asyncio.run(probe(Roots.of(workspace), Path(folder, "state")))
 
 
 def needs_sandbox() -> None:

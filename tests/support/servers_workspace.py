@@ -16,6 +16,7 @@ from fairlead.code.servers.table import TABLE, ServerSpec
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Entry, Layer, Limits, View, Where
 from fairlead.shell.sandbox.probe import probe
+from fairlead.workspace.paths import Roots
 
 REPOSITORY = Path(__file__).parents[2]
 TOOLS = {
@@ -93,14 +94,14 @@ class Workspace:
 
     async def layer(self) -> Layer:
         if self._layer is None and self.where == "sandboxed":
-            found = await probe(self.root, self.root.parent / "state")
+            found = await probe(Roots.of(self.root), self.root.parent / "state")
             if found.layers_folder is None:
                 pytest.skip(found.reason)
             self._layer = await found.layer()
-        self._layer = self._layer or DirectLayer(self.root)
+        self._layer = self._layer or DirectLayer(Roots.of(self.root))
         return self._layer
 
-    async def view(self) -> View:
+    async def view(self, layer: Layer) -> View:
         return View(self.proposed(), self.hidden)
 
     def change_token(self) -> object:

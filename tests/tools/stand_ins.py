@@ -29,7 +29,7 @@ from fairlead.workspace.editor import (
     FileEdit,
 )
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 
 class Documents:
@@ -93,22 +93,31 @@ def direct_commands(
     root: Path, emit: Callable[[Event], None] = lambda _: None, timeout: float = 20, permission: Permission = OUTSIDE
 ) -> Commands:
     """Commands that run outside the sandbox."""
-    direct = DirectLayer(root)
+    direct = DirectLayer(Roots.of(root))
 
     async def layer() -> Layer:
         return direct
 
-    async def captured(changes: Changes, call: RunningCall) -> str:
+    async def captured(changes: Changes, roots: Roots, call: RunningCall) -> str:
         return ""
 
-    async def view(_changes: Changeset | None = None) -> View:
+    async def view(_roots: Roots, _changes: Changeset | None = None) -> View:
         return View()
 
     def check(command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
         return permission
 
     return Commands(
-        root, layer, direct, view, captured, lambda _: 0, check, emit, timeout, BackgroundCommands(), "No sandbox here."
+        layer,
+        lambda: direct,
+        view,
+        captured,
+        lambda _: 0,
+        check,
+        emit,
+        timeout,
+        BackgroundCommands(),
+        "No sandbox here.",
     )
 
 
@@ -124,7 +133,7 @@ class Desk:
     commands: Commands | None = None
 
     def __post_init__(self) -> None:
-        self.files = Files(Root(self.path), self.documents)
+        self.files = Files(Roots.of(self.path), self.documents)
         self.events: list[Event] = []
         self.commands = self.commands or direct_commands(self.path, self.events.append, self.timeout)
         approvals = Approvals(self.user, "session-1")

@@ -14,6 +14,7 @@ from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, View, Where
 from fairlead.shell.policy import Permission
 from fairlead.tools.commands import Commands
+from fairlead.workspace.paths import Roots
 from tools.stand_ins import Desk, ScriptedUser, direct_commands
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
@@ -31,17 +32,22 @@ class Boxes:
     opened: list[tuple[str, bool, bool]] = field(default_factory=list)
     closed: int = 0
 
+    @property
+    def roots(self) -> Roots:
+        return Roots.of(self.root)
+
     async def open(
         self,
         command: str,
         view: View,
         *,
+        folder: Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
     ) -> "Box":
         self.opened.append((command, network, background))
-        return Box(self, await DirectLayer(self.root).open(command, view, limits=limits))
+        return Box(self, await DirectLayer(self.roots).open(command, view, limits=limits))
 
     async def aclose(self) -> None: ...
 
@@ -80,7 +86,7 @@ def made(workspace: Path, permission: Permission = RUN, fails: str = "") -> Made
     async def layer() -> Layer:
         return boxes
 
-    async def capture(changes: Changes, call: RunningCall) -> str:
+    async def capture(changes: Changes, roots: Roots, call: RunningCall) -> str:
         captured.append(call.id)
         return f"{len(changes.files)} file changed."
 

@@ -12,6 +12,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.tools.globs import glob_filter
 from fairlead.tools.list_files import MAX_FILES
 from fairlead.tools.search import MAX_LINES
+from fairlead.workspace.paths import Roots
 from tools.stand_ins import Desk
 
 CODE = "import os\n\ndef alpha():\n    return Beta\n\nclass Beta:\n    pass\n"
@@ -367,7 +368,7 @@ GLOBS = {
 @pytest.mark.parametrize("glob", GLOBS)
 def test_a_glob_reads_like_a_line_of_a_gitignore_file(glob: str) -> None:
     """With braces, and turned round by an exclamation mark."""
-    fits = glob_filter(glob)
+    fits = glob_filter(glob, Roots())
     good, bad = GLOBS[glob]
     assert {name for name in good | bad if fits(name)} == good
 
@@ -377,7 +378,7 @@ def test_no_glob_takes_long_or_fails_otherwise(glob: str) -> None:
     """It is one, or an error that names it."""
     began = time.process_time()
     try:
-        glob_filter(glob)("a/b.py")
+        glob_filter(glob, Roots())("a/b.py")
         said = ""
     except ToolError as error:
         said = str(error)

@@ -9,7 +9,7 @@ import pytest
 from fairlead.agent.errors import ToolError
 from fairlead.edits.origins import Author
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from session.harness import run_sync
 from tools.stand_ins import Documents
 
@@ -21,7 +21,7 @@ def documents() -> Documents:
 
 @pytest.fixture
 def files(workspace: Path, documents: Documents) -> Files:
-    return Files(Root(workspace), documents)
+    return Files(Roots.of(workspace), documents)
 
 
 @pytest.fixture

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fairlead.agent.errors import ToolError
-from fairlead.workspace.paths import PathEscape, Root
+from fairlead.workspace.paths import PathEscape, Roots
 
 links = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 
 
 @pytest.fixture
-def root(workspace: Path) -> Root:
+def roots(workspace: Path) -> Roots:
     """A workspace with a folder, and a sibling whose name begins like it."""
     (workspace / "sub" / "deep").mkdir(parents=True)
     (workspace / "a.py").write_text("inside")
     (workspace.parent / "ws-evil").mkdir()
     (workspace.parent / "ws-evil" / "secret").write_text("outside")
-    return Root(workspace)
+    return Roots.of(workspace)
 
 
 OUTSIDE = [
@@ -48,11 +48,11 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("given", OUTSIDE)
-def test_fault_32_a_path_outside_is_refused(root: Root, given: str) -> None:
+def test_fault_32_a_path_outside_is_refused(roots: Roots, given: str) -> None:
     """docs/faults.md 32, docs/plan.md L11: named as it was given, whether it is there or not."""
-    path = given.format(root=root.path, parent=root.path.parent)
+    path = given.format(root=roots.first.path, parent=roots.first.path.parent)
     with pytest.raises(PathEscape) as error:
-        root.resolve(path)
+        roots.resolve(path)
     assert str(error.value) == f"Path escapes workspace: {path}"
 
 
@@ -81,11 +81,11 @@ INSIDE = {
 
 
 @pytest.mark.parametrize("given", INSIDE)
-def test_fault_43_a_path_inside_is_found(root: Root, given: str) -> None:
+def test_fault_43_a_path_inside_is_found(roots: Roots, given: str) -> None:
     """docs/faults.md 43: a name that begins with two dots, Chinese, absolute ones, what is not there yet."""
-    path = root.resolve(given.format(root=root.path))
-    assert path == root.path / INSIDE[given]
-    assert root.relative(path) == INSIDE[given]
+    path = roots.resolve(given.format(root=roots.first.path))
+    assert path == roots.first.path / INSIDE[given]
+    assert roots.relative(path) == INSIDE[given]
 
 
 @links
@@ -105,12 +105,12 @@ def test_fault_43_a_path_inside_is_found(root: Root, given: str) -> None:
         ("self", "/proc/self/root", "self/etc/passwd"),
     ],
 )
-def test_fault_33_a_link_to_outside_is_refused(root: Root, link: str, target: str, given: str) -> None:
+def test_fault_33_a_link_to_outside_is_refused(roots: Roots, link: str, target: str, given: str) -> None:
     """docs/faults.md 33: as the file or on the way, over several links, and where nothing is there yet."""
-    (root.path / "first").symlink_to("../ws-evil")
-    (root.path / link).symlink_to(target.format(parent=root.path.parent))
+    (roots.first.path / "first").symlink_to("../ws-evil")
+    (roots.first.path / link).symlink_to(target.format(parent=roots.first.path.parent))
     with pytest.raises(PathEscape, match=f"^Path escapes workspace: {given}$"):
-        root.resolve(given)
+        roots.resolve(given)
 
 
 @links
@@ -126,32 +126,32 @@ def test_fault_33_a_link_to_outside_is_refused(root: Root, link: str, target: st
     ],
 )
 def test_fault_43_a_link_that_points_inside_is_what_it_points_to(
-    root: Root, link: str, target: str, given: str, meant: str
+    roots: Roots, link: str, target: str, given: str, meant: str
 ) -> None:
     """docs/faults.md 43: so one file has one name, and one proposal."""
-    (root.path / link).symlink_to(target.format(root=root.path))
-    assert root.resolve(given) == root.path / meant
+    (roots.first.path / link).symlink_to(target.format(root=roots.first.path))
+    assert roots.resolve(given) == roots.first.path / meant
 
 
 @links
-def test_a_workspace_behind_a_link_keeps_the_name_that_it_was_opened_with(root: Root) -> None:
+def test_a_workspace_behind_a_link_keeps_the_name_that_it_was_opened_with(roots: Roots) -> None:
     """The editor knows it by that name; by its real one it is the same place."""
-    named = root.path.parent / "named 日本"
-    named.symlink_to(root.path)
-    opened = Root(named)
-    for way in ("sub/x", f"{named}/sub/x", f"{root.real}/sub/x", f"{root.path}/sub/x"):
+    named = roots.first.path.parent / "named 日本"
+    named.symlink_to(roots.first.path)
+    opened = Roots.of(named)
+    for way in ("sub/x", f"{named}/sub/x", f"{roots.first.real}/sub/x", f"{roots.first.path}/sub/x"):
         assert opened.resolve(way) == named / "sub/x"
     with pytest.raises(PathEscape):
         opened.resolve("../ws-evil/secret")
 
 
 @links
-def test_a_link_in_a_circle_is_no_escape(root: Root) -> None:
+def test_a_link_in_a_circle_is_no_escape(roots: Roots) -> None:
     """It is an error when it is read, not a hang here."""
-    (root.path / "round").symlink_to("round")
-    assert root.resolve("round") == root.path / "round"
+    (roots.first.path / "round").symlink_to("round")
+    assert roots.resolve("round") == roots.first.path / "round"
     with pytest.raises(ToolError, match="Not a usable path: round/x"):
-        root.resolve("round/x")
+        roots.resolve("round/x")
 
 
 @pytest.mark.parametrize(
@@ -164,10 +164,10 @@ def test_a_link_in_a_circle_is_no_escape(root: Root) -> None:
     ],
     ids=["NUL", "long name", "long path", "surrogate"],
 )
-def test_what_cannot_be_a_path_is_refused(root: Root, given: str, said: str) -> None:
+def test_what_cannot_be_a_path_is_refused(roots: Roots, given: str, said: str) -> None:
     """With a reason of bounded length, none of the system's exceptions."""
     with pytest.raises(ToolError) as error:
-        root.resolve(given)
+        roots.resolve(given)
     assert str(error.value).startswith(said)
     assert len(str(error.value)) < 300
 
@@ -178,22 +178,22 @@ PARTS = st.sampled_from(["..", ".", "", "sub", "deep", "a.py", "in", "out", "..f
 @links
 @given(st.lists(PARTS, max_size=7).map("/".join))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_fault_32_33_no_combination_leads_out(root: Root, given: str) -> None:
+def test_fault_32_33_no_combination_leads_out(roots: Roots, given: str) -> None:
     """docs/faults.md 32 and 33: what is not refused lies inside when all links are followed, and says so itself."""
     for name, target in (("in", "sub/deep"), ("out", "../ws-evil")):
-        if not (root.path / name).is_symlink():
-            (root.path / name).symlink_to(target)
+        if not (roots.first.path / name).is_symlink():
+            (roots.first.path / name).symlink_to(target)
     try:
-        path = root.resolve(given)
+        path = roots.resolve(given)
     except PathEscape:
         return
-    assert Path(os.path.realpath(path)).is_relative_to(root.real)
-    assert path.is_relative_to(root.path)
-    assert root.resolve(root.relative(path)) == path
+    assert Path(os.path.realpath(path)).is_relative_to(roots.first.real)
+    assert path.is_relative_to(roots.first.path)
+    assert roots.resolve(roots.relative(path)) == path
 
 
-def test_a_path_outside_has_its_whole_name(root: Root) -> None:
+def test_a_path_outside_has_its_whole_name(roots: Roots) -> None:
     """For messages: relative where it is inside, absolute where not."""
-    assert root.relative(root.path) == "."
-    assert root.relative(root.path / "sub" / "x") == "sub/x"
-    assert root.relative(root.path.parent / "x") == str(root.path.parent / "x")
+    assert roots.relative(roots.first.path) == "."
+    assert roots.relative(roots.first.path / "sub" / "x") == "sub/x"
+    assert roots.relative(roots.first.path.parent / "x") == str(roots.first.path.parent / "x")

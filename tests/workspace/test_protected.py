@@ -9,7 +9,7 @@ from hypothesis import given
 from fairlead.agent.errors import ToolError
 from fairlead.edits.origins import Author
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import ProtectedFiles, is_protected, is_repository, protected_links
 from tools.stand_ins import Documents
 
@@ -169,7 +169,7 @@ async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Pat
     inside = {f"{name}/{part}" for name in ("store", "deep/bare") for part in ("config", "hooks")}
     assert set(ProtectedFiles(workspace).find()) == {".git", "ci/hooks", *inside}
     assert protected_links(workspace).keys() == {"ci/hooks", "store/config", "store/hooks"}
-    files = Files(Root(workspace), Documents())
+    files = Files(Roots.of(workspace), Documents())
     with pytest.raises(ToolError, match="repository itself"):
         await files.propose(workspace / "store/hooks/pre-commit", "x\n", Author())
     await files.propose(workspace / "deep/plain/hooks/pre-commit", "x\n", Author())

@@ -11,7 +11,7 @@ import pytest
 from fairlead.agent.errors import ToolError
 from fairlead.workspace import safe_open
 from fairlead.workspace.disk import read_bytes
-from fairlead.workspace.paths import PathEscape
+from fairlead.workspace.paths import PathEscape, Roots
 from fairlead.workspace.safe_open import open_beneath
 from fairlead.workspace.write import FileChange, write_files
 
@@ -84,9 +84,9 @@ def test_fault_34_a_write_goes_through_no_link(workspace: Path, evil: Path) -> N
     (workspace / "sub").symlink_to(evil / "sub")
     for name, before in (("sub/a", b"outside"), ("sub/new", None), ("sub/deep/new", None), ("sub/further/new", None)):
         with pytest.raises(PathEscape):
-            write_files([FileChange(workspace / name, before, b"written")], workspace)
+            write_files([FileChange(workspace / name, before, b"written")], Roots.of(workspace))
     with pytest.raises(PathEscape):
-        write_files([FileChange(workspace / "sub" / "a", b"outside", None)], workspace)
+        write_files([FileChange(workspace / "sub" / "a", b"outside", None)], Roots.of(workspace))
     assert sorted(path.name for path in evil.rglob("*")) == ["a", "deep", "sub"]
     assert (evil / "sub" / "a").read_text() == "outside"
 
@@ -95,7 +95,7 @@ def test_fault_34_a_link_in_the_files_own_place_is_not_written_through(workspace
     """docs/faults.md 34: the file that it leads to stays as it is, and so does the link."""
     (workspace / "a").symlink_to(evil / "sub" / "a")
     with pytest.raises(PathEscape):
-        write_files([FileChange(workspace / "a", b"outside", b"written")], workspace)
+        write_files([FileChange(workspace / "a", b"outside", b"written")], Roots.of(workspace))
     assert (evil / "sub" / "a").read_text() == "outside"
     assert (workspace / "a").is_symlink()
 
@@ -123,7 +123,7 @@ def test_fault_34_a_link_that_comes_and_goes_is_never_written_through(
     done = refused = 0
     for number in range(5_000):
         try:
-            write_files([FileChange(workspace / "sub" / f"n{number}", None, b"written")], workspace)
+            write_files([FileChange(workspace / "sub" / f"n{number}", None, b"written")], Roots.of(workspace))
             done += 1
         except PathEscape:
             refused += 1
@@ -148,7 +148,7 @@ def test_fault_43_a_root_behind_a_link_is_the_users_own_choice(workspace: Path, 
     named.symlink_to(workspace)
     assert read_bytes(named / "sub" / "a", named) == b"inside"
     new = named / "new 日本" / "er" / "a b"
-    write_files([FileChange(new, None, b"1"), FileChange(named / "sub" / "a", b"inside", b"2")], named)
+    write_files([FileChange(new, None, b"1"), FileChange(named / "sub" / "a", b"inside", b"2")], Roots.of(named))
     assert (workspace / "new 日本" / "er" / "a b").read_bytes() == b"1"
     assert (workspace / "sub" / "a").read_bytes() == b"2"
     assert read_bytes(named / "gone" / "x", named) is None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.shell.verifications import find_verifications
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.suggested_checks import suggested_checks
 
 
@@ -44,7 +45,7 @@ async def test_p18_the_files_suggest_checks(tmp_path: Path, name: str) -> None:
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
-    found = await suggested_checks(tmp_path)
+    found = await suggested_checks(Roots.of(tmp_path))
     assert [suggestion.command for suggestion in found] == commands
     assert all((tmp_path / suggestion.source).exists() for suggestion in found)
 
@@ -61,4 +62,4 @@ async def test_p18_a_link_out_of_the_workspace_suggests_nothing(tmp_path: Path) 
     workspace.mkdir()
     outside.write_text(package(test="jest"))
     (workspace / "package.json").symlink_to(outside)
-    assert await suggested_checks(workspace) == []
+    assert await suggested_checks(Roots.of(workspace)) == []

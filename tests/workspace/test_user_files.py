@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.user_files import UserFiles
 from tools.stand_ins import Documents
 
@@ -13,7 +14,7 @@ def test_an_encoding_stays_when_its_last_letter_is_removed(tmp_path: Path) -> No
     """
     file, moved = tmp_path / "a.txt", tmp_path / "b.txt"
     file.write_bytes(b"caf\xe9\n")
-    user_files = UserFiles(tmp_path, Documents())
+    user_files = UserFiles(Roots.of(tmp_path), Documents())
     before = user_files.on_disk(file)
     assert before is not None
     file.write_bytes(b"cafe\n")
@@ -31,7 +32,7 @@ def test_an_encoding_stays_when_its_last_letter_is_removed(tmp_path: Path) -> No
 def test_a_document_stays_when_its_file_cannot_be_read(tmp_path: Path) -> None:
     """A folder took the file's place: the document is the only text that there is, even a blank one, and not saved."""
     documents = Documents()
-    user_files = UserFiles(tmp_path, documents)
+    user_files = UserFiles(Roots.of(tmp_path), documents)
     for text in ("typed\n", "\n"):
         path = tmp_path / f"{len(text)}.txt"
         path.mkdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.write import FileChange, write_files
 
 KILLED = """
@@ -52,7 +53,7 @@ def test_a_leftover_is_removed_with_the_next_write_of_the_file(workspace: Path) 
     for name in users:
         name.write_bytes(b"mine")
         make_old(name)
-    write_files([FileChange(path, b"old", b"newer")], workspace)
+    write_files([FileChange(path, b"old", b"newer")], Roots.of(workspace))
     assert sorted(workspace.iterdir()) == sorted([path, second, *users])
 
 
@@ -63,5 +64,5 @@ def test_a_deleted_file_that_was_set_aside_stays(workspace: Path) -> None:
     left, other = kill_while_writing(path, "os.remove", "None")
     assert (left.read_bytes(), other.read_bytes(), path.exists()) == (b"old", b"other", False)
     make_old(left)
-    write_files([FileChange(path, None, b"newer")], workspace)
+    write_files([FileChange(path, None, b"newer")], Roots.of(workspace))
     assert left.read_bytes() == b"old"

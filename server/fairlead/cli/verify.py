@@ -12,7 +12,7 @@ from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.display import escape_to_one_line
 from fairlead.session.record.verify import Finding, compare_files, run_check
 from fairlead.shell.sandbox.probe import probe
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 HOLDS, DOES_NOT_HOLD = 0, 1
 
@@ -27,7 +27,7 @@ class _Verification:
 
     def __init__(self, options: VerifyOptions, terminal: Terminal) -> None:
         self._options, self._terminal, self._marks = options, terminal, terminal.marks
-        self._root = Root(options.workspace)
+        self._roots = Roots.of(options.workspace)
         self._held = self._failed = 0
 
     async def execute(self) -> int:
@@ -36,7 +36,7 @@ class _Verification:
         self._line(f"Record of “{title}”, made by Fairlead {escape_to_one_line(record.fairlead)}", "bold")
         if record.files:
             self._line("\nFiles")
-        for finding in compare_files(record, self._root):
+        for finding in compare_files(record, self._roots):
             self._report(finding)
         await self._run_checks()
         if self._failed:
@@ -69,7 +69,7 @@ class _Verification:
     async def _run(self, commands: Sequence[str]) -> None:
         # the folder of the terminal's sessions is ours, so commands must not read it
         state = platformdirs.user_state_path("fairlead", appauthor=False)
-        sandbox = await probe(self._options.workspace, state / "layers")
+        sandbox = await probe(self._roots, state / "layers")
         if sandbox.layers_folder is None:
             self._failed += 1
             reason = f"the commands of a record only run in a sandbox. {sandbox.reason}"
@@ -77,7 +77,7 @@ class _Verification:
             return
         for command in commands:
             with self._running(command):
-                finding = await run_check(command, self._root, sandbox, [state], self._options.timeout)
+                finding = await run_check(command, self._roots, sandbox, [state], self._options.timeout)
             self._report(finding)
 
     def _running(self, command: str) -> AbstractContextManager[object]:

@@ -96,7 +96,10 @@ class CodeQueries:
         """Looks whether the workspace has a file that a language server knows."""
         suffixes = self.servers.suffixes()
         proposed = any(Path(each.target).suffix in suffixes for each in self._files.changes)
-        self._has_files = proposed or (bool(suffixes) and await has_files(suffixes, self._files.root.path))
+        if suffixes and not proposed:
+            found = await asyncio.gather(*(has_files(suffixes, folder) for folder in self._files.roots.paths))
+            proposed = any(found)
+        self._has_files = proposed
 
     async def related(self, relation: Relation, path: Path, symbol: str, line: int | None) -> Answer[Sequence[Place]]:
         """The places that are related to a symbol.
@@ -240,29 +243,29 @@ class CodeQueries:
         Raises:
             NoAnswer: it concerns a file that cannot be proposed.
         """
-        root, is_secret = self._files.root, self._files.secret_filter()
+        roots, is_secret = self._files.roots, self._files.secret_filter()
 
         def read(path: Path) -> str | None:
-            if not path.is_relative_to(root.path):
+            if not roots.contains(path):
                 raise NoAnswer(f"The edit changes {path}, which is outside of the workspace, so nothing was proposed.")
             if not self._files.resolves_to_itself(path):
                 raise NoAnswer(
-                    f"The edit changes {root.relative(path)}, which is not the file's own path, so nothing was "
+                    f"The edit changes {roots.relative(path)}, which is not the file's own path, so nothing was "
                     "proposed. Make the change with edit_file."
                 )
-            if is_secret(root.relative(path)):
+            if is_secret(roots.relative(path)):
                 raise NoAnswer(
-                    f"The edit changes {root.relative(path)}, which looks like a secret: nothing was proposed."
+                    f"The edit changes {roots.relative(path)}, which looks like a secret: nothing was proposed."
                 )
             if asked.provider is self._editor() and self._files.has_proposal(path):
                 raise NoAnswer(
-                    f"{root.relative(path)} has proposed edits, which the user's editor does not know, so nothing was "
+                    f"{roots.relative(path)} has proposed edits, which the user's editor does not know, so nothing was "
                     "proposed. Make the change with edit_file."
                 )
             text = asked.read(path)
             if path in asked.shown and text != asked.shown[path]:
                 raise NoAnswer(
-                    f"{root.relative(path)} changed before {asked.provider.name} answered, so nothing was proposed. "
+                    f"{roots.relative(path)} changed before {asked.provider.name} answered, so nothing was proposed. "
                     "Try again."
                 )
             return text
@@ -270,7 +273,7 @@ class CodeQueries:
         return apply_workspace_edit(edit, read, asked.provider.encoding) if edit is not None else []
 
     def _position(self, asked: _Asked, path: Path, symbol: str, line: int | None) -> dict[str, Any]:
-        name = self._files.root.relative(path)
+        name = self._files.roots.relative(path)
         text = asked.text(path, name)
         row, column = find_symbol(text, name, symbol, line)
         before = split_lines(text)[row][:column]
@@ -331,7 +334,7 @@ class CodeQueries:
         ]
 
     def _note(self, unknown: Iterable[Path]) -> str:
-        names = [self._files.root.relative(path) for path in unknown]
+        names = [self._files.roots.relative(path) for path in unknown]
         if not names:
             return ""
         shown = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")

@@ -17,13 +17,13 @@ MAX_HOVER = 3000
 
 async def render_places(files: Files, found: Collection[Place]) -> str:
     """`path:line: text of the line`, files of the workspace first. Omits the text of secrets and of other files."""
-    places = sorted(found, key=lambda place: (not place.path.is_relative_to(files.root.path), place))
+    places = sorted(found, key=lambda place: (not files.roots.contains(place.path), place))
     shown, lines, yielder = places[:MAX_LINES], list[str](), Yielder()
     is_secret = files.secret_filter()
     for path, group in groupby(shown, key=lambda place: place.path):
         await yielder.checkpoint()
-        name = files.root.relative(path)
-        is_readable = path.is_relative_to(files.root.path) and not is_secret(name)
+        name = files.roots.relative(path)
+        is_readable = files.roots.contains(path) and not is_secret(name)
         text = await _lines_of(files, path) if is_readable else []
         lines += [f"{name}:{place.line}{_line(text, place.line)}" for place in group]
     return "\n".join([*lines, *_more(len(places) - len(shown), _files(places[MAX_LINES:]))])

@@ -1,6 +1,7 @@
 """The two sides of a diff as virtual documents (LSP 3.18, `workspace/textDocumentContent`)."""
 
 import asyncio
+import contextlib
 import logging
 from pathlib import Path
 from urllib.parse import quote
@@ -50,13 +51,15 @@ class ProposedContent:
             files = (await self._sessions.get(parsed.session_id)).files
         except (WrongRequest, RequestRefused):
             return "This session no longer exists, so its proposed changes cannot be shown.\n"
-        try:
-            path = files.root.resolve(str(parsed.path))
-            proposal = files.proposal(path) or files.changes.for_target(str(path))
-            if proposal is None:
+        path = parsed.path
+        with contextlib.suppress(WorkspaceError):  # a proposal of a removed folder is still shown
+            path = files.roots.resolve(str(path))
+        proposal = files.proposal(path) or files.changes.for_target(str(path))
+        if proposal is None:
+            try:
                 return files.current(path) or ""
-        except WorkspaceError as error:
-            return f"{error}\n"
+            except WorkspaceError as error:
+                return f"{error}\n"
         if parsed.scheme == wire.BASE_SCHEME:
             return proposal.base or ""
         if parsed.item_id is None or proposal.decided_as_whole:

@@ -1,6 +1,7 @@
 """Converts core values to wire shapes, and positions to offsets. Pure functions."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from fairlead.agent import events
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
+from fairlead.agent.tool import Location
 from fairlead.code.decode import Problem
 from fairlead.code.positions import code_units
 from fairlead.edits.changeset import Proposal
@@ -23,7 +25,8 @@ from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line, Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.workspace.editor import SEVERITIES, ApprovalRequest, FileEdit
-from fairlead.workspace.paths import Root
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import risk
 
 
@@ -107,11 +110,11 @@ def evidence(found: Evidence) -> wire.EvidenceWire:
     }
 
 
-def edits(session_id: str, root: Root, state: EditsChanged, encoding: str = "utf-16") -> wire.EditsWire:
+def edits(session_id: str, roots: Roots, state: EditsChanged, encoding: str = "utf-16") -> wire.EditsWire:
     """The proposals, risky and protected files first."""
     errors = {str(path): found for path, found in state.errors.items()}
     files = [
-        file(root, proposal, proposal.path in state.protected, errors.get(proposal.target, ()), encoding)
+        file(roots, proposal, proposal.path in state.protected, errors.get(proposal.target, ()), encoding)
         for proposal in state.changes
     ]
     return {
@@ -126,7 +129,7 @@ def edits(session_id: str, root: Root, state: EditsChanged, encoding: str = "utf
 
 
 def file(
-    root: Root, proposal: Proposal, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
+    roots: Roots, proposal: Proposal, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
 ) -> wire.FileWire:
     found = proposal.hunks if proposal.raw.data is None else ()
     return {
@@ -136,7 +139,7 @@ def file(
         "state": "conflict" if proposal.in_conflict else "pending",
         "protected": protected,
         "risk": risk(
-            proposal.kind, *(PurePath(root.relative(Path(path))) for path in (proposal.path, proposal.target))
+            proposal.kind, *(PurePath(roots.relative(Path(path))) for path in (proposal.path, proposal.target))
         ),
         "binary": proposal.raw.data is not None,
         "mode": f"{proposal.raw.mode:03o}" if proposal.raw.mode is not None else None,
@@ -223,7 +226,7 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
     }
 
 
-def event(root: Root, value: events.Event) -> dict[str, Any]:
+def event(roots: Roots, value: events.Event) -> dict[str, Any]:
     """The fields of an `agent/event`, without `sessionId` and `seq`."""
     match value:
         case events.RunStarted(model):
@@ -240,7 +243,7 @@ def event(root: Root, value: events.Event) -> dict[str, Any]:
                 "toolKind": value.kind,
                 "title": value.title,
                 "input": value.input,
-                "locations": [_location(root, location.path, location.line) for location in value.locations],
+                "locations": _locations(roots, value.locations),
             }
         case events.ToolOutput(call_id, text):
             return {"kind": "tool_output", "toolCallId": call_id, "text": text}
@@ -302,8 +305,13 @@ _TEXT_KINDS: dict[type[events.Event], str] = {
 }
 
 
-def _location(root: Root, path: str, line: int | None) -> wire.LocationWire:
-    return {"uri": Path(root.path / path.replace("\0", "")).as_uri(), "line": line}
+def _locations(roots: Roots, locations: Iterable[Location]) -> list[wire.LocationWire]:
+    """The places that a call names; without those that are in no folder of the workspace."""
+    found: list[wire.LocationWire] = []
+    for location in locations:
+        with contextlib.suppress(WorkspaceError):
+            found.append({"uri": roots.path_of(location.path.replace("\0", "")).as_uri(), "line": location.line})
+    return found
 
 
 def approval(request: ApprovalRequest) -> wire.ApproveParams:

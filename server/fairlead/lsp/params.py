@@ -125,24 +125,34 @@ def read_storage(given: Any) -> tuple[Path | None, str]:
     return None, f"{shown}. Sessions are not saved. Choose another storageDir."
 
 
-def read_workspace(uris: Sequence[str], path: str | None) -> tuple[Path | None, str]:
-    """The first folder on this machine, else `path`, and a warning for the user if all folders are elsewhere.
+def read_folders(folders: Sequence[tuple[str, str]], path: str | None = None) -> tuple[list[tuple[Path, str]], str]:
+    """The folders on this machine with their names, and a warning for the user if some are elsewhere.
+
+    Args:
+        folders: URIs and names.
+        path: the folder of a client that sends no URI.
 
     Raises:
-        WrongRequest: no folder can have this URI or path.
+        WrongRequest: no folder can have one of these URIs, or the path.
     """
-    local = next(filter(is_local, uris), None)
-    if uris and local is None:
-        where = f"The workspace is not a folder on this machine ({uris[0][:200]!r})"
-        return None, f"{where}, so the agent cannot work in it. Open a local folder."
-    if local is None and not path:
-        return None, ""
-    found = file_path(local) if local is not None else Path(path or "")
-    problem = "it is not the path of a folder" if found is None else _folder_problem(found)
-    if found is None or problem:
-        shown = (local or path or "")[:200]
-        raise WrongRequest(f"The workspace folder {shown!r} cannot be used: {problem}. Open another folder.")
-    return found, ""
+    found = [(_folder(uri, file_path(uri)), name) for uri, name in folders if is_local(uri)]
+    elsewhere = next((uri for uri, _ in folders if not is_local(uri)), None)
+    if elsewhere is not None and found:
+        return (
+            found,
+            f"A folder of the workspace is not on this machine ({elsewhere[:200]!r}), so the agent ignores it.",
+        )
+    if elsewhere is not None:
+        where = f"The workspace is not a folder on this machine ({elsewhere[:200]!r})"
+        return [], f"{where}, so the agent cannot work in it. Open a local folder."
+    return found if found or not path else [(_folder(path, Path(path)), "")], ""
+
+
+def _folder(given: str, path: Path | None) -> Path:
+    problem = "it is not the path of a folder" if path is None else _folder_problem(path)
+    if path is None or problem:
+        raise WrongRequest(f"The workspace folder {given[:200]!r} cannot be used: {problem}. Open another folder.")
+    return path
 
 
 def read_target(params: Params) -> Target:

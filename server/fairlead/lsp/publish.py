@@ -8,7 +8,7 @@ from fairlead.agent.events import Event, RunStarted, Text, Thinking, ToolOutput
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 INTERVAL = 0.033
 
@@ -19,7 +19,7 @@ class Publisher:
     def __init__(
         self,
         session_id: str,
-        root: Root,
+        roots: Callable[[], Roots],
         notify: Callable[[str, Any], None],
         token: Callable[[], int | str | None],
         seq: int = 0,
@@ -27,13 +27,14 @@ class Publisher:
     ) -> None:
         """
         Args:
+            roots: returns the folders that are open.
             token: returns the work-done token of the run.
             seq: the number of the last event that was sent.
             encoding: the position encoding.
         """
         self._session_id = session_id
         self._token = token
-        self._root = root
+        self._roots = roots
         self._encoding = encoding
         self._notify = notify
         self._seq = seq
@@ -49,7 +50,7 @@ class Publisher:
             case PlanChanged():
                 self._notify(wire.PLAN, convert.plan(self._session_id, event))
             case EditsChanged():
-                self._notify(wire.EDITS, convert.edits(self._session_id, self._root, event, self._encoding))
+                self._notify(wire.EDITS, convert.edits(self._session_id, self._roots(), event, self._encoding))
             case _:
                 self._send(event)
         return None
@@ -82,7 +83,7 @@ class Publisher:
     def _send(self, event: Event) -> None:
         self._seq += 1
         head = {"sessionId": self._session_id, "seq": self._seq}
-        fields = head | convert.event(self._root, event)
+        fields = head | convert.event(self._roots(), event)
         if isinstance(event, RunStarted):
             fields["workDoneToken"] = self._token()
         self._notify(wire.EVENT, fields)

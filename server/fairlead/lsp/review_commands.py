@@ -17,7 +17,7 @@ def proposal_of(session: Session, path: Path) -> Proposal | None:
     if not session.files.changes.files:
         return None
     try:
-        path = session.root.resolve(str(path))
+        path = session.roots.resolve(str(path))
     except WorkspaceError:
         return None
     return session.files.proposal(path) or session.files.changes.for_target(str(path))
@@ -35,7 +35,7 @@ def whole_title(session: Session, proposal: Proposal) -> str:
         case "delete":
             return "Accept Deletion"
         case "rename":
-            return f"Accept Rename to {session.root.relative(Path(proposal.target))}"
+            return f"Accept Rename to {session.roots.relative(Path(proposal.target))}"
         case "modify":  # a binary file, or new permissions
             return "Accept File"
 

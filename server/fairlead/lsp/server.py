@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -158,8 +159,8 @@ class AgentServer(LanguageServer):
 
     def _event_sink(self, session_id: str, seq: int) -> Callable[[SessionEvent], None]:
         notify, progress = self.protocol.send_notification, self.run_progress
-        root, encoding = self.context.workspace(), self.documents.encoding
-        publisher = Publisher(session_id, root, notify, lambda: progress.token(session_id), seq, encoding)
+        token, encoding = partial(progress.token, session_id), self.documents.encoding
+        publisher = Publisher(session_id, lambda: self.context.roots, notify, token, seq, encoding)
 
         def on_event(event: SessionEvent) -> None:
             publisher(event)

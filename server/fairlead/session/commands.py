@@ -9,6 +9,7 @@ from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.session.evidence import SessionEvidence
+from fairlead.session.guarded_files import guarded_view
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.direct import DirectLayer
@@ -18,6 +19,7 @@ from fairlead.shell.rules import Rule
 from fairlead.tools.command_changes import capture, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Roots
 
 
 class SessionCommands:
@@ -33,26 +35,25 @@ class SessionCommands:
         self._files, self._context, self._emit = files, context, emit
         self.background = BackgroundCommands()
         self._evidence = evidence
-        self._direct = DirectLayer(files.root.path)
         self._foreground = asyncio.Lock()
-        self._opening: asyncio.Task[Layer] | None = None
+        self._layers: dict[Roots, asyncio.Task[Layer]] = {}
         self._unavailable = ""
 
     async def ready(self) -> None:
         """Waits until it is known whether commands can run in a sandbox."""
-        self._unavailable = (await self._context.layers.capability(self._files.root)).reason
+        self._unavailable = (await self._context.layers.capability(self._files.roots)).reason
 
     def start_look(self) -> None:
         """Begins to look for the files that commands must not see, while the model answers."""
-        self._context.guarded_files(self._files.root).start()
+        for root in self._files.roots.folders:
+            self._context.guarded_files(root).start()
 
     def tools(self) -> Commands:
         """What the tools of a run need to run commands; call `ready` first."""
         bash = self._context.settings.bash
         return Commands(
-            folder=self._files.root.path,
             layer=self.layer,
-            direct=self._direct,
+            direct=lambda: DirectLayer(self._files.roots),
             view=self.view,
             captured=self._captured,
             record_state=self._evidence.known_files.record_state,
@@ -72,22 +73,31 @@ class SessionCommands:
 
     async def aclose(self) -> None:
         await self.background.aclose()
-        if self._opening is not None:
-            await (await self._opening).aclose()
+        for opening in self._layers.values():
+            await (await opening).aclose()
 
     async def layer(self) -> Layer:
-        """The session's layer. Raises ToolError if it cannot be made."""
-        if self._opening is None or (self._opening.done() and self._opening.exception() is not None):
-            self._opening = asyncio.create_task(self._context.layers.open(self._files.root))
-        return await asyncio.shield(self._opening)
+        """The session's layer for the folders that are open now. Raises ToolError if it cannot be made.
 
-    async def view(self, changes: Changeset | None = None) -> View:
-        """What a command sees. Create it right before the command runs: files may change while the user is asked."""
-        guarded = await self._context.guarded_files(self._files.root).view()
-        return replace(guarded, proposed={**proposed_entries(self._files, changes), **guarded.proposed})
+        Those of earlier folders stay until the session is closed, because background commands may run there.
+        """
+        roots = self._files.roots
+        opening = self._layers.get(roots)
+        if opening is None or (opening.done() and opening.exception() is not None):
+            opening = self._layers[roots] = asyncio.create_task(self._context.layers.open(roots))
+        return await asyncio.shield(opening)
 
-    async def _captured(self, changes: Changes, call: RunningCall) -> str:
-        lines = await capture(self._files, changes, call.author)
+    async def view(self, roots: Roots, changes: Changeset | None = None) -> View:
+        """What a command sees. Create it right before the command runs: files may change while the user is asked.
+
+        Args:
+            roots: those of the command's layer.
+        """
+        guarded = await guarded_view(roots, self._context.guarded_files)
+        return replace(guarded, proposed={**proposed_entries(self._files, changes, roots), **guarded.proposed})
+
+    async def _captured(self, changes: Changes, roots: Roots, call: RunningCall) -> str:
+        lines = await capture(self._files, changes, roots, call.author)
         self._emit(None)
         return "\n".join(lines)
 

@@ -73,11 +73,11 @@ class SessionEvidence:
 
     def _path_of(self, given: str) -> str:
         """The absolute path of a call's location, so that one file has one path on record."""
-        root = self._files.root
+        roots = self._files.roots
         try:
-            return str(root.resolve(given))
+            return str(roots.resolve(given))
         except WorkspaceError:  # outside of the workspace: the call failed
-            return str(root.path / given)
+            return given if roots.has_names else str(roots.first.path / given)
 
     def _file_states(self) -> int:
         return len(self.known_files.states.changes)

@@ -137,13 +137,13 @@ class Feedback:
                 key = (proposal.path, conflict.current)
                 if key not in self._conflicts:
                     self._conflicts[key] = None
-                    name = self._files.root.relative(Path(proposal.path))
+                    name = self._files.roots.relative(Path(proposal.path))
                     theirs = _truncated([f"  {line}" for line in conflict.current.splitlines()]) or "  (nothing)"
                     found.append(f"- in {name} the user changed lines that you propose to change:\n{theirs}")
         return found
 
     def _changed(self, changed: Changed) -> str:
-        name = self._files.root.relative(changed.path)
+        name = self._files.roots.relative(changed.path)
         if changed.spans is None:
             return f"- {name}: deleted or not readable"
         spans = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in changed.spans)

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from fairlead.shell.layer import View
+from fairlead.workspace.paths import Root, Roots
 from fairlead.workspace.protected import ProtectedFiles, is_repository
 from fairlead.workspace.secrets import SecretFinder
 
@@ -36,6 +38,27 @@ class GuardedFiles:
         closed = [name for name in protected if not is_repository(name)]
         # hides links to secrets outside of the workspace, because their targets cannot be hidden
         return View(dict.fromkeys(found.outside), found.names, closed, found.repositories)
+
+
+async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFiles]) -> View:
+    """As `GuardedFiles.view`, for all folders of a workspace.
+
+    Args:
+        guarded_files: returns those of a folder.
+    """
+    views = await asyncio.gather(*(guarded_files(root).view() for root in roots.folders))
+
+    def named(names: Sequence[Iterable[str]]) -> list[str]:
+        return [
+            name for root, inner in zip(roots.folders, names, strict=True) for name, _ in roots.names_in(root, inner)
+        ]
+
+    return View(
+        dict.fromkeys(named([view.proposed for view in views])),
+        frozenset(named([view.hidden for view in views])),
+        named([view.read_only for view in views]),
+        frozenset(named([view.repositories for view in views])),
+    )
 
 
 def _log_failure(look: asyncio.Task[View]) -> None:

@@ -1,8 +1,12 @@
 """What the language servers of a session need of it (`code/servers/servers.py`, `Workspace`)."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from fairlead.code.provider import NoAnswer
+from fairlead.code.servers.server import Server
+from fairlead.code.servers.servers import SessionServers
 from fairlead.code.servers.table import ServerSpec
 from fairlead.session.commands import SessionCommands
 from fairlead.session.server_context import ServerContext
@@ -10,25 +14,24 @@ from fairlead.shell.layer import Entry, Layer, Limits, View, Where
 from fairlead.tools.command_changes import proposed_entries
 from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest
 from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Root, Roots
 
 
 class ServersWorkspace:
-    """A session's files, its place for commands, and its user."""
+    """A folder of a session's workspace, its place for commands, and its user."""
 
     def __init__(
         self,
         session_id: str,
         files: Files,
+        root: Path,
         commands: Callable[[], SessionCommands],
         context: ServerContext,
         approve: Callable[[ApprovalRequest], Awaitable[ApprovalAnswer]],
     ) -> None:
         self._id, self._files, self._commands, self._context = session_id, files, commands, context
         self._approve = approve
-
-    @property
-    def root(self) -> Path:
-        return self._files.root.path
+        self.root = root
 
     def specs(self) -> Sequence[ServerSpec]:
         return tuple(self._context.settings.language_servers.values())
@@ -40,18 +43,55 @@ class ServersWorkspace:
     async def layer(self) -> Layer:
         return await self._commands().layer()
 
-    async def view(self) -> View:
-        return await self._commands().view()
+    async def view(self, layer: Layer) -> View:
+        return await self._commands().view(layer.roots)
 
     def change_token(self) -> object:
         return self._files.change_token
 
     def proposed(self) -> Mapping[str, Entry | None]:
-        return proposed_entries(self._files)
+        return proposed_entries(self._files, None, Roots.of(self.root))
 
     def is_hidden(self, name: str) -> bool:
-        return self._files.secret_filter()(name)
+        return self._files.secret_filter()(self._files.roots.relative(self.root / name))
 
     async def approve(self, command: str, reasons: Sequence[str], where: Where) -> bool:
         request = ApprovalRequest(self._id, None, command, self.root, where, tuple(reasons))
         return (await self._approve(request)).option != "reject"
+
+
+class FolderServers:
+    """Implements `LanguageServers` with servers for each folder of the workspace: one per language and folder."""
+
+    def __init__(self, files: Files, start: Callable[[Path], SessionServers]) -> None:
+        """
+        Args:
+            start: returns the servers of a folder, of which none is running yet.
+        """
+        self._files, self._start = files, start
+        self._by_folder: dict[Path, SessionServers] = {}
+
+    def name_for(self, path: Path) -> str:
+        root = self._files.roots.folder_of(path)
+        return self._of(root).name_for(path) if root is not None else ""
+
+    async def server(self, path: Path) -> Server:
+        for folder in self._by_folder.keys() - {*self._files.roots.paths}:
+            closed = self._by_folder.pop(folder, None)
+            if closed is not None:
+                await closed.aclose()
+        root = self._files.roots.folder_of(path)
+        if root is None:
+            raise NoAnswer(f"{path} is in no folder of the workspace, so nobody is asked about it.")
+        return await self._of(root).server(path)
+
+    def suffixes(self) -> Collection[str]:
+        return {suffix for root in self._files.roots.folders for suffix in self._of(root).suffixes()}
+
+    async def aclose(self) -> None:
+        await asyncio.gather(*(servers.aclose() for servers in self._by_folder.values()))
+
+    def _of(self, root: Root) -> SessionServers:
+        if root.path not in self._by_folder:
+            self._by_folder[root.path] = self._start(root.path)
+        return self._by_folder[root.path]

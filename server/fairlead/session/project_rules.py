@@ -1,12 +1,12 @@
-"""Tells the model the project's rules (docs/plan.md L17): the root's with the system prompt, others as they apply."""
+"""Tells the model the project's rules (docs/plan.md L17): the roots' with the system prompt, others as they apply."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.agent.events import Event, RulesFound, RulesSource
 from fairlead.agent.messages import Message, clean_text
-from fairlead.workspace.paths import Root
+from fairlead.workspace.files import Files
 from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_rules
 
 RULES = '<rules file="{name}">\n{lead}\n\n{text}{cut}\n</rules>'
@@ -18,32 +18,34 @@ CUT = "\n\n[These are its first {shown:,} of {size:,} characters. Read the file 
 class ProjectRules:
     """Reads each rules file once in a run, so that a changed one applies from the next run on."""
 
-    def __init__(self, root: Root, emit: Callable[[Event], None]) -> None:
-        self._root, self._emit = root, emit
-        self._of_root: RulesFile | None = None
+    def __init__(self, files: Files, emit: Callable[[Event], None]) -> None:
+        self._files, self._emit = files, emit
+        self._of_root: dict[Path, RulesFile | None] = {}
         self._found: dict[Path, RulesFile | None] = {}
         self._reported = True
 
     async def begin_run(self) -> None:
-        """Reads the rules of the root, and forgets the others."""
+        """Reads the rules of the root folders, and forgets the others."""
         self._found, self._reported = {}, False
-        self._of_root = await asyncio.to_thread(read_rules, self._root.path, self._root.path)
+        paths = self._files.roots.paths
+        self._of_root = await asyncio.to_thread(lambda: {path: read_rules(path, path) for path in paths})
 
     @property
     def of_root(self) -> str:
-        """The rules of the root, as text after the system prompt; empty if there are none."""
-        return "" if self._of_root is None else f"\n\n{self._text(self._of_root, OF_ROOT)}"
+        """The rules of the root folders, as text after the system prompt; empty if there are none."""
+        several = self._files.roots.has_names
+        found = [rules for rules in self._of_root.values() if rules is not None]
+        return "".join(f"\n\n{self._text(rules, self._lead(rules) if several else OF_ROOT)}" for rules in found)
 
     async def take_new(self, paths: Collection[Path], messages: Sequence[Message]) -> list[str]:
         """The rules that apply to these files and are not in the conversation yet, the outermost first.
 
-        Reports them, and those of the root once in a run.
+        Reports them, and those of the root folders once in a run.
         """
-        root = self._root.path
-        folders = {folder for path in paths for folder in folders_with_rules(path, root)}
-        unknown = sorted(folders - self._found.keys())
+        folders = dict(self._folders_of(paths))
+        unknown = sorted(folders.keys() - self._found.keys())
         if unknown:
-            read = await asyncio.to_thread(lambda: [read_rules(folder, root) for folder in unknown])
+            read = await asyncio.to_thread(lambda: [read_rules(folder, folders[folder]) for folder in unknown])
             self._found.update(zip(unknown, read, strict=True))
         found = [rules for folder in sorted(folders) if (rules := self._found[folder]) is not None]
         texts = {rules: self._text(rules, self._lead(rules)) for rules in found}
@@ -52,19 +54,33 @@ class ProjectRules:
         self._report(list(new))
         return list(new.values())
 
+    def _folders_of(self, paths: Collection[Path]) -> Iterator[tuple[Path, Path]]:
+        """The folders whose rules apply to these files, each with the root folder that it is in.
+
+        Without the root folders whose rules are in the system prompt: all but those that were added since.
+        """
+        for path in paths:
+            root = self._files.roots.folder_of(path)
+            if root is not None:
+                added = [root.path] if root.path not in self._of_root else []
+                for folder in (*added, *folders_with_rules(path, root.path)):
+                    yield folder, root.path
+
     def _report(self, new: Sequence[RulesFile]) -> None:
-        of_root = [self._of_root] if self._of_root is not None and not self._reported else []
+        of_root = [rules for rules in self._of_root.values() if rules is not None and not self._reported]
         self._reported = True
         sources = tuple(RulesSource(rules.path, rules.is_cut) for rules in (*of_root, *new))
         if sources:
             self._emit(RulesFound(sources))
 
     def _lead(self, rules: RulesFile) -> str:
-        return OF_FOLDER.format(folder=self._root.relative(rules.path.parent))
+        return OF_FOLDER.format(folder=self._files.roots.relative(rules.path.parent))
 
     def _text(self, rules: RulesFile, lead: str) -> str:
         cut = CUT.format(shown=len(rules.text), size=rules.size) if rules.is_cut else ""
-        return clean_text(RULES.format(name=self._root.relative(rules.path), lead=lead, text=rules.text, cut=cut))
+        return clean_text(
+            RULES.format(name=self._files.roots.relative(rules.path), lead=lead, text=rules.text, cut=cut)
+        )
 
 
 def _told(messages: Sequence[Message]) -> frozenset[str]:

@@ -135,7 +135,7 @@ class ProposedProblems:
     def _line(self, path: Path, problem: Problem) -> str:
         message = " ".join(problem.message.split())[:MAX_MESSAGE]
         source = f" [{problem.source}]" if problem.source else ""
-        return f"{self._files.root.relative(path)}:{problem.line}:{problem.start[1] + 1} {message}{source}"
+        return f"{self._files.roots.relative(path)}:{problem.line}:{problem.start[1] + 1} {message}{source}"
 
     async def _check_group(self, paths: Sequence[Path]) -> Mapping[Path, _Checked]:
         """Checks files of one language server. A file that was not checked is missing."""

@@ -14,7 +14,7 @@ from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource, Editor
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Root, Roots
 
 
 @dataclass
@@ -33,8 +33,8 @@ class ServerContext:
     """Called with each file whose changes on disk matter."""
     journals: Journals = field(default_factory=Journals)
     layers: CommandLayers = field(default_factory=lambda: CommandLayers(None))
-    root: Root | None = None
-    """None: no folder is open."""
+    roots: Roots = field(default_factory=Roots)
+    """The folders that are open."""
     trusted: bool = True
     restores_sessions: bool = True
     """Whether unfinished sessions are loaded at the start; otherwise a session is loaded when a request names it."""
@@ -48,19 +48,22 @@ class ServerContext:
     _guarded: dict[Path, GuardedFiles] = field(default_factory=dict[Path, GuardedFiles])
 
     def guarded_files(self, root: Root) -> GuardedFiles:
-        """What commands must not read or write below a root, for all sessions."""
+        """What commands must not read or write in a folder, for all sessions."""
         return self._guarded.setdefault(root.path, GuardedFiles(root.path))
 
-    def workspace(self) -> Root:
-        """The workspace's root.
+    def workspace(self) -> Roots:
+        """The folders of the workspace.
 
         Raises:
-            RequestRefused: no folder is open, the folder does not exist, or it is not trusted.
+            RequestRefused: no folder is open, one does not exist, or the workspace is not trusted.
         """
-        if self.root is None:
+        if not self.roots.folders:
             raise RequestRefused("No folder is open. Open the folder that the agent should work in.")
-        if not self.root.path.is_dir():
-            raise RequestRefused(f"The workspace is not a folder: {self.root.path}. Open another one.")
+        missing = next((path for path in self.roots.paths if not path.is_dir()), None)
+        if missing is not None and self.roots.has_names:
+            raise RequestRefused(f"A folder of the workspace does not exist: {missing}. Remove it from the workspace.")
+        if missing is not None:
+            raise RequestRefused(f"The workspace is not a folder: {missing}. Open another one.")
         if not self.trusted:
             raise RequestRefused("This workspace is not trusted. Trust it in the editor to let the agent work here.")
-        return self.root
+        return self.roots

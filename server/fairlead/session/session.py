@@ -26,7 +26,8 @@ from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence import SessionEvidence
 from fairlead.session.feedback import Feedback
-from fairlead.session.language_servers import ServersWorkspace
+from fairlead.session.folders_note import folders_note
+from fairlead.session.language_servers import FolderServers, ServersWorkspace
 from fairlead.session.project_rules import ProjectRules
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.published import Published
@@ -44,7 +45,7 @@ from fairlead.tools.checks import Checks
 from fairlead.tools.commands import Commands, finish_uncancelled
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import protections
 
 
@@ -55,7 +56,7 @@ class Session:
         self,
         session_id: str,
         title: str,
-        root: Root,
+        roots: Roots,
         context: ServerContext,
         sink: Callable[[SessionEvent], None],
         journal: Journal,
@@ -66,8 +67,7 @@ class Session:
         self.updated = context.now()  # when the last run began or ended, in seconds since the epoch
         self._context = context
         self._sink = sink
-        self.root = root
-        self.files = Files(root, context.buffers, context.watch)
+        self.files = Files(roots, context.buffers, context.watch)
         self.plan = TodoManager()
         self.feedback = Feedback(self.files, self.plan.render)
         self._decisions = DecisionLog()
@@ -77,8 +77,7 @@ class Session:
         self.awaiting_report = asyncio.Event()
         """Set while the server waits for the editor to report a document that it says it changed."""
         self.approvals = Approvals(self.editor, session_id)
-        workspace = ServersWorkspace(session_id, self.files, lambda: self.commands, context, self.editor.approve)
-        servers = SessionServers(workspace, context.server_pool, context.clock)
+        servers = FolderServers(self.files, self._servers_of)
         self._code = CodeSupport(
             self.files, servers, lambda: context.editor_code, lambda: context.settings.check.new_errors_seconds
         )
@@ -100,8 +99,13 @@ class Session:
         self.plan_version = 0
         self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None, 0)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
-        self._rules = ProjectRules(root, self.publish)
+        self._rules = ProjectRules(self.files, self.publish)
         self._prompt_context = PromptContext(self.files, context.diagnostics, self.publish)
+
+    @property
+    def roots(self) -> Roots:
+        """The folders of the workspace."""
+        return self.files.roots
 
     @property
     def settings(self) -> Settings:
@@ -125,6 +129,10 @@ class Session:
     def mark_redone(self, files: Collection[int]) -> None:
         """Records that the last undone decision was redone in some of its files, given by index."""
         self._decisions = self._decisions.redo(files)
+
+    def change_folders(self, roots: Roots) -> None:
+        """Continues with these folders. A running command of the sandbox sees those with which it began."""
+        self.files.roots = roots
 
     def check_can_run(self, continues: Continuation | None) -> None:
         """Raises RequestRefused if a run cannot start."""
@@ -369,7 +377,7 @@ class Session:
         """The current proposals."""
         done, undone = self.decisions.done, self.decisions.undone
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
-        protected = frozenset(protections(self.root, self.files.changes))
+        protected = frozenset(protections(self.roots, self.files.changes))
         checks = self._check_results()
         errors = self._code.problems.errors()
         return EditsChanged(self.files.version, self.files.changes, *labels, protected, *checks, errors)
@@ -385,7 +393,7 @@ class Session:
         """The feedback at this boundary. Reads the proposed files first, because a command may have changed them."""
         await self.observe([Path(proposal.path) for proposal in self.files.changes])
         self._prompt_context.report()
-        feedback = await self.feedback.take()
+        feedback = [*folders_note(self.roots, self.history.messages), *await self.feedback.take()]
         rules = await self._rules.take_new(self.files.read_tracker.paths, self.history.messages)
         return [*feedback, *rules, *await self._code.take_report(self.plan.snapshot())]
 
@@ -399,7 +407,7 @@ class Session:
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
             model=model,
-            system=system_prompt(self.root) + self._rules.of_root,
+            system=system_prompt(self.roots) + self._rules.of_root,
             tools=tool_table(
                 self.files, self.plan, self.approvals, commands, checks, self._code.queries, self._context.diagnostics
             ),
@@ -411,13 +419,19 @@ class Session:
             has_user_message=lambda: self.feedback.has_user_message,
             check_proposals=self._code.check,
             cost_of=self._model.cost_of,
-            proposals=lambda: proposals_note(self.files.changes, self.root),
+            proposals=lambda: proposals_note(self.files.changes, self.roots),
             window=self._model.window,
             stopped=self._stopped,
             mode=mode,
             limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),
             clock=lambda: self._context.clock() - self.editor.waited_seconds,
         )
+
+    def _servers_of(self, folder: Path) -> SessionServers:
+        workspace = ServersWorkspace(
+            self.id, self.files, folder, lambda: self.commands, self._context, self.editor.approve
+        )
+        return SessionServers(workspace, self._context.server_pool, self._context.clock)
 
     def _set_title(self, prompt: str) -> None:
         if not self.title:

@@ -15,7 +15,7 @@ from fairlead.session.session import Session
 from fairlead.session.store.journal import Journal
 from fairlead.session.store.lock import Locked
 from fairlead.session.store.reader import JournalInfo
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +26,7 @@ LEFTOVER_AGE = 86_400  # seconds after which the files of a journal that was nev
 MAX_SETTLED = 200  # settled sessions that are kept
 
 OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close that one first."
+ELSEWHERE = "This session belongs to {folders}, which is not open in this window anymore. Add the folder again."
 
 
 class Sessions:
@@ -71,19 +72,20 @@ class Sessions:
         Raises:
             RequestRefused: no folder is open, or it is not trusted.
         """
-        root = self._context.workspace()
+        roots = self._context.workspace()
         # lower case and digits only: the id is the authority of URIs, and those are lower-cased
         session_id, journals = secrets.token_hex(6), self._context.journals
         saved = self._context.settings.sessions.keep_days > 0
-        journal = journals.new(session_id, str(root.path)) if saved else journals.in_memory()
-        return self._add(self._new_session(session_id, title, root, journal, 0))
+        journal = journals.new(session_id, *map(str, roots.paths)) if saved else journals.in_memory()
+        return self._add(self._new_session(session_id, title, roots, journal, 0))
 
     def _add(self, session: Session) -> Session:
         self._sessions[session.id] = session
+        session.change_folders(self._context.roots)  # they may have changed while it was loaded
         self._schedule_list()
         return session
 
-    def _new_session(self, session_id: str, title: str, root: Root, journal: Journal, events_sent: int) -> Session:
+    def _new_session(self, session_id: str, title: str, roots: Roots, journal: Journal, events_sent: int) -> Session:
         sink = self._subscribe(session_id, events_sent)
 
         def on_event(event: SessionEvent) -> None:
@@ -91,10 +93,10 @@ class Sessions:
             if isinstance(event, PlanChanged | EditsChanged | RunStarted | RunFinished):
                 self._schedule_list()
 
-        return Session(session_id, title, root, self._context, on_event, journal)
+        return Session(session_id, title, roots, self._context, on_event, journal)
 
     def restore(self) -> None:
-        """Finds the saved sessions of this workspace.
+        """Finds the saved sessions of this workspace: those that began with one of its folders.
 
         Unsettled sessions are loaded shortly afterwards, or as soon as no other process has them open. Settled ones are
         only listed, and are loaded when a request names them. If `ServerContext.restores_sessions` is false, so are
@@ -103,12 +105,13 @@ class Sessions:
         Raises:
             RequestRefused: as `create`.
         """
-        root = self._context.workspace()
+        roots = self._context.workspace()
         known = {*self._sessions, *self._unloaded, *self._to_load}
         self._context.journals.sweep(self._context.now() - LEFTOVER_AGE)
         found = [info for info in self._context.journals.scan() if info.id not in known]
-        self._remove_of_other_workspaces([info for info in found if Path(info.root) != root.path])
-        mine = [info for info in found if Path(info.root) == root.path]
+        paths = set(map(str, roots.paths))
+        self._remove_of_other_workspaces([info for info in found if paths.isdisjoint(info.folders)])
+        mine = [info for info in found if not paths.isdisjoint(info.folders)]
         settled = self._prune([info for info in mine if info.summary is not None])
         self._unloaded |= {info.id: (info, settled_row(info)) for info in settled}
         self._to_load |= {info.id: info for info in mine if info.summary is None}
@@ -178,6 +181,8 @@ class Sessions:
 
     async def _load_journal(self, info: JournalInfo) -> None:
         workspace, journals = self._context.workspace(), self._context.journals
+        if set(map(str, workspace.paths)).isdisjoint(info.folders):  # its folder was removed from the workspace
+            raise RequestRefused(ELSEWHERE.format(folders=" and ".join(info.folders)))
         journal, state = await asyncio.to_thread(journals.open, info)
         try:
             # the journal stays unchanged until all of it is restored
@@ -206,7 +211,9 @@ class Sessions:
     def _remove_of_other_workspaces(self, others: Sequence[JournalInfo]) -> None:
         """Removes old sessions of folders that may never be opened again; unsettled ones only if the folder is gone."""
         for info in others:
-            if self._is_old(info) and (info.summary is not None or not Path(info.root).exists()):
+            if self._is_old(info) and (
+                info.summary is not None or not any(Path(folder).exists() for folder in info.folders)
+            ):
                 self._context.journals.remove(info)
 
     def _is_old(self, info: JournalInfo) -> bool:
@@ -236,6 +243,11 @@ class Sessions:
             raise RequestRefused(
                 f"The session's file cannot be deleted: {reason}. The session will appear again after a restart."
             ) from error
+
+    def change_folders(self) -> None:
+        """The open folders are others now. Sessions continue; what they propose elsewhere waits for its folder."""
+        for session in self:
+            session.change_folders(self._context.roots)
 
     def rows(self) -> tuple[Row, ...]:
         """The list, the newest first."""

@@ -10,6 +10,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, View, Where
 from fairlead.shell.process import command_environment
+from fairlead.workspace.paths import Roots
 
 
 class DirectLayer:
@@ -21,14 +22,15 @@ class DirectLayer:
 
     where: Where = "workspace"
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, roots: Roots) -> None:
+        self.roots = roots
 
     async def open(
         self,
         command: str,
         view: View,
         *,
+        folder: Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
@@ -40,7 +42,8 @@ class DirectLayer:
         # isolated and without site packages: imports nothing from the workspace and starts in 10 ms
         reaping = [sys.executable, "-I", "-S", reaper.__file__, str(os.getpid()), str(limits.processes)]
         wrapper = reaping if sys.platform == "linux" else []
-        return DirectBox(Launch([*wrapper, shell, "-c", "--", command], self._root, command_environment()))
+        cwd = self.roots.first.path if folder is None else folder
+        return DirectBox(Launch([*wrapper, shell, "-c", "--", command], cwd, command_environment()))
 
     async def aclose(self) -> None:
         """Nothing to remove."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from fairlead.agent.errors import ToolError
+from fairlead.workspace.paths import Roots
 
 Where = Literal["sandboxed", "workspace"]
 
@@ -26,7 +27,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a command's view differs from the files on disk. Paths are relative to the workspace, with `/`."""
+    """How a command's view differs from the files on disk. Files are named as `Roots.relative` of the layer does."""
 
     proposed: Mapping[str, Entry | None] = field(default_factory=dict[str, Entry | None])
     """Files with other content than on disk. None: the file does not exist."""
@@ -131,6 +132,11 @@ class Layer(Protocol):
     """Where and how a session's commands run. `aclose` removes its files."""
 
     @property
+    def roots(self) -> Roots:
+        """The folders of the workspace when the layer was made."""
+        ...
+
+    @property
     def where(self) -> Where:
         """`sandboxed`: on a copy-on-write view with the proposed files. `workspace`: on the user's files."""
         ...
@@ -140,11 +146,15 @@ class Layer(Protocol):
         command: str,
         view: View,
         *,
+        folder: Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
     ) -> Box:
         """Make the box for a bash command line. Several may be open at once if all but one are `background`.
+
+        Args:
+            folder: where the command starts; None: in the first folder of the workspace.
 
         Raises:
             ToolError: it cannot be made. A command never runs in a weaker place than `where` says.

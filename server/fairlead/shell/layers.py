@@ -9,7 +9,7 @@ import platformdirs
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Layer
 from fairlead.shell.sandbox.probe import Capability, probe
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 
 class CommandLayers:
@@ -20,28 +20,28 @@ class CommandLayers:
     """
 
     def __init__(self, storage: Path | None, warn: Callable[[str], None] = lambda _: None) -> None:
-        self._warn, self._warned = warn, set[Path]()
+        self._warn, self._warned = warn, set[Roots]()
         self._storage = [storage] if storage is not None else []
         self._state = (storage or platformdirs.user_state_path("fairlead", appauthor=False)) / "layers"
-        self._probes: dict[Path, asyncio.Task[Capability]] = {}
+        self._probes: dict[Roots, asyncio.Task[Capability]] = {}
 
-    def start_probe(self, root: Root) -> asyncio.Task[Capability]:
+    def start_probe(self, roots: Roots) -> asyncio.Task[Capability]:
         """Start the probe of a workspace, unless there is one already. Repeats a probe that failed temporarily."""
-        found = self._probes.get(root.path)
+        found = self._probes.get(roots)
         if found is None or (found.done() and (found.cancelled() or found.exception() or found.result().is_temporary)):
-            found = self._probes[root.path] = asyncio.create_task(probe(root.path, self._state))
+            found = self._probes[roots] = asyncio.create_task(probe(roots, self._state))
         return found
 
-    async def capability(self, root: Root) -> Capability:
+    async def capability(self, roots: Roots) -> Capability:
         """The result of the probe."""
-        return await asyncio.shield(self.start_probe(root))
+        return await asyncio.shield(self.start_probe(roots))
 
-    async def open(self, root: Root) -> Layer:
+    async def open(self, roots: Roots) -> Layer:
         """A new layer for a session: the sandbox if this machine has one, otherwise the workspace itself."""
-        found = await self.capability(root)
+        found = await self.capability(roots)
         if found.layers_folder is None:
-            return DirectLayer(root.path)
-        if found.weakness and root.path not in self._warned:
-            self._warned.add(root.path)
+            return DirectLayer(roots)
+        if found.weakness and roots not in self._warned:
+            self._warned.add(roots)
             self._warn(found.weakness)
         return await found.layer(self._storage)

@@ -91,7 +91,7 @@ class Bash:
         commands, command = self._commands, input["command"]
         network, unsandboxed = bool(input.get("network")), bool(input.get("unsandboxed"))
         call.progress = "Cancelled before the command was run."
-        layer = commands.direct if unsandboxed else await commands.layer()
+        layer = commands.direct() if unsandboxed else await commands.layer()
         await self._allow(call, command, layer, network=network, unsandboxed=unsandboxed)
         call.progress = "Cancelled before the command was run."
         if not background:
@@ -99,14 +99,13 @@ class Bash:
         # before the view is made: a change in between must not count as verified
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         state = commands.record_state(layer.where) if found.verified else None
-        view = await commands.view() if layer.where == "sandboxed" else View()
+        view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
         options = {"limits": commands.limits, "network": network, "background": background}
         box = await open_box(layer, found.line(command), view, **options)
         timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
         running = Command(box.launch, timeout and min(max(timeout, 0.1), MAX_SECONDS), call.output)
         handle = commands.background.next_handle() if background else None
-        where = layer.where
-        return Job(commands, call, command, where, network, box, running, view.hidden, handle, found, state)
+        return Job(commands, call, command, layer, network, box, running, view.hidden, handle, found, state)
 
     async def _allow(self, call: RunningCall, command: str, layer: Layer, *, network: bool, unsandboxed: bool) -> None:
         check = self._commands.check_permission
@@ -119,7 +118,7 @@ class Bash:
         no_sandbox = [self._commands.unavailable] if layer.where == "workspace" and not unsandboxed else []
         reasons = [*hidden, *permission.reasons, *filter(None, no_sandbox)]
         call.progress = "Cancelled while the user was asked; the command was not run."
-        await self._approvals.ask(call.id, command, self._files.root.path, reasons, layer.where, network=network)
+        await self._approvals.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=network)
 
     async def _run_to_end(self, job: Job, notes: list[str]) -> str:
         running, call = job.running, job.call

@@ -67,7 +67,7 @@ async def allow_check(commands: Commands, approvals: Approvals, command: str, ca
         raise ToolError("The user's settings do not allow this command.")
     if permission.action == "ask":
         reasons = ["It is the check of a step.", *permission.reasons, *filter(None, [commands.unavailable])]
-        await approvals.ask(call.id, command, commands.folder, reasons, layer.where, network=False)
+        await approvals.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=False)
     return layer.where
 
 
@@ -88,11 +88,11 @@ async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> C
 async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckEnd:
     found = find_check(check.command)
     layer = await commands.layer()
-    view = await commands.view(check.changes) if layer.where == "sandboxed" else View()
+    view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else View()
     # other commands may run beside it
     box = await open_box(layer, found.line(check.command), view, limits=commands.limits, background=True)
     running = Command(box.launch, commands.timeout, call.output)
-    job = Job(commands, call, check.command, layer.where, False, box, running, handle=check.handle)
+    job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)
     if check.changes is None:
         job = replace(job, verifications=found, state=check.state)
     elif not len(check.changes):

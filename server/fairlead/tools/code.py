@@ -77,7 +77,7 @@ class Code:
         if action == "find_symbols":
             return await self._find_symbols(input["query"], input.get("path"))
         await ask_for_secret(self._files, self._approvals, call, "analyse", input["path"])
-        return await self._about(action, self._files.root.resolve(input["path"]), input)
+        return await self._about(action, self._files.roots.resolve(input["path"]), input)
 
     async def _about(self, action: str, path: Path, input: dict[str, Any]) -> str:
         symbol, line = input.get("symbol") or "", input.get("line")
@@ -89,16 +89,16 @@ class Code:
             return _text(render_hover(hover.value), hover.note)
         if action == "symbols":
             symbols = await self._queries.symbols(path)
-            return _text(render_symbols(self._files.root.relative, symbols.value, of_file=True), symbols.note)
+            return _text(render_symbols(self._files.roots.relative, symbols.value, of_file=True), symbols.note)
         fixes = await self._queries.fixes(path, input["line"])
         return _text("\n".join(f"- {fix.title}" for fix in fixes.value), fixes.note)
 
     async def _find_symbols(self, query: str, given: str | None) -> str:
-        near = self._files.root.resolve(given) if given else await self._main_language()
+        near = self._files.roots.resolve(given) if given else await self._main_language()
         found = await self._queries.find_symbols(query, near)
-        is_secret, root = self._files.secret_filter(), self._files.root
-        symbols = [symbol for symbol in found.value if not is_secret(root.relative(symbol.place.path))]
-        return _text(render_symbols(root.relative, symbols, of_file=False), found.note)
+        is_secret, roots = self._files.secret_filter(), self._files.roots
+        symbols = [symbol for symbol in found.value if not is_secret(roots.relative(symbol.place.path))]
+        return _text(render_symbols(roots.relative, symbols, of_file=False), found.note)
 
     async def _main_language(self) -> Path:
         """A file of the language that the agent works in: one that it has touched, else of the most frequent language.
@@ -106,19 +106,20 @@ class Code:
         Raises:
             NoAnswer: the workspace has no file of a language that anybody understands.
         """
-        root, servers = self._files.root, self._queries.servers
+        roots, servers = self._files.roots, self._queries.servers
         touched = [path for path in reversed(list(self._files.read_tracker.paths)) if servers.name_for(path)]
         if touched:
             return touched[0]
         by_server: dict[str, list[Path]] = {}
-        for name in sorted(await file_names(".", root.path, MAX_LISTED)):
-            path = root.path / name
-            by_server.setdefault(servers.name_for(path), []).append(path)
+        for folder in roots.paths:
+            for name in sorted(await file_names(".", folder, MAX_LISTED)):
+                path = folder / name
+                by_server.setdefault(servers.name_for(path), []).append(path)
         by_server.pop("", None)
         if by_server:
             return max(by_server.values(), key=len)[0]
         if self._queries.has_editor:
-            return root.path
+            return roots.first.path
         raise NoAnswer("Nobody knows the symbols of this workspace. Use search.")
 
 

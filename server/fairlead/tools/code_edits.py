@@ -60,7 +60,7 @@ class RenameSymbol:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "change", input["path"])
-        path = self._files.root.resolve(input["path"])
+        path = self._files.roots.resolve(input["path"])
         found = await self._queries.rename(path, input["symbol"], input["line"], input["new_name"])
         return await propose(self._files, found, call)
 
@@ -78,7 +78,7 @@ class ApplyFix:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "change", input["path"])
-        path = self._files.root.resolve(input["path"])
+        path = self._files.roots.resolve(input["path"])
         return await propose(self._files, await self._queries.fix(path, input["line"], input["title"]), call)
 
 
@@ -99,12 +99,12 @@ async def propose(files: Files, found: Answer[Sequence[FileEdit]], call: Running
 
 
 def _line(files: Files, edit: FileEdit) -> str:
-    name = files.root.relative(edit.path)
+    name = files.roots.relative(edit.path)
     if edit.new is None:
         return f"{name}: deleted"
     if edit.old is None:
         return f"{name}: new"
     blocks = changed_blocks(split_lines(edit.old), split_lines(edit.new))
     changed = sum(max(b1 - b0, a1 - a0) for a0, a1, b0, b1 in blocks)
-    moved = f", now {files.root.relative(edit.new_path)}" if edit.new_path is not None else ""
+    moved = f", now {files.roots.relative(edit.new_path)}" if edit.new_path is not None else ""
     return f"{name}: {changed} {'line' if changed == 1 else 'lines'}{moved}"

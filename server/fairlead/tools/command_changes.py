@@ -12,25 +12,31 @@ from fairlead.workspace.disk import DiskText, decode_or_describe, read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import Yielder, compute
+from fairlead.workspace.paths import Roots
 
 MAX_NAMED = 40
 MAX_KEPT = 5
 
 
-def proposed_entries(files: Files, changes: Changeset | None = None) -> dict[str, Entry | None]:
-    """The files that differ from the disk with these proposals (None: all), by relative path; None for a removed one.
+def proposed_entries(
+    files: Files, changes: Changeset | None = None, roots: Roots | None = None
+) -> dict[str, Entry | None]:
+    """The files that differ from the disk with these proposals (None: all), by name; None for a removed one.
 
     Without any proposals, they are the files with unsaved changes.
     """
     changes = files.changes if changes is None else changes
+    roots = files.roots if roots is None else roots
     entries: dict[str, Entry | None] = {}
     for path, text in files.texts_not_on_disk(changes):
+        if not roots.contains(path):
+            continue
         entry = None if text is None else _entry(files, changes, path, text)
         if text is None or entry is not None:
-            entries[files.root.relative(path)] = entry
+            entries[roots.relative(path)] = entry
     for proposal in changes:
-        if proposal.raw.data is not None:
-            entries[files.root.relative(Path(proposal.target))] = Entry(proposal.raw.data, proposal.raw.mode)
+        if proposal.raw.data is not None and roots.contains(Path(proposal.target)):
+            entries[roots.relative(Path(proposal.target))] = Entry(proposal.raw.data, proposal.raw.mode)
     return entries
 
 
@@ -54,10 +60,13 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
     return Entry(files.user_files.encoded(path, text, disk), mode)
 
 
-async def capture(files: Files, changes: Changes, author: Author) -> list[str]:
+async def capture(files: Files, changes: Changes, roots: Roots, author: Author) -> list[str]:
     """Proposes what a command changed; returns lines for the model.
 
     Yields between files, so that requests are answered; each file is compared with its state at that moment.
+
+    Args:
+        roots: the folders by which the changes are named.
     """
     done: list[str] = []
     failed: list[str] = [f"{change.path} ({change.not_proposed})" for change in changes.files if change.not_proposed]
@@ -73,10 +82,10 @@ async def capture(files: Files, changes: Changes, author: Author) -> list[str]:
         try:
             if change.path in moves:
                 to = moves[change.path].path
-                await files.rename(files.root.path / change.path, files.root.path / to, author)
+                await files.rename(roots.path_of(change.path), roots.path_of(to), author)
                 done.append(f"renamed {change.path} to {to}")
             else:
-                done += await _capture(files, change, author)
+                done += await _capture(files, change, roots.path_of(change.path), author)
         except WorkspaceError as error:
             failed.append(f"{change.path}: {' '.join(str(error).splitlines())}")
     lines: list[str] = []
@@ -100,8 +109,7 @@ def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
                 yield old.path, change
 
 
-async def _capture(files: Files, change: Change, author: Author) -> list[str]:
-    path = files.root.path / change.path
+async def _capture(files: Files, change: Change, path: Path, author: Author) -> list[str]:
     disk = _on_disk(files, path)
     before = None if change.before is None else _decode(change.before.data, disk).text
     if change.after is None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from fairlead.agent.errors import ToolError
@@ -16,6 +15,7 @@ from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, No
 from fairlead.shell.policy import Permission
 from fairlead.shell.process import Command
 from fairlead.shell.verifications import NO_VERIFICATIONS, Found
+from fairlead.workspace.paths import Roots
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ _PIPE_CLOSED = 141  # the exit code of a program whose reader has ended
 
 
 class CreateView(Protocol):
-    async def __call__(self, changes: Changeset | None = None, /) -> View: ...
+    async def __call__(self, roots: Roots, changes: Changeset | None = None, /) -> View: ...
 
 
 class CheckPermission(Protocol):
@@ -34,15 +34,13 @@ class CheckPermission(Protocol):
 class Commands:
     """The dependencies of a session's commands."""
 
-    folder: Path
-    """The workspace."""
     layer: Callable[[], Awaitable[Layer]]
     """Where commands run by default."""
-    direct: Layer
+    direct: Callable[[], Layer]
     """The workspace itself; the same as `layer` if there is no sandbox."""
     view: CreateView
-    """The files as a command sees them, with these proposals (None: all)."""
-    captured: Callable[[Changes, RunningCall], Awaitable[str]]
+    """The files as a command in a layer with these folders sees them, with these proposals (None: all)."""
+    captured: Callable[[Changes, Roots, RunningCall], Awaitable[str]]
     """Proposes what a command changed; returns lines for the model."""
     record_state: Callable[[Where], int]
     """Records the files that a command is about to see; returns the number of that state."""
@@ -70,7 +68,7 @@ class Job:
     commands: Commands
     call: RunningCall
     command: str
-    where: Where
+    layer: Layer
     network: bool
     box: Box
     running: Command
@@ -81,6 +79,10 @@ class Job:
     """The number of the state that it runs on; None if it verifies nothing."""
     without_changes: int | None = None
     """The number of a state, if the command runs on the files without the proposals of that state."""
+
+    @property
+    def where(self) -> Where:
+        return self.layer.where
 
     def begin(self) -> None:
         """Reports that the command started."""
@@ -116,7 +118,7 @@ class Job:
         try:
             changes = await self.box.close()
             if keep:
-                return await self.commands.captured(changes, self.call)
+                return await self.commands.captured(changes, self.layer.roots, self.call)
         except ToolError as error:
             if keep and isinstance(error, NotRun):
                 raise

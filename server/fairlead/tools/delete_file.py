@@ -28,7 +28,7 @@ class DeleteFile:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "delete", input["path"])
-        path = self._files.root.resolve(input["path"])
-        self._files.root.check_no_link(input["path"])
+        path = self._files.roots.resolve(input["path"])
+        self._files.roots.check_no_link(input["path"])
         await self._files.delete(path, call.author)
         return "Proposed (deletion)." if self._files.proposal(path) else "Done: the proposal for this file was removed."

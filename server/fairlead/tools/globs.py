@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from fairlead.agent.errors import ToolError
+from fairlead.workspace.paths import Roots
 
 MAX_LENGTH = 500
 MAX_ALTERNATIVES = 1000
@@ -12,8 +13,10 @@ MAX_ALTERNATIVES = 1000
 MAX_STARS = 4
 
 
-def glob_filter(glob: str | None) -> Callable[[str], bool]:
-    """A predicate on paths relative to the workspace: whether they match a glob; without a glob, all match.
+def glob_filter(glob: str | None, roots: Roots) -> Callable[[str], bool]:
+    """A predicate on names (`Roots.relative`): whether they match a glob; without a glob, all match.
+
+    A glob may begin with the name of a folder of the workspace, or be relative to each folder.
 
     A glob has the format of a line in .gitignore (`*.py`, `src/**/test_*`, `docs/`), with `{a,b}` for alternatives; a
     leading `!` negates it.
@@ -35,7 +38,12 @@ def glob_filter(glob: str | None) -> Callable[[str], bool]:
         spec = pathspec.GitIgnoreSpec.from_lines(globs)
     except ValueError as error:
         raise ToolError(f"Invalid glob {glob[:100]!r}: {error}.") from error
-    return lambda name: spec.match_file(name) != negated
+
+    def is_match(name: str) -> bool:
+        found = roots.split(name) if roots.has_names else None
+        return (spec.match_file(name) or (found is not None and spec.match_file(found[1]))) != negated
+
+    return is_match
 
 
 def _alternatives(glob: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ from fairlead.tools.globs import glob_filter
 from fairlead.tools.search_scope import search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
-from fairlead.workspace.ripgrep import file_names
 
 MAX_FILES = 500
 MAX_COLLECTED = 1_000_000
@@ -38,15 +37,15 @@ class ListFiles:
         return f"List {input.get('path') or 'files'}", ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        root = self._files.root
-        folder, own = search_scope(self._files, input.get("path"))
-        fits = glob_filter(input.get("glob"))
+        roots = self._files.roots
+        places, own = search_scope(self._files, input.get("path"))
+        fits = glob_filter(input.get("glob"), roots)
         unsaved = [path for path, text in own.items() if text is not None]
-        names = await file_names(root.relative(folder), root.path, MAX_COLLECTED) if folder.exists() else set[str]()
+        names = {name for place in places for name in await place.names(MAX_COLLECTED)}
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""
         # an open file that is on disk but not in the list is ignored
-        names |= {root.relative(path) for path in unsaved if self._files.is_proposed(path) or not path.exists()}
-        names -= {root.relative(path) for path, text in own.items() if text is None}
+        names |= {roots.relative(path) for path in unsaved if self._files.is_proposed(path) or not path.exists()}
+        names -= {roots.relative(path) for path, text in own.items() if text is None}
         fitting = set(filter(fits, names))
         secrets = set(filter(self._files.secret_filter(), fitting))
         ordered = sorted(fitting - secrets)

@@ -9,7 +9,7 @@ from fairlead.code.provider import NoAnswer
 from fairlead.code.queries import CodeQueries
 from fairlead.workspace.editor import SEVERITIES, Diagnostic, DiagnosticsSource
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 MAX_SHOWN = 50
 MAX_MESSAGE = 300
@@ -27,12 +27,13 @@ class Problems:
         Raises:
             ToolError: there is no such file, or nobody answered.
         """
-        root = self._files.root
-        below = root.resolve(given) if given else root.path
+        roots = self._files.roots
+        within = roots.scopes(given)
+        below = within[0]
         if given and not below.exists() and self._files.read(below) is None:
             raise ToolError(f"No such file or folder: {given}")
         if below.is_dir():
-            candidates = [path for path in self._proposed(below) if self._queries.servers.name_for(path)]
+            candidates = [path for path in self._proposed(within) if self._queries.servers.name_for(path)]
         else:
             candidates = [below] if self._source is None or self._files.has_proposal(below) else []
         # looked up before the request, for which the editor may open the file
@@ -40,14 +41,14 @@ class Problems:
         checked = await self._checked(candidates)
         found = [problem for problems in checked.values() for problem in problems]
         if below in checked:
-            return "\n".join(problem_lines(found, root) or ["No problems."])
+            return "\n".join(problem_lines(found, roots) or ["No problems."])
         if self._source is not None:
             shown = await self._source.diagnostics(None if below.is_dir() else below)
-            return self._with_editor(shown, below, is_open, checked, found)
+            return self._with_editor(shown, within, is_open, checked, found)
         if not checked:
             raise ToolError("Nobody here knows the problems of all files. Name a file, or check with a command.")
         note = f"(Only your {len(checked)} proposed files were checked. Name another file to check it.)"
-        return "\n".join([*(problem_lines(found, root) or ["No problems."]), note])
+        return "\n".join([*(problem_lines(found, roots) or ["No problems."]), note])
 
     async def _checked(self, paths: Iterable[Path]) -> dict[Path, list[Diagnostic]]:
         """The problems of files according to their language servers. Raises NoAnswer only if no editor can answer."""
@@ -65,7 +66,7 @@ class Problems:
     def _with_editor(
         self,
         shown: Sequence[Diagnostic] | None,
-        below: Path,
+        within: Sequence[Path],
         is_open: bool,
         checked: Collection[Path],
         found: Sequence[Diagnostic],
@@ -73,18 +74,21 @@ class Problems:
         """The problems that the editor shows, and those `found` in the files that a language server has `checked`."""
         if shown is None:
             raise ToolError("The editor did not answer. Continue without it, or check with a command.")
-        found = [*found, *(each for each in shown if each.path.is_relative_to(below) and each.path not in checked)]
+        found = [
+            *found,
+            *(each for each in shown if any(map(each.path.is_relative_to, within)) and each.path not in checked),
+        ]
         return "\n".join(
-            [*(problem_lines(found, self._files.root) or [_none(is_open)]), *self._unknown_note(below, checked)]
+            [*(problem_lines(found, self._files.roots) or [_none(is_open)]), *self._unknown_note(within, checked)]
         )
 
-    def _proposed(self, below: Path) -> list[Path]:
+    def _proposed(self, within: Sequence[Path]) -> list[Path]:
         targets = [Path(proposal.target) for proposal in self._files.changes if proposal.proposed is not None]
-        return [target for target in targets if target.is_relative_to(below)]
+        return [target for target in targets if any(map(target.is_relative_to, within))]
 
-    def _unknown_note(self, below: Path, checked: Collection[Path]) -> list[str]:
+    def _unknown_note(self, within: Sequence[Path], checked: Collection[Path]) -> list[str]:
         """A line about the proposed files that nobody checked: the editor does not know their text."""
-        names = [self._files.root.relative(path) for path in self._proposed(below) if path not in checked]
+        names = [self._files.roots.relative(path) for path in self._proposed(within) if path not in checked]
         if not names:
             return []
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
@@ -95,18 +99,18 @@ def _diagnostic(path: Path, problem: Problem) -> Diagnostic:
     return Diagnostic(path, problem.line, problem.start[1] + 1, problem.severity, problem.message, problem.source)
 
 
-def problem_lines(found: Sequence[Diagnostic], root: Root) -> list[str]:
+def problem_lines(found: Sequence[Diagnostic], roots: Roots) -> list[str]:
     """One line per problem, the most severe first: `path:line:column severity message [source]`."""
     ordered = sorted(found, key=lambda p: (SEVERITIES.index(p.severity), p.path, p.line, p.column))
     more = len(ordered) - MAX_SHOWN
     rest = [f"({more} more. Name a file to see its own.)"] if more > 0 else []
-    return [*(_line(problem, root) for problem in ordered[:MAX_SHOWN]), *rest]
+    return [*(_line(problem, roots) for problem in ordered[:MAX_SHOWN]), *rest]
 
 
-def _line(problem: Diagnostic, root: Root) -> str:
+def _line(problem: Diagnostic, roots: Roots) -> str:
     message = " ".join(problem.message.split())
     short = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}..."
-    position = f"{root.relative(problem.path)}:{problem.line}:{problem.column}"
+    position = f"{roots.relative(problem.path)}:{problem.line}:{problem.column}"
     return f"{position} {problem.severity} {short}" + (f" [{problem.source}]" if problem.source else "")
 
 

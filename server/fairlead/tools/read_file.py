@@ -47,7 +47,7 @@ class ReadFile:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "read", input["path"])
-        path = self._files.root.resolve(input["path"])
+        path = self._files.roots.resolve(input["path"])
         text = await self._files.read_for_agent(path)
         if text is None:
             hint = self._files.describe_removal(path) or self._similar(input["path"])
@@ -58,11 +58,11 @@ class ReadFile:
         return shown
 
     def _similar(self, given: str) -> str:
-        folder = self._files.root.resolve(given).parent
+        folder = self._files.roots.resolve(given).parent
         is_secret = self._files.secret_filter()
         found = folder.iterdir() if folder.is_dir() else ()
         existing = (entry for entry in found if not self._files.describe_removal(entry))
-        names = [entry.name for entry in existing if not is_secret(self._files.root.relative(entry))]
+        names = [entry.name for entry in existing if not is_secret(self._files.roots.relative(entry))]
         close = difflib.get_close_matches(given.rsplit("/", 1)[-1], names[:5000], n=3, cutoff=0.6)
         return f"Similar names there: {', '.join(close)}" if close else ""
 

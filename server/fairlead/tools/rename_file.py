@@ -35,10 +35,10 @@ class RenameFile:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "rename", input["path"])
-        root = self._files.root
-        path, new_path = root.resolve(input["path"]), root.resolve(input["new_path"])
-        root.check_no_link(input["path"])
+        roots = self._files.roots
+        path, new_path = roots.resolve(input["path"]), roots.resolve(input["new_path"])
+        roots.check_no_link(input["path"])
         if path == new_path:
             raise ToolError("Both paths are the same file. Choose another new_path.")
         await self._files.rename(path, new_path, call.author)
-        return f"Proposed (now {root.relative(new_path)})."
+        return f"Proposed (now {roots.relative(new_path)})."

@@ -5,16 +5,17 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.search_scope import search_scope
+from fairlead.tools.search_scope import Place, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
-from fairlead.workspace.ripgrep import file_names, plain_name, records
+from fairlead.workspace.ripgrep import plain_name, records
 
 MAX_LINES = 200
 MAX_COLLECTED = 5000
@@ -62,37 +63,38 @@ class Search:
         return f"Search {input['pattern']}", ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        root = self._files.root
-        folder, texts = search_scope(self._files, input.get("path"))
-        matches, is_secret = glob_filter(input.get("glob")), self._files.secret_filter()
-        unsaved = await self._unsaved(folder, texts)
+        places, texts = search_scope(self._files, input.get("path"))
+        matches, is_secret = glob_filter(input.get("glob"), self._files.roots), self._files.secret_filter()
+        unsaved = await self._unsaved(places, texts)
         options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT))]
         options += ["--ignore-case"] if input.get("ignoreCase") else []
         options += ["--regexp", input["pattern"], "--"]
         found: list[Found] = []
         names = {name for name, text in unsaved.items() if text is not None}
-        if folder.exists():
-            on_disk = _hits(
-                [*options, root.relative(folder)],
-                root.path,
-                lambda name: matches(name) and name not in unsaved and not is_secret(name),
-            )
-            found += await _collect(on_disk)
-            names |= await file_names(root.relative(folder), root.path, MAX_FILES) - unsaved.keys()
+
+        def named(place: Place, inner: str) -> str | None:
+            name = place.name(inner)
+            is_wanted = name is not None and matches(name) and name not in unsaved and not is_secret(name)
+            return name if is_wanted else None
+
+        for place in places:
+            if place.path.exists():
+                found += await _collect(_hits([*options, place.inner], place.root.path, partial(named, place)))
+                names |= await place.names(MAX_FILES) - unsaved.keys()
         for name, text in unsaved.items():
             if text is not None and matches(name) and not is_secret(name):
-                found += await _collect(_hits([*options, "-"], root.path, lambda _: True, name, text))
+                found += await _collect(_hits([*options, "-"], places[0].root.path, lambda _, name=name: name, text))
         # the number of such files, not of those with a match, which would reveal their content
         secrets = sum(matches(name) and is_secret(name) for name in names)
         return _show(sorted(found)) + omitted_secrets(secrets)
 
-    async def _unsaved(self, folder: Path, texts: dict[Path, str | None]) -> dict[str, str | None]:
+    async def _unsaved(self, places: Sequence[Place], texts: dict[Path, str | None]) -> dict[str, str | None]:
         """The texts by name, without those of ignored files. Proposals are never ignored."""
-        root = self._files.root
+        roots = self._files.roots
         listed = [path for path in texts if not self._files.is_proposed(path) and path.exists()]
-        not_ignored = await file_names(root.relative(folder), root.path, MAX_FILES) if listed else set[str]()
-        ignored = {path for path in listed if root.relative(path) not in not_ignored}
-        return {root.relative(path): text for path, text in texts.items() if path not in ignored}
+        not_ignored = {name for place in places for name in await place.names(MAX_FILES)} if listed else set[str]()
+        ignored = {path for path in listed if roots.relative(path) not in not_ignored}
+        return {roots.relative(path): text for path, text in texts.items() if path not in ignored}
 
 
 async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:
@@ -107,19 +109,22 @@ async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:
 
 
 async def _hits(
-    arguments: Sequence[str], cwd: Path, wanted: Callable[[str], bool], name: str = "", stdin: str | None = None
+    arguments: Sequence[str], cwd: Path, named: Callable[[str], str | None], stdin: str | None = None
 ) -> AsyncGenerator[Found, None]:
-    """The lines that `rg` finds in the wanted files, or in the text `stdin`, which is reported as `name`."""
-    path, is_wanted = name, False
+    """The lines that `rg` finds in files, or in the text `stdin`.
+
+    Args:
+        named: returns the name to report for a path that `rg` printed, None for a file that is not wanted.
+    """
+    path: str | None = None
     async with aclosing(records(arguments, cwd, stdin)) as output:
         async for record in output:
             if record is None:
-                if is_wanted:
+                if path is not None:
                     yield Found(path, 0, TOO_LONG, True)
             elif record.startswith(b'{"type":"begin"'):
-                path = name or plain_name(_text(json.loads(record)["data"]["path"]))
-                is_wanted = wanted(path)
-            elif is_wanted and record.startswith((b'{"type":"match"', b'{"type":"context"')):
+                path = named(plain_name(_text(json.loads(record)["data"]["path"])))
+            elif path is not None and record.startswith((b'{"type":"match"', b'{"type":"context"')):
                 event = json.loads(record)
                 data = event["data"]
                 yield Found(path, data["line_number"] or 0, _shortened(data), event["type"] == "match")

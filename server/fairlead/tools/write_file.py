@@ -36,7 +36,7 @@ class WriteFile:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "rewrite", input["path"])
-        path = self._files.root.resolve(input["path"])
+        path = self._files.roots.resolve(input["path"])
         await self._files.user_files.preload(path)
         old = self._files.read(path)
         content = input["content"]

@@ -16,17 +16,18 @@ from fairlead.workspace.editor import Buffers, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder, is_long
 from fairlead.workspace.names import plain_parts
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import is_repository
 from fairlead.workspace.read_tracker import ReadTracker
 from fairlead.workspace.rejections import Rejections
 from fairlead.workspace.repositories import in_git_folder
-from fairlead.workspace.secrets import secret_rules
+from fairlead.workspace.secrets import secret_names
 from fairlead.workspace.user_files import UserFiles
 
 # attempts in a thread while the proposals keep changing; the next one runs on the event loop, so that it ends
 MAX_THREAD_ATTEMPTS = 2
 
+NOT_OPEN = "{name} is in no folder of the workspace."
 CHANGED = "The user changed {name} at the same moment, so nothing was proposed. Read it again, then edit it."
 
 
@@ -36,9 +37,8 @@ class Files:
     `on_interest` is called with each file that was read or proposed, so that it can be watched.
     """
 
-    def __init__(self, root: Root, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
-        self.root = root
-        self.user_files = UserFiles(root.path, buffers)
+    def __init__(self, roots: Roots, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
+        self.user_files = UserFiles(roots, buffers)
         self.read_tracker = ReadTracker(self.read, self.user_files.preload)
         self.rejections = Rejections()
         self._on_interest = on_interest
@@ -61,6 +61,15 @@ class Files:
         for path in cs.changed_paths(old, changes):
             self._changed_at[path] = self.version
             self._touched[Path(path)] = None
+
+    @property
+    def roots(self) -> Roots:
+        """The folders of the workspace."""
+        return self.user_files.roots
+
+    @roots.setter
+    def roots(self, roots: Roots) -> None:
+        self.user_files.roots = roots
 
     def take_touched(self) -> Collection[Path]:
         """The files that the agent has read, or whose content may have changed, since the last call."""
@@ -99,10 +108,10 @@ class Files:
         return self.proposal(path) is not None or self.is_proposed(path)
 
     def secret_filter(self) -> Callable[[str], bool]:
-        """A predicate on paths relative to the root: whether the file looks like a secret, also under its old name."""
-        rules = secret_rules(self.root.path)
+        """A predicate on names (`Roots.relative`): whether the file looks like a secret, also under its old name."""
+        rules = secret_names(self.roots)
         moved = [proposal for proposal in self._changes if proposal.new_path is not None]
-        renamed = {self.root.relative(Path(p.target)): self.root.relative(Path(p.path)) for p in moved}
+        renamed = {self.roots.relative(Path(p.target)): self.roots.relative(Path(p.path)) for p in moved}
         return lambda name: rules(name) or (name in renamed and rules(renamed[name]))
 
     def secret_path(self, given: str) -> Path | None:
@@ -111,14 +120,14 @@ class Files:
         Checks the given name, the name that links lead to, and other spellings of both.
 
         Raises:
-            WorkspaceError: as `Root.resolve`.
+            WorkspaceError: as `Roots.resolve`.
         """
-        path = self.root.resolve(given)
+        path = self.roots.resolve(given)
         proposal = self._changes.for_target(str(path))
         exists = os.path.lexists(path) or self.user_files.buffer(path) is not None
         if not (exists if proposal is None else proposal.base is not None):
             return None
-        names = {self.root.relative(path), self.root.relative(Path(os.path.normpath(self.root.path / given)))}
+        names = {self.roots.relative(path), self.roots.relative(self.roots.path_of(given))}
         names |= {"/".join(plain_parts(name)) for name in names}
         return path if any(map(self.secret_filter(), names)) else None
 
@@ -157,7 +166,7 @@ class Files:
     def resolves_to_itself(self, path: Path) -> bool:
         """Whether a resolved path still leads to the same file: a symbolic link may have been created since."""
         try:
-            return self.root.resolve(str(path)) == path
+            return self.roots.resolve(str(path)) == path
         except WorkspaceError:
             return False
 
@@ -176,7 +185,7 @@ class Files:
             if proposal.raw.data is None:
                 yield Path(proposal.target), proposal.proposed
         for path in self.user_files.open_paths():
-            if path not in seen and path.is_relative_to(self.root.path):
+            if path not in seen and self.roots.contains(path):
                 text = self.current(path)
                 if text is not None:
                     yield path, text
@@ -238,7 +247,7 @@ class Files:
         staged.read_tracker = ReadTracker(staged.read, self.user_files.preload)
         for edit in edits:
             if staged.read(edit.path) != edit.old:
-                raise WorkspaceError(CHANGED.format(name=self.root.relative(edit.path)))
+                raise WorkspaceError(CHANGED.format(name=self.roots.relative(edit.path)))
             if edit.new is None:
                 await staged.delete(edit.path, author)
                 continue
@@ -248,7 +257,7 @@ class Files:
                 await staged.propose(edit.target, edit.new, author)
         for edit in edits:  # the user may have typed while long texts were compared
             if self.read(edit.path) != edit.old:
-                raise WorkspaceError(CHANGED.format(name=self.root.relative(edit.path)))
+                raise WorkspaceError(CHANGED.format(name=self.roots.relative(edit.path)))
         if self._changes is not before:
             raise WorkspaceError("The proposals changed at the same moment, so nothing was proposed. Try again.")
         self.changes = staged.changes
@@ -283,8 +292,8 @@ class Files:
             self.read(new_path) is not None or self.user_files.text(new_path, binary=True) is not None
         ):
             raise WorkspaceError(
-                f"{self.root.relative(new_path)} exists. Choose another name, or write its new content with "
-                f"write_file and delete {self.root.relative(path)}."
+                f"{self.roots.relative(new_path)} exists. Choose another name, or write its new content with "
+                f"write_file and delete {self.roots.relative(path)}."
             )
         await self._apply(path, cs.rename, str(new_path), current, author)
         self.read_tracker.note(new_path, self._read_or_none(new_path))
@@ -297,7 +306,7 @@ class Files:
         if proposal is None or self._changes.for_target(str(path)) not in (None, proposal):
             return ""
         if proposal.new_path is not None:
-            return f"You renamed it to {self.root.relative(Path(proposal.new_path))} (proposed)."
+            return f"You renamed it to {self.roots.relative(Path(proposal.new_path))} (proposed)."
         return "You deleted it (proposed)." if proposal.kind == "delete" else ""
 
     def _existing(self, path: Path) -> str:
@@ -309,7 +318,7 @@ class Files:
             text = None if self.proposal(path) else self.user_files.text(path, binary=True)
         if text is None:
             removal = self.describe_removal(path)
-            raise WorkspaceError(f"No such file: {self.root.relative(path)}{removal and f'. {removal}'}")
+            raise WorkspaceError(f"No such file: {self.roots.relative(path)}{removal and f'. {removal}'}")
         return text
 
     async def _compute(self, change: Callable[..., Changeset], path: str, *arguments: Any) -> Changeset:
@@ -332,7 +341,7 @@ class Files:
         """Applies what a tool proposed, unless the user rejected the same change before."""
         changes = await self._compute(change, str(path), *arguments)
         if over is not None and self.read(path) != over:
-            raise WorkspaceError(CHANGED.format(name=self.root.relative(path)))
+            raise WorkspaceError(CHANGED.format(name=self.roots.relative(path)))
         self._check_rejections(changes)
         self.changes = changes
         self.read_tracker.note(path, self._read_or_none(path))
@@ -364,9 +373,12 @@ class Files:
         return text[1:]
 
     def _check_no_repository(self, path: Path) -> None:
-        if is_repository(self.root.relative(path)) or in_git_folder(self.root.path, path):
+        root = self.roots.folder_of(path)
+        if root is None:
+            raise WorkspaceError(NOT_OPEN.format(name=path))
+        if is_repository(self.roots.relative(path)) or in_git_folder(root.path, path):
             raise WorkspaceError(
-                f"{self.root.relative(path)} belongs to the repository itself (.git) and cannot be edited. "
+                f"{self.roots.relative(path)} belongs to the repository itself (.git) and cannot be edited. "
                 "If it must change, tell the user how."
             )
 
@@ -376,15 +388,15 @@ class Files:
             leading = self._changes.for_target(str(folder))
             is_file = leading.proposed is not None if leading else folder.is_file() and not self.proposal(folder)
             if is_file:
-                raise WorkspaceError(f"{self.root.relative(folder)} is a file, so no file can be created below it.")
+                raise WorkspaceError(f"{self.roots.relative(folder)} is a file, so no file can be created below it.")
             if folder.is_dir():
                 break
         below = (proposal.target for proposal in self._changes if proposal.proposed is not None)
         inside = next((target for target in below if target.startswith(f"{path}{os.sep}")), None)
         if inside is not None:
-            name = self.root.relative(Path(inside))
+            name = self.roots.relative(Path(inside))
             raise WorkspaceError(
-                f"{self.root.relative(path)} is a folder: {name} is proposed in it. Choose another path."
+                f"{self.roots.relative(path)} is a folder: {name} is proposed in it. Choose another path."
             )
 
     async def observe(self, paths: Iterable[Path], allowed: Callable[[], bool] = lambda: True) -> None:
@@ -395,8 +407,9 @@ class Files:
         yielder = Yielder()
         for path in paths:
             await yielder.checkpoint()
-            if path.is_relative_to(self.root.path):
-                self._touched[path] = None
+            if not self.roots.contains(path):  # its folder was removed; the proposal stays as it is
+                continue
+            self._touched[path] = None
             for attempt in range(MAX_THREAD_ATTEMPTS + 1):
                 await self.user_files.preload(path)
                 before, proposal = self._changes, self.proposal(path)

@@ -1,10 +1,17 @@
-"""Resolves paths and refuses those outside of the workspace root (docs/plan.md L11, docs/faults.md 32 to 34)."""
+"""Resolves paths and refuses those outside of the workspace's folders (docs/plan.md L11, docs/faults.md 32 to 34).
+
+With several folders, each path for the model and the user begins with the name of its folder, as in VS Code.
+"""
 
 import contextlib
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
+
+MAX_NAME = 100
+_SEPARATORS = "/\\:"  # the last one ends the path in the results of a search
 
 
 class PathEscape(WorkspaceError):
@@ -23,29 +30,110 @@ def below(path: Path, root: Path) -> str | None:
 
 
 class Root:
-    """The workspace folder. `path` is the path that the editor gave, `real` has symbolic links resolved."""
+    """A folder of the workspace. `path` is the path that the editor gave, `real` has symbolic links resolved."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str = "") -> None:
         self.path = Path(os.path.normpath(path))
         self.real = Path(os.path.realpath(path))
+        self.name = name or self.path.name
+        """How paths begin where there are several folders; unique among them, without slashes."""
+
+    def __repr__(self) -> str:
+        return f"Root({str(self.path)!r}, {self.name!r})"
+
+
+class Roots:
+    """The folders of the workspace, in the editor's order. A file in two of them belongs to the inner one.
+
+    Paths begin with the name of their folder if there are several, or were several before: a path that the model knows
+    then stays valid when a folder is removed.
+    """
+
+    def __init__(self, *folders: Root, names: bool = False, former: Sequence[Root] = ()) -> None:
+        self.folders = folders
+        self.has_names = names or len(folders) > 1
+        self.former = former
+        """The folders that were removed. Their names are not given to others."""
+        self._key = tuple((root.path, root.real, root.name) for root in folders), self.has_names
+        self._innermost = sorted(folders, key=lambda root: len(str(root.path)), reverse=True)
+
+    @classmethod
+    def of(cls, *paths: Path) -> "Roots":
+        """The workspace with these folders, named like them."""
+        return cls().changed([(path, "") for path in paths])
+
+    def changed(self, folders: Sequence[tuple[Path, str]]) -> "Roots":
+        """The workspace with these folders, each given with the editor's name for it.
+
+        A folder that was open before keeps its name. A folder that is the same as an earlier one is left out.
+        """
+        known = {root.path: root.name for root in (*self.former, *self.folders)}
+        taken = set(map(str.casefold, known.values()))
+        opened: dict[Path, Root] = {}
+        for path, given in folders:
+            root = Root(path)
+            if root.real in opened:
+                continue
+            if root.path not in known:
+                known[root.path] = _unique(_plain(given) or _plain(root.path.name) or "folder", taken)
+                taken.add(known[root.path].casefold())
+            opened[root.real] = Root(path, known[root.path])
+        still = {root.path for root in opened.values()}
+        former = [Root(path, name) for path, name in known.items() if path not in still]
+        return Roots(*opened.values(), names=self.has_names, former=former)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Roots) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def first(self) -> Root:
+        """The first folder.
+
+        Raises:
+            WorkspaceError: no folder is open.
+        """
+        if not self.folders:
+            raise WorkspaceError("No folder of the workspace is open anymore.")
+        return self.folders[0]
+
+    @property
+    def paths(self) -> list[Path]:
+        return [root.path for root in self.folders]
+
+    @property
+    def names(self) -> str:
+        """The names of the folders, for messages."""
+        return ", ".join(root.name for root in self.folders)
+
+    def folder_of(self, path: Path) -> Root | None:
+        """The folder that an absolute path belongs to; None if it is in none."""
+        return next((root for root in self._innermost if below(path, root.path) is not None), None)
+
+    def contains(self, path: Path) -> bool:
+        return self.folder_of(path) is not None
 
     def resolve(self, given: str) -> Path:
         """The absolute path of a given one, with links inside the workspace followed.
 
-        The result is below `path`, even if the root is reached through links, so that each file has one name.
+        The result is below the `path` of a folder, even if that is reached through links, so that each file has one
+        name.
 
         Raises:
             PathEscape: it is outside of the workspace, or a link leads outside.
-            WorkspaceError: it is not a valid path.
+            WorkspaceError: it is not a valid path, or does not begin with the name of a folder where it must.
         """
         if "\0" in given:
             raise WorkspaceError("A path cannot contain a NUL character.")
-        lexical = Path(os.path.normpath(self.path / given))
-        if not (lexical.is_relative_to(self.path) or lexical.is_relative_to(self.real)):
+        lexical = self.path_of(given)
+        if not any(lexical.is_relative_to(root.path) or lexical.is_relative_to(root.real) for root in self.folders):
             raise PathEscape(f"Path escapes workspace: {given}")
         try:
             real = Path(os.path.realpath(lexical))
-            if not real.is_relative_to(self.real):
+            inside = [root for root in self.folders if real.is_relative_to(root.real)]
+            if not inside:
                 raise PathEscape(f"Path escapes workspace: {given}")
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 real.lstat()
@@ -53,7 +141,36 @@ class Root:
             raise WorkspaceError("The path contains characters that are not valid Unicode.") from error
         except OSError as error:
             raise WorkspaceError(f"Not a usable path: {given[:200]} ({error.strerror or error})") from error
-        return self.path / real.relative_to(self.real)
+        root = max(inside, key=lambda root: len(str(root.real)))
+        return root.path / real.relative_to(root.real)
+
+    def path_of(self, given: str) -> Path:
+        """The absolute path of a given one, without `..`; links are not followed, and it may be outside.
+
+        Raises:
+            WorkspaceError: it does not begin with the name of a folder where it must.
+        """
+        if not self.has_names or os.path.isabs(given):
+            return Path(os.path.normpath(self.first.path / given))
+        name, _, inner = os.path.normpath(given).partition(os.sep)
+        if name == os.pardir:
+            raise PathEscape(f"Path escapes workspace: {given}")
+        root = next((root for root in self.folders if root.name == name), None)
+        if root is not None:
+            return root.path / inner
+        if any(root.name == name for root in self.former):
+            raise WorkspaceError(
+                f"The folder {name} is not part of the workspace anymore. Its folders are: {self.names}."
+            )
+        raise WorkspaceError(
+            f"{given[:200]} names no folder. The workspace has several, so begin a path with one of: {self.names}."
+        )
+
+    def scopes(self, given: str | None) -> list[Path]:
+        """As `resolve`, for a tool that also takes the whole workspace (None or "."): then all its folders."""
+        if self.has_names and os.path.normpath(given or ".") == ".":
+            return self.paths
+        return [self.resolve(given or ".")]
 
     def check_no_link(self, given: str) -> None:
         """Checks that a path is not a link, whose target would be changed in its place.
@@ -61,12 +178,50 @@ class Root:
         Raises:
             WorkspaceError: the path is a symbolic link.
         """
-        if os.path.islink(os.path.normpath(self.path / given)):
+        if os.path.islink(self.path_of(given)):
             raise WorkspaceError(
                 f"{given} is a symbolic link. Links cannot be deleted or renamed here. Name the file itself."
             )
 
     def relative(self, path: Path) -> str:
-        """The name of a file for the user and the model: relative to the root, with forward slashes."""
-        inner = below(path, self.path)
-        return str(path) if inner is None else inner.replace(os.sep, "/")
+        """The name of a file for the user and the model, with forward slashes.
+
+        It is relative to the workspace: to its only folder, or with the name of the folder first. A path outside of
+        the workspace is absolute.
+        """
+        for root in self._innermost:
+            inner = below(path, root.path)
+            if inner is not None:
+                inner = inner.replace(os.sep, "/")
+                return inner if not self.has_names else root.name if inner == "." else f"{root.name}/{inner}"
+        return str(path)
+
+    def split(self, name: str) -> tuple[Root, str] | None:
+        """The folder of a name that `relative` returned, and the path in it; None for a path outside."""
+        if not self.has_names:
+            return (self.folders[0], name) if self.folders and not os.path.isabs(name) else None
+        first, _, inner = name.partition("/")
+        root = next((root for root in self.folders if root.name == first), None)
+        return None if root is None else (root, inner or ".")
+
+    def names_in(self, root: Root, inner: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """The names of the files with these paths in a folder, with the paths; without those of a folder inside it."""
+        nested = [each for each in (below(other.path, root.path) for other in self.folders) if each not in (None, ".")]
+        closed = tuple(f"{each}/".replace(os.sep, "/") for each in nested)
+        lead = f"{root.name}/" if self.has_names else ""
+        return ((f"{lead}{name}", name) for name in inner if not name.startswith(closed))
+
+
+def _plain(name: str) -> str:
+    """A folder's name without what has a meaning in paths or is invisible; "" if nothing is left."""
+    plain = "".join(each if each.isprintable() and each not in _SEPARATORS else "-" for each in name)[:MAX_NAME]
+    return "" if plain.strip(". -") == "" else plain.strip()
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """The name, with a number if another folder has it, in any case."""
+    number, unique = 1, name
+    while unique.casefold() in taken:
+        number += 1
+        unique = f"{name}-{number}"
+    return unique

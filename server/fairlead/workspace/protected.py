@@ -13,7 +13,7 @@ from typing import Literal
 from fairlead.edits.proposal import Kind, Proposal
 from fairlead.workspace.folder_index import Entries, FolderIndex
 from fairlead.workspace.names import plain_parts
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots, below
 from fairlead.workspace.repositories import executable_parts, git_folder, hooks_folder, is_git_folder
 
 Risk = Literal["deletion", "configuration", "ci"]
@@ -148,13 +148,17 @@ def risk(kind: Kind, path: PurePath, target: PurePath) -> Risk | None:
     return "ci" if "ci" in risks else risks[0] or risks[1]
 
 
-def protections(root: Root, proposals: Iterable[Proposal]) -> dict[str, str]:
+def protections(roots: Roots, proposals: Iterable[Proposal]) -> dict[str, str]:
     """Why the user must confirm proposals separately, by path; proposals for ordinary files are omitted."""
-    links = protected_links(root.path)
+    links = {root.path: protected_links(root.path) for root in roots.folders}
 
     def reason(path: str) -> str | None:
-        name = root.relative(Path(path))
-        by_link = (why for target, why in links.items() if name == target or name.startswith(f"{target}/"))
+        root = roots.folder_of(Path(path))
+        name = below(Path(path), root.path) if root is not None else None
+        if root is None or name is None:
+            return is_protected(path)
+        name = name.replace(os.sep, "/")
+        by_link = (why for target, why in links[root.path].items() if name == target or name.startswith(f"{target}/"))
         return is_protected(name) or next(by_link, None)
 
     found = {proposal.path: reason(proposal.path) or reason(proposal.target) for proposal in proposals}

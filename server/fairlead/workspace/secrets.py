@@ -18,6 +18,7 @@ from time import monotonic
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.folder_index import Entries, FolderIndex
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.repositories import is_git_folder
 from fairlead.workspace.ripgrep import plain_name, records
 
@@ -61,6 +62,19 @@ def secret_rules(root: Path) -> Rules:
     `.fairleadignore` at the root has the format of a `.gitignore`; a line with `!` exempts files.
     """
     return _rules(_read_rules(root))
+
+
+def secret_names(roots: Roots) -> Rules:
+    """As `secret_rules`, on names of files in any folder (`Roots.relative`). Each folder has its own rules."""
+    if not roots.has_names and roots.folders:
+        return secret_rules(roots.first.path)
+    rules = {root.name: secret_rules(root.path) for root in roots.folders}
+
+    def is_secret(name: str) -> bool:
+        found = roots.split(name)
+        return rules[found[0].name](found[1]) if found is not None else _by_name(name.casefold())
+
+    return is_secret
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from typing import Any
 from fairlead.json_values import is_object
 from fairlead.workspace.disk import decode, read_bytes
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.paths import Root, Roots
 
 SCRIPTS = ("test", "check", "lint", "typecheck", "type-check", "build")
 TARGETS = ("test", "check", "lint")
@@ -34,9 +37,26 @@ class Suggestion:
     source: str
 
 
-async def suggested_checks(root: Path) -> list[Suggestion]:
-    """The suggestions for a workspace, tests first. Looks only into the files of its top folder and `tests`."""
-    return await asyncio.to_thread(_suggest, root)
+async def suggested_checks(roots: Roots) -> list[Suggestion]:
+    """The suggestions for a workspace, tests first. Looks only into the files of its folders and their `tests`.
+
+    Commands start in the first folder, so those for another one begin with `cd`.
+    """
+    found = [(root, each) for root in roots.folders for each in await asyncio.to_thread(_suggest, root.path)]
+    ordered = sorted(found, key=lambda pair: _is_other(pair[1]))
+    return [
+        Suggestion(_from_first(roots, root, each.command), roots.relative(root.path / each.source))
+        for root, each in ordered
+    ]
+
+
+def _from_first(roots: Roots, root: Root, command: str) -> str:
+    way = os.path.relpath(root.real, roots.first.real)
+    return command if root is roots.first else f"cd {shlex.quote(way)} && {command}"
+
+
+def _is_other(suggestion: Suggestion) -> bool:
+    return "test" not in suggestion.command
 
 
 def _suggest(root: Path) -> list[Suggestion]:
@@ -45,7 +65,7 @@ def _suggest(root: Path) -> list[Suggestion]:
     unique: dict[str, Suggestion] = {}
     for suggestion in found:
         unique.setdefault(suggestion.command, suggestion)
-    return sorted(unique.values(), key=lambda each: "test" not in each.command)
+    return sorted(unique.values(), key=_is_other)
 
 
 Read = Callable[[str], str]

@@ -20,6 +20,7 @@ from fairlead.workspace.disk import (
 from fairlead.workspace.editor import Buffer, Buffers
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import LONG
+from fairlead.workspace.paths import Roots
 
 NOT_TEXT = "surrogatepass"  # an unsaved document may contain lone surrogates
 Signature = tuple[int, int, int, int]
@@ -30,8 +31,8 @@ DocumentState = Literal["closed", "saved", "unsaved", "new", "stray"]
 class UserFiles:
     """Reads the user's files. An open document is the truth about its file, saved or not."""
 
-    def __init__(self, root: Path, buffers: Buffers) -> None:
-        self.root = root
+    def __init__(self, roots: Roots, buffers: Buffers) -> None:
+        self.roots = roots
         self._buffers = buffers
         self._expected: dict[Path, str | None] = {}
         self._arrived: set[Path] = set()
@@ -97,7 +98,10 @@ class UserFiles:
         Raises:
             WorkspaceError: as `text`.
         """
-        data = read_bytes(path, self.root)
+        root = self.roots.folder_of(path)
+        if root is None:
+            raise WorkspaceError(f"{path} is in no folder of the workspace.")
+        data = read_bytes(path, root.path)
         return None if data is None else (data, self._decode(path, data))
 
     def _decode(self, path: Path, data: bytes) -> DiskText:

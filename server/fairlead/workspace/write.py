@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.paths import PathEscape, Roots
 from fairlead.workspace.safe_open import Folder
 
 # seconds after which no other process still writes a temporary file
@@ -33,17 +34,17 @@ class FileChange:
     mode: int | None = None
 
 
-def write_files(changes: Sequence[FileChange], root: Path | None = None) -> None:
+def write_files(changes: Sequence[FileChange], roots: Roots | None = None) -> None:
     """Writes all changes. Each file is written under a temporary name and then moved; a failure undoes all changes.
 
     Args:
-        root: nothing outside of it is written, even if a link is created in the meantime.
+        roots: nothing outside of them is written, even if a link is created in the meantime.
 
     Raises:
         WorkspaceError: a file does not contain the expected bytes, or is behind a link; nothing was changed.
         OSError: a file could not be written; nothing was changed.
     """
-    transaction = _Transaction(root)
+    transaction = _Transaction(roots)
     try:
         for change in changes:
             if change.after is None:  # first, because a new folder may need its name; its bytes are kept until the end
@@ -62,8 +63,8 @@ def write_files(changes: Sequence[FileChange], root: Path | None = None) -> None
 class _Transaction:
     """The open folders, the temporary files and the changes made so far."""
 
-    def __init__(self, root: Path | None) -> None:
-        self._root = root
+    def __init__(self, roots: Roots | None) -> None:
+        self._roots = roots
         self._folders: dict[Path, Folder] = {}
         self._leftovers: dict[Path, dict[str, list[str]]] = {}
         self._created: list[Path] = []
@@ -113,7 +114,10 @@ class _Transaction:
 
     def _folder(self, path: Path) -> Folder:
         if path not in self._folders:
-            self._folders[path] = Folder(path, self._root)
+            root = self._roots.folder_of(path) if self._roots is not None else None
+            if self._roots is not None and root is None:
+                raise PathEscape(f"Path escapes workspace: {path}")
+            self._folders[path] = Folder(path, root.path if root is not None else None)
         return self._folders[path]
 
     def _temporary(self, change: FileChange, kind: str) -> str:

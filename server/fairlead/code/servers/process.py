@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.code.provider import NoAnswer
@@ -27,8 +28,10 @@ class ServerProcess:
         self._process, self._box, self.mirror = process, box, mirror
 
     @classmethod
-    async def start(cls, argv: Sequence[str], layer: Layer, view: View, limits: Limits) -> "ServerProcess":
-        """Starts a program without the network where there is a sandbox.
+    async def start(
+        cls, argv: Sequence[str], layer: Layer, folder: Path, view: View, limits: Limits
+    ) -> "ServerProcess":
+        """Starts a program in a folder, without the network where there is a sandbox.
 
         Raises:
             NoAnswer: it cannot be started.
@@ -38,7 +41,7 @@ class ServerProcess:
         try:
             if mirror is not None:
                 command = mirror.command_line(command)
-            box = await layer.open(command, view, limits=limits, background=True)
+            box = await layer.open(command, view, folder=folder, limits=limits, background=True)
             try:
                 process = await _spawn(box, mirror.descriptors if mirror is not None else ())
             except BaseException:

@@ -28,7 +28,9 @@ class Workspace(Protocol):
     """What the servers need of their session."""
 
     @property
-    def root(self) -> Path: ...
+    def root(self) -> Path:
+        """The folder that the servers work in. They see the other folders of the workspace too."""
+        ...
 
     def specs(self) -> Sequence[ServerSpec]:
         """The servers of the user's settings."""
@@ -42,7 +44,7 @@ class Workspace(Protocol):
         """Where the servers run. Raises ToolError."""
         ...
 
-    async def view(self) -> View:
+    async def view(self, layer: Layer) -> View:
         """What a server sees at its start."""
         ...
 
@@ -175,14 +177,14 @@ class SessionServers:
         layer = await self._workspace.layer()
         argv = [str(program.path), *spec.command[1:]]
         await self._ask(argv, program, layer.where, state)
-        view = await self._workspace.view()
+        view = await self._workspace.view(layer)
         token, proposed = self._workspace.change_token(), self._workspace.proposed()
         seen = SeenFiles(self._workspace.root, spec, proposed, self._workspace.is_hidden)
         # the first look, before the server starts, so that no later change is missed
         await asyncio.to_thread(seen.changes, None, on_disk=True)
         async with self._pool.place():
             try:
-                process = await ServerProcess.start(argv, layer, view, self._workspace.limits())
+                process = await ServerProcess.start(argv, layer, self._workspace.root, view, self._workspace.limits())
             except NoAnswer as error:
                 self._failed(spec, state, str(error))
                 raise

@@ -43,7 +43,7 @@ def check_accepted(server: AgentServer, session: Session) -> None:
 
 
 async def suggest(server: AgentServer, _: Params) -> wire.SuggestedChecks:
-    found = await suggested_checks(server.context.workspace().path)
+    found = await suggested_checks(server.context.workspace())
     return {"suggestions": [{"command": each.command, "source": each.source} for each in found]}
 
 

@@ -31,7 +31,7 @@ async def named_session(server: AgentServer, params: Params) -> Session:
 
 
 def current_edits(server: AgentServer, session: Session) -> wire.EditsWire:
-    return convert.edits(session.id, session.root, session.edits(), server.documents.encoding)
+    return convert.edits(session.id, session.roots, session.edits(), server.documents.encoding)
 
 
 def session_target(session: Session, params: Params) -> Target:
@@ -46,7 +46,7 @@ def session_target(session: Session, params: Params) -> Target:
 def resolved(session: Session, path: Path) -> Path:
     """A path as the session spells it."""
     try:
-        return session.root.resolve(str(path))
+        return session.roots.resolve(str(path))
     except WorkspaceError:
         return path
 

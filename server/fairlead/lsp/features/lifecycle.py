@@ -5,6 +5,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from fairlead.code.uris import file_path
 from fairlead.json_values import fields_of
 from fairlead.lsp.actions import KIND
 from fairlead.lsp.editor import ClientCapabilities
@@ -12,26 +13,26 @@ from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.lsp.features.documents import offer_actions
 from fairlead.lsp.features.handlers import request
-from fairlead.lsp.params import Params, read_storage, read_workspace
+from fairlead.lsp.params import Params, read_folders, read_storage
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer, Credentials
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 
 def initialize(server: AgentServer, params: types.InitializeParams) -> None:
     given = fields_of(params.initialization_options)
-    uris = [folder.uri for folder in params.workspace_folders or []] or [params.root_uri or ""]
+    sent = [(folder.uri, folder.name) for folder in params.workspace_folders or []] or [(params.root_uri or "", "")]
     try:
-        root, no_workspace = read_workspace([uri for uri in uris if uri], params.root_path)
+        folders, no_workspace = read_folders([(uri, name) for uri, name in sent if uri], params.root_path)
     except WrongRequest as error:
         raise rpc_error(INVALID_PARAMS, str(error)) from error
     folder, no_storage = read_storage(given.get("storageDir"))
     for warning in filter(None, (no_workspace, no_storage)):
         server.show_warning(warning)
-    server.context.root = Root(root) if root is not None else None
+    server.context.roots = Roots().changed(folders)
     server.context.trusted = given.get("trusted") is not False
     server.editor.capabilities = ClientCapabilities(params.capabilities)
     if server.editor.capabilities.editor:
@@ -70,6 +71,21 @@ def _open_workspace(server: AgentServer) -> None:
     with contextlib.suppress(RequestRefused):
         server.sessions.restore()
         server.context.layers.start_probe(server.context.workspace())
+
+
+def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """The user added or removed folders. They are used as all others: all, if the workspace is trusted, or none."""
+    removed = {path for folder in params.event.removed if (path := file_path(folder.uri)) is not None}
+    before = [(root.path, root.name) for root in server.context.roots.folders if root.path not in removed]
+    try:
+        added, elsewhere = read_folders([(folder.uri, folder.name) for folder in params.event.added])
+    except WrongRequest as error:
+        added, elsewhere = [], str(error)
+    if elsewhere:
+        server.show_warning(elsewhere)
+    server.context.roots = server.context.roots.changed([*before, *added])
+    server.sessions.change_folders()
+    _open_workspace(server)
 
 
 def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:

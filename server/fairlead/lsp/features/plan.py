@@ -26,7 +26,7 @@ async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
 async def record(server: AgentServer, params: Params) -> wire.RecordResult:
     session = await named_session(server, params)
     made = create_record(session)
-    page = record_page(session.snapshot(), session.root, session.evidence.supports)
+    page = record_page(session.snapshot(), session.roots, session.evidence.supports)
     return {"markdown": page, "record": record_json(made)}
 
 

@@ -43,6 +43,7 @@ NOTIFICATIONS: dict[str, NotificationHandler] = {
     types.INITIALIZE: lifecycle.initialize,
     types.SHUTDOWN: lifecycle.shutdown,
     wire.TRUST: lifecycle.trust,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lifecycle.change_folders,
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: lifecycle.configuration,
     types.TEXT_DOCUMENT_DID_OPEN: documents.did_open,
     types.TEXT_DOCUMENT_DID_CHANGE: documents.did_change,

@@ -15,6 +15,7 @@ from fairlead.tools.problems import problem_lines
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
+from fairlead.workspace.secrets import secret_rules
 
 ItemKind = Literal["file", "selection", "problems", "changes"]
 
@@ -97,8 +98,8 @@ class Attacher:
 
     async def _add_place(self, item: ContextItem) -> None:
         assert item.path is not None
-        root = self._files.root
-        name = escape_to_one_line(root.relative(item.path))
+        roots = self._files.roots
+        name = escape_to_one_line(roots.relative(item.path))
         lines = f", {lines_text(item.first, item.last)}" if item.first is not None and item.last is not None else ""
         selected = " (selected)" if item.kind == "selection" else ""
         note, text = await self._text(item)
@@ -115,7 +116,7 @@ class Attacher:
         """A note on the file, and its text; empty if it is not attached."""
         assert item.path is not None
         try:
-            path = self._files.root.resolve(str(item.path))
+            path = self._files.roots.resolve(str(item.path))
             if path.is_dir():
                 return "", ""
             if self._files.secret_path(str(item.path)) is not None:
@@ -135,9 +136,9 @@ class Attacher:
 
     async def _add_problems(self, item: ContextItem) -> None:
         """The problems that the editor shows, in one file or in all."""
-        root = self._files.root
+        roots = self._files.roots
         name = "the problems that the editor shows"
-        where = "" if item.path is None else f" in {escape_to_one_line(root.relative(item.path))}"
+        where = "" if item.path is None else f" in {escape_to_one_line(roots.relative(item.path))}"
         found = None
         if self._diagnostics is not None:
             try:
@@ -146,9 +147,10 @@ class Attacher:
             except TimeoutError:
                 pass
         is_secret = self._files.secret_filter()
-        below = root.path if item.path is None else item.path
-        shown = [p for p in found or () if p.path.is_relative_to(below) and not is_secret(root.relative(p.path))]
-        lines = problem_lines(shown, root) if found is not None else []
+        within = roots.paths if item.path is None else [item.path]
+        inside = [p for p in found or () if any(map(p.path.is_relative_to, within))]
+        shown = [p for p in inside if not is_secret(roots.relative(p.path))]
+        lines = problem_lines(shown, roots) if found is not None else []
         self._places.append(f"{name}{where}")
         text = "\n".join(map(escape_to_one_line, lines)) or (NO_ANSWER if found is None else NO_PROBLEMS)
         self._add_content("problems", text, self._left)
@@ -159,8 +161,9 @@ class Attacher:
         starts = [found.start() for found in _DIFF_FILE.finditer(diff)]
         ends = [*starts[1:], len(diff)]
         parts = [diff[start:end] for start, end in zip(starts, ends, strict=True)] or [diff]
-        is_secret = self._files.secret_filter()
-        shown = [part for part in parts if not any(map(is_secret, _diff_names(part)))]
+        # a name in the diff is relative to its repository, which may be that of any folder
+        rules = [self._files.secret_filter(), *map(secret_rules, self._files.roots.paths)]
+        shown = [part for part in parts if not any(rule(name) for name in _diff_names(part) for rule in rules)]
         omitted = len(parts) - len(shown)
         text = "".join(shown).strip("\n")
         if omitted:

@@ -10,6 +10,7 @@ from fairlead.session.context.attachments import Attacher, ContextItem
 from fairlead.session.context.surroundings import GitState, Surroundings, summary, surroundings_block
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.repositories import current_branch
 
 NOTHING_NEW = "nothing new in the editor"
@@ -39,10 +40,10 @@ class PromptContext:
         blocks, titles = attached.blocks, list(attached.places)
         if surroundings is not None:
             if surroundings.git is None:
-                branch = await asyncio.to_thread(current_branch, self._files.root.path)
+                branch = await asyncio.to_thread(_branches, self._files.roots)
                 surroundings = replace(surroundings, git=GitState(branch) if branch else None)
             is_secret = self._files.secret_filter()
-            block = surroundings_block(surroundings, self._files.root, is_secret, messages)
+            block = surroundings_block(surroundings, self._files.roots, is_secret, messages)
             if block is not None:
                 blocks.append(text_block(block))
                 titles.append(summary(block) or NOTHING_NEW)
@@ -55,3 +56,11 @@ class PromptContext:
         unreported, self._unreported = self._unreported, None
         if unreported is not None:
             self._emit(unreported)
+
+
+def _branches(roots: Roots) -> str:
+    """The branch of the workspace; with several folders, that of each as `main (api), topic (web)`."""
+    found = [(root, current_branch(root.path)) for root in roots.folders]
+    if not roots.has_names:
+        return found[0][1] if found else ""
+    return ", ".join(f"{branch} ({root.name})" for root, branch in found if branch)

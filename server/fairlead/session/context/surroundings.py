@@ -12,7 +12,7 @@ from pathlib import Path
 from fairlead.agent.messages import Message, clean_text
 from fairlead.display import escape_to_one_line
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 BEGIN, END = "<context>", "</context>"
 LEAD = "What the user is looking at:"
@@ -86,14 +86,14 @@ def lines_text(first: int, last: int) -> str:
 
 
 def surroundings_block(
-    now: Surroundings, root: Root, is_secret: Callable[[str], bool], messages: Sequence[Message]
+    now: Surroundings, roots: Roots, is_secret: Callable[[str], bool], messages: Sequence[Message]
 ) -> str | None:
     """The block for a prompt after these messages. None: there is nothing to say.
 
     Args:
-        is_secret: whether a path relative to the root looks like a secret. Such files are not named.
+        is_secret: whether a path that `Roots.relative` returned looks like a secret. Such files are not named.
     """
-    sections = _sections(_visible_part(now, root, is_secret), root)
+    sections = _sections(_visible_part(now, roots, is_secret), roots)
     told = _told(messages)
     if not told:
         return _block(LEAD, sections.values()) if sections else None
@@ -135,12 +135,12 @@ def _told(messages: Sequence[Message]) -> Mapping[str, str]:
     return told
 
 
-def _visible_part(now: Surroundings, root: Root, is_secret: Callable[[str], bool]) -> Surroundings:
+def _visible_part(now: Surroundings, roots: Roots, is_secret: Callable[[str], bool]) -> Surroundings:
     """Without the files outside of the workspace, and without those that look like secrets."""
 
     def is_shown(path: Path) -> bool:
-        is_inside = Path(os.path.normpath(path)).is_relative_to(root.path) and path != root.path
-        return is_inside and not is_secret(root.relative(path))
+        is_inside = roots.contains(Path(os.path.normpath(path))) and path not in roots.paths
+        return is_inside and not is_secret(roots.relative(path))
 
     git = now.git
     if git is not None:
@@ -154,45 +154,45 @@ def _visible_part(now: Surroundings, root: Root, is_secret: Callable[[str], bool
     )
 
 
-def _sections(now: Surroundings, root: Root) -> Mapping[str, str]:
+def _sections(now: Surroundings, roots: Roots) -> Mapping[str, str]:
     """The text of each section by its label. Each line of a section after its first begins with `- `."""
     sections: dict[str, str] = {}
     if now.active is not None:
-        name = _cut(_one_line(root.relative(now.active)), MAX_ACTIVE)
+        name = _cut(_one_line(roots.relative(now.active)), MAX_ACTIVE)
         spans = [
             f"{lines_text(*span)} {what}"
             for span, what in ((now.visible, "visible"), (now.selected, "selected"))
             if span is not None
         ]
         sections[ACTIVE] = ", ".join([name, *spans])
-    others = [_one_line(root.relative(path)) for path in now.tabs if path != now.active]
+    others = [_one_line(roots.relative(path)) for path in now.tabs if path != now.active]
     if others:
         sections["Other open files"] = _listed(others, MAX_TABS)
     if now.errors or now.warnings:
         counts = [_count(now.errors, "error"), _count(now.warnings, "warning")]
         worst = sorted(now.worst, key=lambda problem: (SEVERITIES.index(problem.severity), problem.path, problem.line))
-        lines = _fitting([f"- {_problem(problem, root)}" for problem in worst], MAX_PROBLEMS)
+        lines = _fitting([f"- {_problem(problem, roots)}" for problem in worst], MAX_PROBLEMS)
         sections[PROBLEMS] = "\n".join([", ".join(filter(None, counts)), *lines])
     if now.git is not None:
-        sections |= _git_sections(now.git, root)
+        sections |= _git_sections(now.git, roots)
     return {label: f"{label}: {text}" for label, text in sections.items()}
 
 
-def _git_sections(git: GitState, root: Root) -> Mapping[str, str]:
+def _git_sections(git: GitState, roots: Roots) -> Mapping[str, str]:
     sections = {BRANCH: _cut(_one_line(git.branch), MAX_BRANCH)}
     if git.changed:
         shown = _fitting(
-            [f"- {_one_line(file.state)} {_one_line(root.relative(file.path))}" for file in git.files], MAX_CHANGES
+            [f"- {_one_line(file.state)} {_one_line(roots.relative(file.path))}" for file in git.files], MAX_CHANGES
         )
         count = _count(git.changed, "file")
         sections["Uncommitted changes"] = "\n".join([f"{count}{', among them' if shown else ''}", *shown])
     return sections
 
 
-def _problem(problem: Diagnostic, root: Root) -> str:
+def _problem(problem: Diagnostic, roots: Roots) -> str:
     source = f" [{_cut(_one_line(problem.source), 30)}]" if problem.source else ""
     message = _cut(_one_line(" ".join(problem.message.split())), MAX_MESSAGE)
-    return f"{_one_line(root.relative(problem.path))}:{problem.line} {problem.severity} {message}{source}"
+    return f"{_one_line(roots.relative(problem.path))}:{problem.line} {problem.severity} {message}{source}"
 
 
 def _listed(names: Sequence[str], limit: int) -> str:

@@ -26,7 +26,6 @@ from fairlead.session.record.document import (
 from fairlead.session.report.listing import transcript
 from fairlead.session.report.summary import all_steps
 from fairlead.session.session import Session
-from fairlead.workspace.paths import below
 
 _DIGEST_LENGTH = 64
 
@@ -44,7 +43,7 @@ class _Creator:
     """Creates the parts of a session's record."""
 
     def __init__(self, session: Session) -> None:
-        self._state, self._root, self._supports = session.snapshot(), session.root, session.evidence.supports
+        self._state, self._roots, self._supports = session.snapshot(), session.roots, session.evidence.supports
         self._known, self._now = session.evidence.known_files, session.evidence.known_files.on_disk()
         is_secret = session.files.secret_filter()
         names = {path: self._name(path) for path in self._now}
@@ -152,11 +151,11 @@ class _Creator:
             yield KnownFile(name, _content(first[path]), _content(self._now[path]))
 
     def _names(self, paths: Iterable[str]) -> tuple[str, ...]:
-        inside = (path for path in paths if below(Path(path), self._root.path) is not None)
+        inside = (path for path in paths if self._roots.contains(Path(path)))
         return tuple(map(self._name, inside))
 
     def _name(self, path: str) -> str:
-        return self._root.relative(Path(path))
+        return self._roots.relative(Path(path))
 
 
 def _content(digest: str) -> FileContent | None:

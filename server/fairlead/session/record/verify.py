@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
-from fairlead.session.guarded_files import GuardedFiles
+from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.session.record.document import FileContent, KnownFile, SessionRecord
 from fairlead.shell.layer import Layer, Limits
 from fairlead.shell.process import Command, CommandResult
@@ -17,7 +17,7 @@ from fairlead.shell.verifications import find_verifications
 from fairlead.tools.commands import open_box
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 MAX_OUTPUT_LINES = 30
 
@@ -35,15 +35,15 @@ class Finding:
     """The end of the output of a command that failed."""
 
 
-def compare_files(record: SessionRecord, root: Root) -> Iterator[Finding]:
+def compare_files(record: SessionRecord, roots: Roots) -> Iterator[Finding]:
     """Whether each file has the content that it had when the record was made."""
     for file in record.files:
-        yield _compared(file, root)
+        yield _compared(file, roots)
 
 
-def _compared(file: KnownFile, root: Root) -> Finding:
+def _compared(file: KnownFile, roots: Roots) -> Finding:
     try:
-        now = _content(root.resolve(file.path), root)
+        now = _content(roots.resolve(file.path), roots)
     except WorkspaceError as error:
         return Finding(file.path, False, str(error))
     then = file.after
@@ -60,9 +60,10 @@ def _compared(file: KnownFile, root: Root) -> Finding:
     return Finding(file.path, True, "unchanged")
 
 
-def _content(path: Path, root: Root) -> FileContent | None:
+def _content(path: Path, roots: Roots) -> FileContent | None:
     """What a file contains, None if there is no file. Raises WorkspaceError if it cannot be read."""
-    data = read_bytes(path, root.path)
+    root = roots.folder_of(path)
+    data = read_bytes(path, root.path if root is not None else None)
     if data is None:
         return None
     try:
@@ -72,7 +73,7 @@ def _content(path: Path, root: Root) -> FileContent | None:
     return FileContent(hashlib.sha256(data).hexdigest(), bool(mode & stat.S_IXUSR))
 
 
-async def run_check(command: str, root: Root, sandbox: Capability, hidden: Sequence[Path], timeout: float) -> Finding:
+async def run_check(command: str, roots: Roots, sandbox: Capability, hidden: Sequence[Path], timeout: float) -> Finding:
     """Runs a command of a record on the present files, and discards its changes.
 
     The command is untrusted, so it runs nowhere but in the sandbox. Each has a layer of its own: what one leaves, such
@@ -85,17 +86,18 @@ async def run_check(command: str, root: Root, sandbox: Capability, hidden: Seque
     try:
         layer = await sandbox.layer(hidden)
         try:
-            return _result(command, await _run(layer, command, root, timeout))
+            return _result(command, await _run(layer, command, roots, timeout))
         finally:
             await layer.aclose()
     except ToolError as error:
         return Finding(command, False, f"could not run: {error}")
 
 
-async def _run(layer: Layer, command: str, root: Root, timeout: float) -> CommandResult:
+async def _run(layer: Layer, command: str, roots: Roots, timeout: float) -> CommandResult:
     """Raises ToolError if the command cannot run."""
     line = find_verifications(command).line(command)
-    box = await open_box(layer, line, await GuardedFiles(root.path).view(), limits=Limits.from_settings())
+    view = await guarded_view(roots, lambda root: GuardedFiles(root.path))
+    box = await open_box(layer, line, view, limits=Limits.from_settings())
     try:
         return await Command(box.launch, timeout, lambda _: None).run()
     finally:

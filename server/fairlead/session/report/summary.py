@@ -13,7 +13,7 @@ from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.verification import Support, VerificationStatus
 from fairlead.session.state import SessionState
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 OUTSIDE = {BEFORE: "Before the plan", UNPLANNED: "Unplanned"}
 WORDS: dict[VerificationStatus, str] = {
@@ -95,7 +95,7 @@ def short_record(session: SessionState, supports: Supports) -> str:
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def record_page(session: SessionState, root: Root, supports: Supports) -> str:
+def record_page(session: SessionState, roots: Roots, supports: Supports) -> str:
     """The whole record as Markdown, for a pull request."""
     lines = [f"## {session.title or 'Task'}", ""]
     for part in _parts(session, supports):
@@ -103,8 +103,8 @@ def record_page(session: SessionState, root: Root, supports: Supports) -> str:
             lines.append(f"- {part.title}")
         else:
             mark = " " if part.support.status == "none" else "x"
-            lines.append(f"- [{mark}] {part.title} ({DROPPED if part.dropped else _in_words(part.support, root)})")
-        lines += (f"  - {lead}: {', '.join(names)}" for lead, names in _changes(part, root).items())
+            lines.append(f"- [{mark}] {part.title} ({DROPPED if part.dropped else _in_words(part.support, roots)})")
+        lines += (f"  - {lead}: {', '.join(names)}" for lead, names in _changes(part, roots).items())
         for run in part.evidence.commands:
             ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
             where = " without the change" if run.without_changes is not None else ""
@@ -113,11 +113,11 @@ def record_page(session: SessionState, root: Root, supports: Supports) -> str:
     return "\n".join([*lines, *(["", f"Cost: {cost}"] if cost else [])]) + "\n"
 
 
-def _in_words(support: Support, root: Root) -> str:
+def _in_words(support: Support, roots: Roots) -> str:
     command = f" by {_quoted(support.command)}" if support.status in ("verified", "proved") else ""
     command += ", which fails without the change" if support.status == "proved" else ""
     failed = f": {_quoted(support.command)}" if support.status == "failed" else ""
-    changed = f": {', '.join(_code(path, root) for path in support.changed)}" if support.changed else ""
+    changed = f": {', '.join(_code(path, roots) for path in support.changed)}" if support.changed else ""
     flaky = f": {_quoted(support.command)} is flaky" if support.flaky else ""
     errors = f": {_count(support.new_errors, 'new error')}" if support.new_errors else ""
     return WORDS[support.status] + command + failed + changed + flaky + errors
@@ -181,7 +181,7 @@ def _outcomes_of(path: str, known: Sequence[ReviewOutcome]) -> list[ReviewOutcom
     return [result for result in known if path in (result.file, result.path, result.new_path)]
 
 
-def _changes(part: _Part, root: Root) -> dict[str, list[str]]:
+def _changes(part: _Part, roots: Roots) -> dict[str, list[str]]:
     """The files of a part by outcome."""
     by_file: dict[str, set[ReviewStatus]] = {}
     for result in part.results:
@@ -189,19 +189,19 @@ def _changes(part: _Part, root: Root) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for outcome, lead in LEADS.items():
         some = [result for result in part.results if result.outcome == outcome]
-        names = [_name(result, root) + (" (in part)" if len(by_file[result.file]) > 1 else "") for result in some]
+        names = [_name(result, roots) + (" (in part)" if len(by_file[result.file]) > 1 else "") for result in some]
         found[lead] = list(dict.fromkeys(names))
-    found["No longer proposed"] = [_code(path, root) for path in part.withdrawn]
+    found["No longer proposed"] = [_code(path, roots) for path in part.withdrawn]
     return {lead: names for lead, names in found.items() if names}
 
 
-def _name(result: ReviewOutcome, root: Root) -> str:
-    to = f" → {_code(result.new_path, root)}" if result.new_path is not None else ""
-    return _code(result.path, root) + to
+def _name(result: ReviewOutcome, roots: Roots) -> str:
+    to = f" → {_code(result.new_path, roots)}" if result.new_path is not None else ""
+    return _code(result.path, roots) + to
 
 
-def _code(path: str, root: Root) -> str:
-    return f"`{root.relative(Path(path))}`"
+def _code(path: str, roots: Roots) -> str:
+    return f"`{roots.relative(Path(path))}`"
 
 
 def _files(known: Sequence[ReviewOutcome]) -> str:

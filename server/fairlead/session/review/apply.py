@@ -274,7 +274,7 @@ def _write_file(session: Session, edit: FileEdit) -> EditResult:
         changes = [FileChange(edit.target, data if edit.target == edit.path else None, after, _permission_bits(edit))]
         if edit.target != edit.path:
             changes.append(FileChange(edit.path, data, None))
-        write_files(changes, session.root.path)
+        write_files(changes, session.roots)
     except WorkspaceError as error:
         return EditResult(False, str(error))
     except OSError as error:

@@ -16,7 +16,7 @@ from fairlead.session.errors import RequestRefused
 from fairlead.session.session import Session
 from fairlead.tools.check_queue import Stopped
 from fairlead.tools.check_run import CheckEnd, CheckRun, allow_check, run_check
-from fairlead.workspace.paths import Root
+from fairlead.workspace.paths import Roots
 
 MAX_NAMED = 3
 
@@ -199,7 +199,7 @@ async def _about_accepted(session: Session, request: _Request, end: CheckEnd, be
         if not complete.passed:
             return f"{said} It fails with all of them, too.", False
     if reviewed.accepted:
-        return f"{lead}`{command}` fails without {_named(left, session.root)}.", False
+        return f"{lead}`{command}` fails without {_named(left, session.roots)}.", False
     return f"{said} With them it passes, so it proves them.", True
 
 
@@ -207,11 +207,11 @@ def _sentence(check: Check, end: CheckEnd) -> str:
     return f"`{check.command}` {'passes' if end.passed else 'fails'} ({end.summary})."
 
 
-def _named(changes: Changeset, root: Root) -> str:
+def _named(changes: Changeset, roots: Roots) -> str:
     """The undecided changes, as "parser.py, lines 40-52"."""
     names: list[str] = []
     for proposal in changes:
-        name = root.relative(Path(proposal.path))
+        name = roots.relative(Path(proposal.path))
         if proposal.decided_as_whole or not proposal.decided:
             names.append(name)
         else:

@@ -23,7 +23,7 @@ async def confirm_protected(
     refused: list[HunkOutcome] = []
     for selection in selections:
         proposal = selection.seen
-        to = f" to {session.root.relative(Path(proposal.target))}" if proposal.new_path is not None else ""
+        to = f" to {session.roots.relative(Path(proposal.target))}" if proposal.new_path is not None else ""
         reasons = (f"Accepting {_VERBS[proposal.kind]} this protected file{to}.", why[proposal.path])
         if await session.approvals.confirm(selection.path, repr((proposal.target, proposal.proposed)), reasons):
             confirmed.append(selection)

@@ -24,6 +24,7 @@ APPLY_ATTEMPTS = 3
 
 CONFLICT = "You changed these lines after the edit was proposed. Keep yours, or replace them with the proposal."
 DELETED = "You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal anyway."
+NOT_OPEN = "Its folder is not part of the workspace anymore. Add the folder again to accept this, or reject it."
 MOVED_AWAY = "The path now leads elsewhere, through a symbolic link. Restore it, then try again."
 NEWER = "The agent changed its proposal at the same time. Review it again."
 
@@ -55,7 +56,7 @@ async def accept(
         await session.files.observe_all()
         session.publish()
         selections, outcomes = resolve_target(session, target, seen_version)
-        why = protections(session.root, session.files.changes)
+        why = protections(session.roots, session.files.changes)
         protected = [selection for selection in selections if selection.seen.path in why]
         await _accept(session, [each for each in selections if each not in protected], over_mine, outcomes)
     session.publish()
@@ -99,6 +100,8 @@ async def _plan_all(
         proposal = session.files.proposal(selection.path)
         if proposal is None:
             outcomes += selection.outcomes("failed", NO_PROPOSAL)
+        elif not all(map(session.roots.contains, (selection.path, Path(proposal.target)))):
+            outcomes += selection.outcomes("failed", NOT_OPEN)
         elif not all(map(session.files.resolves_to_itself, (selection.path, Path(proposal.target)))):
             outcomes += selection.outcomes("failed", MOVED_AWAY)
         elif proposal.decided_as_whole != (selection.hunk_ids is None) or (
@@ -205,7 +208,8 @@ def _raw_before(session: Session, plan: _Plan) -> Raw:
     deletes = plan.after.current is None
     try:
         mode = path.stat().st_mode & 0o7777 if deletes or raw != PLAIN else None
-        return Raw(read_bytes(path, session.root.path) if deletes or raw.data is not None else None, mode)
+        root = session.roots.folder_of(path)
+        return Raw(read_bytes(path, root and root.path) if deletes or raw.data is not None else None, mode)
     except (WorkspaceError, OSError):
         return PLAIN
 
@@ -232,7 +236,7 @@ async def reject(session: Session, target: Target, seen_version: int | None, rea
             hunk_ids = decision.hunk_ids
             session.files.rejections.remember(before, hunk_ids, reason)
             is_whole = after.is_settled and hunk_ids is not None and len(hunk_ids) > 1
-            name = session.root.relative(selection.path)
+            name = session.roots.relative(selection.path)
             session.feedback.rejected(name, before, None if is_whole else hunk_ids, reason)
             rejected.append(decision)
             outcomes += selection.outcomes("rejected")
@@ -268,7 +272,7 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
             return
         after = cs.amended(before, text)
         _replace(session, before, after)
-        session.feedback.amended(session.root.relative(Path(before.target)), before.proposed, text)
+        session.feedback.amended(session.roots.relative(Path(before.target)), before.proposed, text)
         amended = (FileDecision(before, after, False),)
         _record(session, Decision("amend", _label("Change", amended), amended))
         session.publish()
@@ -289,7 +293,7 @@ def _record(session: Session, decision: Decision) -> None:
         for file in decision.files:
             left = session.files.proposal(Path(file.before.path))
             part = f" (of its changes {len(left.hunks)} are left)" if left is not None and left.hunks else ""
-            session.feedback.accepted(session.root.relative(Path(file.before.target)), part)
+            session.feedback.accepted(session.roots.relative(Path(file.before.target)), part)
 
 
 def _label(verb: str, files: Sequence[FileDecision]) -> str:

@@ -119,7 +119,8 @@ async def _undo(session: Session, decision: Decision, label: str, changed: str) 
 def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileUndo:
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if decision.in_file and new_path is not None else path
-    name = session.root.relative(now_at)
+    name = session.roots.relative(now_at)
+    _check_open(session, now_at, path)
     session.files.user_files.invalidate(now_at)
     current = read_text(session, now_at)
     now = session.files.proposal(path) or (session.files.proposal(now_at) if now_at != path else None)
@@ -138,7 +139,8 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
     """
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if new_path is not None else path
-    name = session.root.relative(now_at)
+    name = session.roots.relative(now_at)
+    _check_open(session, now_at, path)
     if read_text(session, now_at) != decision.after.current:
         raise MovedOn(changed.format(name=name))
     if not session.files.resolves_to_itself(now_at):
@@ -149,9 +151,16 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
     move_to = path if new_path is not None else Path(after_path) if after_path is not None else None
     if move_to is not None:
         if read_text(session, move_to) is not None:
-            raise MovedOn(f"{session.root.relative(move_to)} exists again. Move it away first.")
+            raise MovedOn(f"{session.roots.relative(move_to)} exists again. Move it away first.")
         edit = replace(edit, new_path=move_to)
     return replace(edit, data=decision.raw_before.data, mode=decision.raw_before.mode)
+
+
+def _check_open(session: Session, *paths: Path) -> None:
+    """Raises MovedOn if the folder of a file was removed from the workspace."""
+    closed = next((path for path in paths if not session.roots.contains(path)), None)
+    if closed is not None:
+        raise MovedOn(f"The folder of {closed} is not part of the workspace anymore. Add it again first.")
 
 
 def _remove_empty(folders: Sequence[str]) -> None:

@@ -79,7 +79,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
         try:
             text = merged(accepted.after.current or "", text, without)
         except MergeConflict as error:
-            name = session.root.relative(path)
+            name = session.roots.relative(path)
             raise MovedOn(
                 f"{name}: the same lines were changed again since. Undo that first, or edit the file yourself."
             ) from error

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -209,9 +209,9 @@ class Journals:
     """Seconds, from any start."""
     _warned: set[str] = field(default_factory=set[str])
 
-    def new(self, session_id: str, root: str) -> Journal:
-        """The journal of a new session. Its file is created with the first entry."""
-        return Journal(self._path(session_id), _head(session_id, root), self.warn, self.tell, self.clock)
+    def new(self, session_id: str, *folders: str) -> Journal:
+        """The journal of a new session in a workspace with these folders. Its file is created with the first entry."""
+        return Journal(self._path(session_id), _head(session_id, folders), self.warn, self.tell, self.clock)
 
     def in_memory(self) -> Journal:
         """A journal that saves nothing."""
@@ -252,7 +252,7 @@ class Journals:
             lock = Lock(path.with_suffix(".lock"))
         except OSError:
             lock = None  # nothing can be written to the folder now; the first write retries it
-        journal = Journal(path, _head(info.id, info.root), self.warn, self.tell, self.clock, lock)
+        journal = Journal(path, _head(info.id, info.folders), self.warn, self.tell, self.clock, lock)
         try:
             return journal, journal.load()
         except FileNotFoundError:
@@ -323,8 +323,9 @@ class Journals:
         return path
 
 
-def _head(session_id: str, root: str) -> Json:
-    return {"format": FORMAT, "id": session_id, "root": root}
+def _head(session_id: str, folders: Sequence[str]) -> Json:
+    first, *others = folders
+    return {"format": FORMAT, "id": session_id, "root": first, **({"others": others} if others else {})}
 
 
 def _named(state: SessionState) -> str:

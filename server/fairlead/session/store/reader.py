@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlead.json_values import fields_of, is_object
+from fairlead.json_values import fields_of, is_list, is_object
 from fairlead.session.store.codec import Json, read_time
 from fairlead.session.store.entries import JournalContent, read_entries
 from fairlead.session.store.type_check import matches_type
@@ -35,8 +35,8 @@ class JournalInfo:
     """What the first and the last line of a journal tell about its session."""
 
     id: str
-    root: str
-    """The path of its workspace."""
+    folders: tuple[str, ...]
+    """The paths of the workspace's folders when the session began."""
     written: float
     """When the file was written last, in seconds since the epoch."""
     summary: Summary | None
@@ -64,12 +64,12 @@ def inspect(path: Path) -> JournalInfo:
     """
     _check_file(path)
     with path.open("rb") as file:
-        root = _root(_json(file.readline(MAX_HEAD_BYTES)))
+        folders = _folders(_json(file.readline(MAX_HEAD_BYTES)))
         status = os.fstat(file.fileno())
         file.seek(max(0, status.st_size - TAIL_BYTES))
         lines, _, incomplete = file.read().rpartition(b"\n")
     summary = _summary(lines.rpartition(b"\n")[2]) if not incomplete else None
-    return JournalInfo(path.stem, root, status.st_mtime, summary)
+    return JournalInfo(path.stem, folders, status.st_mtime, summary)
 
 
 def last_title(path: Path) -> str:
@@ -104,7 +104,7 @@ def _entries(data: bytes) -> Iterator[Json]:
         ValueError: the data is not a journal of this format.
     """
     head, *lines = data.split(b"\n")
-    _root(_json(head))
+    _folders(_json(head))
     for number, line in enumerate(lines, 2):
         entry = _json(line)
         if not is_object(entry):
@@ -124,12 +124,12 @@ def _json(line: bytes) -> Any:
         raise ValueError("a line is nested too deeply") from error
 
 
-def _root(head: Any) -> str:
+def _folders(head: Any) -> tuple[str, ...]:
     fields = fields_of(head)
-    root = fields.get("root")
-    if fields.get("format") != FORMAT or not isinstance(root, str):
+    folders = [fields.get("root"), *(others if is_list(others := fields.get("others", [])) else [None])]
+    if fields.get("format") != FORMAT or not all(isinstance(folder, str) for folder in folders):
         raise ValueError(f"its format is not {FORMAT}")
-    return root
+    return tuple(map(str, folders))
 
 
 def _summary(line: bytes) -> Summary | None:

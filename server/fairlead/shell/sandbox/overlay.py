@@ -12,7 +12,7 @@ import os
 import select
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
 from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
 from fairlead.shell.sandbox.layer.upper_layer import Owner, UpperLayer
 from fairlead.shell.sandbox.reasons import is_full
+from fairlead.shell.sandbox.tops import Tops
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.repositories import enclosing_repository, git_folder, read_start
 
 # the limit for a file, in bytes: more than a build needs, and less than a disk
@@ -40,13 +42,13 @@ _END_TIMEOUT, _KILL_INTERVAL = 10.0, 0.1
 
 
 class SandboxLayer:
-    """A session's layer over `root`. The other parameters come from `Capability`."""
+    """A session's layer over the folders of a workspace. The other parameters come from `Capability`."""
 
     where: Where = "sandboxed"
 
     def __init__(
         self,
-        root: Path,
+        roots: Roots,
         layers_folder: Path,
         bubblewrap: str = "",
         hidden: Sequence[Path] = (),
@@ -54,16 +56,15 @@ class SandboxLayer:
         enforce_permissions: bool = False,
     ) -> None:
         """Raises OSError if the layer's folder cannot be created."""
-        self._root, self._bubblewrap = root.resolve(), bubblewrap
-        self._editor_root = Path(os.path.abspath(root))
-        self._owner = owner_of(self._root)
+        self.roots, self._tops, self._bubblewrap = roots, Tops(roots), bubblewrap
+        self._owner = owner_of(self._tops.paths[0])
         self._hidden = [path.resolve() for path in (layers_folder, *hidden)]
         sweep(layers_folder)
         self._layer_folder = LayerFolder(layers_folder)
         self._folder = self._layer_folder.path
         try:
             os.chown(self._folder, self._owner.uid, self._owner.gid)
-            self._upper = UpperLayer(self._root, self._make_folder("upper"), self._owner)
+            self._uppers = self._make_uppers("upper")
         except OSError:
             self._layer_folder.remove()
             raise
@@ -72,7 +73,7 @@ class SandboxLayer:
         self._open_lock = asyncio.Lock()
         self._namespaces: list[int] = []
         self._tools: list[Path] | None = None
-        self._index: tuple[Fingerprint, bytes | None] = None, None
+        self._indexes: dict[Path, tuple[Fingerprint, bytes | None]] = {}
         self._root_only: list[Path] = []
         self._enforce_permissions = enforce_permissions
 
@@ -81,6 +82,7 @@ class SandboxLayer:
         command: str,
         view: View,
         *,
+        folder: Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
@@ -89,7 +91,7 @@ class SandboxLayer:
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
-        opening = asyncio.ensure_future(self._open(command, view, limits, network, background))
+        opening = asyncio.ensure_future(self._open(command, view, folder, limits, network, background))
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
@@ -102,45 +104,56 @@ class SandboxLayer:
         with contextlib.suppress(OSError):  # the next sweep removes the rest
             await asyncio.to_thread(self._layer_folder.remove)
 
-    async def _open(self, command: str, view: View, limits: Limits, network: bool, background: bool) -> "SandboxBox":
+    async def _open(
+        self, command: str, view: View, start: Path | None, limits: Limits, network: bool, background: bool
+    ) -> "SandboxBox":
         try:
             async with self._open_lock:
-                return await asyncio.to_thread(self._make_box, command, view, limits, network, background)
+                return await asyncio.to_thread(self._make_box, command, view, start, limits, network, background)
         except (OSError, ToolError) as error:
             if not background:
-                await asyncio.to_thread(self._upper.clear)  # later commands must not see a part of this view
+                await asyncio.to_thread(self._clear)  # later commands must not see a part of this view
             self.on_closed(foreground=not background)
             if isinstance(error, ToolError) and not is_full(str(error)):
                 raise
             raise self.box_failed(str(error)) from error
 
-    def _make_box(self, command: str, view: View, limits: Limits, network: bool, background: bool) -> "SandboxBox":
+    def _make_box(
+        self, command: str, view: View, start: Path | None, limits: Limits, network: bool, background: bool
+    ) -> "SandboxBox":
         shell = mounts.find_bash()
         if shell is None:
             raise ToolError("bash was not found. Install it to run commands.")
-        upper, folder = self._upper, self._make_folder(f"box-{next(self._boxes)}")
+        uppers, folder = self._uppers, self._make_folder(f"box-{next(self._boxes)}")
         if background:
-            upper = UpperLayer(self._root, self._make_folder(f"{folder.name}/upper"), self._owner)
+            uppers = self._make_uppers(f"{folder.name}/upper")
             if not self._has_foreground:
-                self._upper.forget_stale()
-        upper.fill(view)
-        spec = self._box_spec(folder, upper, view, limits, network)
+                for upper in self._uppers.values():
+                    upper.forget_stale()
+        views = self._tops.split(view)
+        for top, upper in uppers.items():
+            upper.fill(views[top])
+        spec = self._box_spec(folder, uppers, view, limits, network)
         spec["argv"] = [shell, "-c", "--", command]
-        return SandboxBox(self, folder, upper, view, spec, foreground=not background)
+        spec["cwd"] = str(self.roots.first.real if start is None else start.resolve())
+        return SandboxBox(self, folder, uppers, views, spec, foreground=not background)
 
-    def _box_spec(self, folder: Path, upper: UpperLayer, view: View, limits: Limits, network: bool) -> BoxSpec:
-        lower = [str(self._root)]
-        if upper is not self._upper:
-            lower.insert(0, str(self._upper.folder))
-        layers = [_overlay(str(self._root), lower, upper.folder, self._make_folder(f"{folder.name}/work"))]
-        outside = repository.find_outside(self._root)
-        if outside is not None:
-            names = f"{folder.name}/repository", f"{folder.name}/repository-work"
-            layers.append(_overlay(str(outside), [str(outside)], *map(self._make_folder, names)))
+    def _box_spec(
+        self, folder: Path, uppers: Mapping[Path, UpperLayer], view: View, limits: Limits, network: bool
+    ) -> BoxSpec:
+        layers: list[OverlaySpec] = []
+        for number, (top, upper) in enumerate(uppers.items(), 1):
+            own = [] if uppers is self._uppers else [str(self._uppers[top].folder)]
+            work = self._make_folder(f"{folder.name}/work-{number}")
+            layers.append(_overlay(str(top), [*own, str(top)], upper.folder, work))
+        outside = self._tops.outside_repositories()
+        for number, path in enumerate(outside, 1):
+            names = f"{folder.name}/repository-{number}", f"{folder.name}/repository-work-{number}"
+            layers.append(_overlay(str(path), [str(path)], *map(self._make_folder, names)))
         mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers)] if self._enforce_permissions else []
         private = mounts.private_folders(mounted)
-        if outside is not None:
-            self._replace_index(Path(layers[1]["upper"]), outside, private)
+        for layer in layers[len(uppers) :]:
+            self._replace_index(Path(layer["upper"]), Path(layer["target"]), outside[Path(layer["target"])], private)
         machine = str(self._make_folder(f"{folder.name}/machine")) if self._enforce_permissions else ""
         scratch = self._make_folder(f"{folder.name}/scratch")
         return BoxSpec(
@@ -162,29 +175,36 @@ class SandboxLayer:
             file_size=FILE_SIZE,
             processes=limits.processes,
             memory=limits.memory,
-            cwd=str(self._root),
+            cwd="",
             argv=[],
-            env=mounts.command_environment(os.environ, network=network) | repository.git_environment(self._root),
+            env=mounts.command_environment(os.environ, network=network)
+            | {name: value for top in uppers for name, value in repository.git_environment(top).items()},
         )
 
-    def _replace_index(self, upper: Path, outside: Path, private: list[mounts.PrivateFolder]) -> None:
+    def _replace_index(
+        self, upper: Path, outside: Path, tops: Sequence[Path], private: list[mounts.PrivateFolder]
+    ) -> None:
         """Write an index to the layer of a repository with which git does not miss files that the box does not show."""
-        above = enclosing_repository(self._root)
+        above = enclosing_repository(tops[0])
         if above is None or mounts.is_shown(above, _paths(private), ()):
             return
         index = git_folder(above / ".git") / "index"
         if not index.is_relative_to(outside):
             return
-        fingerprint = LowerLayer(index.parent).fingerprint("index")
-        if fingerprint != self._index[0]:
-            self._index = fingerprint, assume_rest_unchanged(os.fsencode(self._root.relative_to(above)), index)
-        if self._index[1] is not None:
+        fingerprint, (known, data) = (
+            LowerLayer(index.parent).fingerprint("index"),
+            self._indexes.get(index, (None, None)),
+        )
+        if fingerprint != known:
+            data = assume_rest_unchanged([os.fsencode(top.relative_to(above)) for top in tops], index)
+            self._indexes[index] = fingerprint, data
+        if data is not None:
             folder = upper
             for name in index.parent.relative_to(outside).parts:
                 folder /= name
                 trees.make_folder(folder.parent, name, self._owner.uid, self._owner.gid)
             with open(folder / "index", "xb") as file:
-                file.write(self._index[1])
+                file.write(data)
                 os.fchmod(file.fileno(), 0o644)
                 os.fchown(file.fileno(), self._owner.uid, self._owner.gid)
 
@@ -199,21 +219,26 @@ class SandboxLayer:
     ) -> list[mounts.Bind]:
         """The binds in this order: private folders, tools in them, layers, read-only parts, placeholders."""
         if self._tools is None:
-            self._tools = mounts.tool_paths(self._root, os.environ)
+            self._tools = mounts.tool_paths(self._tops.paths, os.environ)
             root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
-            self._root_only = [path for path in root_only if not self._root.is_relative_to(path)]
+            self._root_only = [
+                path for path in root_only if not any(top.is_relative_to(path) for top in self._tops.paths)
+            ]
         tools = [*self._tools, *(mounts.resolver_files() if network else [])]
         targets, box = [Path(layer["target"]) for layer in layers], Path(scratch).parent
         binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
         binds += _binds_in_place(tools)
         binds += self._replacements(box, gitconfig.user_settings(mounts.home()))
         binds += _binds_in_place(targets, writable=True)
-        binds += _binds_in_place(repository.files_above(self._root))
-        git = [Path(layer["target"]) for layer in layers[1:]] or [self._root / ".git"]
+        tops = self._tops.paths
+        binds += _binds_in_place(dict.fromkeys(path for top in tops for path in repository.files_above(top)))
+        outside = self._tops.outside_repositories()
+        with_outside = {top for belonging in outside.values() for top in belonging}
+        git = [*outside, *(top / ".git" for top in tops if top not in with_outside)]
         binds += _binds_in_place(path for folder in git for path in repository.read_only_parts(folder))
         binds += _binds_in_place(self._existing(view.read_only, view))
         folders, shown = _paths(private), {*tools, *targets}
-        repositories = [*git, *(self._root / name for name in view.repositories)]
+        repositories = [*git, *map(self._tops.path, view.repositories)]
         settings = gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view))
         binds += self._replacements(box, (each for each in settings if self._is_readable(each[0], folders, shown)))
         masked = [*self._hidden, *self._root_only, *mounts.socket_paths()]
@@ -229,22 +254,23 @@ class SandboxLayer:
 
     def _text(self, path: Path, view: View) -> str:
         """The text of a file in a view."""
-        name = str(path.relative_to(self._root)) if path.is_relative_to(self._root) else ""
-        if name not in view.proposed:
+        name = self._tops.name(path)
+        if name is None or name not in view.proposed:
             return read_start(path)
         entry = view.proposed[name]
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
     def _links(self, private: list[mounts.PrivateFolder]) -> list[tuple[str, str]]:
-        """A link with the editor's path of the workspace, if that path is a link that the box does not show."""
-        if mounts.is_shown(self._editor_root, _paths(private), {self._root}):
-            return []
-        return [(str(self._root), str(self._editor_root))]
+        """Links with the editor's paths of the folders, where these are links that the box does not show."""
+        shown, editor = _paths(private), {root.real: Path(os.path.abspath(root.path)) for root in self.roots.folders}
+        return [
+            (str(real), str(at)) for real, at in editor.items() if not mounts.is_shown(at, shown, {*self._tops.paths})
+        ]
 
     def _existing(self, names: Iterable[str], view: View) -> list[Path]:
         """The paths that exist in a view. A link is replaced by the file of the workspace that it names."""
-        paths = [self._root / name if name in view.proposed else (self._root / name).resolve() for name in names]
-        within = {str(path.relative_to(self._root)): path for path in paths if path.is_relative_to(self._root)}
+        paths = [path if name in view.proposed else path.resolve() for name in names if (path := self._tops.path(name))]
+        within = {name: path for path in paths if (name := self._tops.name(path)) is not None}
         return [
             path
             for name, path in within.items()
@@ -280,13 +306,35 @@ class SandboxLayer:
         """The error for a box that could not be made. Clears the upper layer if the disk is full."""
         if not is_full(reason):
             return NotRun(f"The command was not run: its sandbox could not be created ({reason}).", reason)
-        self._upper.clear()
+        self._clear()
         return NotRun(
             f"The command was not run: no space, or no inode, is left for its sandbox in {self._folder.parent}. The "
             "builds of earlier commands in the sandbox were removed. Try again; if this error comes again, ask the "
             "user to free some space.",
             reason,
         )
+
+    def collect(
+        self, uppers: Mapping[Path, UpperLayer], views: Mapping[Path, View], since: int, spec: BoxSpec
+    ) -> Changes:
+        """The changes in the uppers of a box. Raises OSError, as `collect_changes.collect`."""
+        by_path = {Path(layer["target"]): Path(layer["upper"]) for layer in spec["layers"]}
+        # the repository of several folders is looked at once
+        first = {
+            tops[0]: [by_path[path]] for path, tops in self._tops.outside_repositories().items() if path in by_path
+        }
+        found = {
+            top: collect_changes.collect(upper, views[top], since, first.get(top, ())) for top, upper in uppers.items()
+        }
+        return self._tops.merge(found)
+
+    def _make_uppers(self, name: str) -> Mapping[Path, UpperLayer]:
+        folders = (f"{name}-{number}" for number in itertools.count(1))
+        return {top: UpperLayer(top, self._make_folder(next(folders)), self._owner) for top in self._tops.paths}
+
+    def _clear(self) -> None:
+        for upper in self._uppers.values():
+            upper.clear()
 
     def on_closed(self, *, foreground: bool) -> None:
         """Called once when a box has closed, whatever the outcome."""
@@ -297,12 +345,18 @@ class SandboxBox:
     """The box of one command."""
 
     def __init__(
-        self, layer: SandboxLayer, folder: Path, upper: UpperLayer, view: View, spec: BoxSpec, *, foreground: bool
+        self,
+        layer: SandboxLayer,
+        folder: Path,
+        uppers: Mapping[Path, UpperLayer],
+        views: Mapping[Path, View],
+        spec: BoxSpec,
+        *,
+        foreground: bool,
     ) -> None:
-        self._layer, self._folder, self._upper, self._view = layer, folder, upper, view
+        self._layer, self._folder, self._uppers, self._views, self._spec = layer, folder, uppers, views, spec
         self._foreground = foreground
         self._since = folder.stat().st_ctime_ns
-        self._repositories = [Path(layer["upper"]) for layer in spec["layers"][1:]]
         self._status, status = os.pipe()
         sent = os.memfd_create("spec")
         spec["status"] = status
@@ -323,9 +377,10 @@ class SandboxBox:
         try:
             if not _end_box(status):
                 raise OSError(f"one of its processes did not end within {_END_TIMEOUT:.0f} s")
-            changes = collect_changes.collect(self._upper, self._view, self._since, self._repositories)
+            changes = self._layer.collect(self._uppers, self._views, self._since, self._spec)
         except OSError as error:
-            self._upper.clear()
+            for upper in self._uppers.values():
+                upper.clear()
             raise ToolError(f"The command's changes are lost, because they could not be read: {error}.") from error
         finally:
             with contextlib.suppress(OSError):

@@ -5,6 +5,7 @@ Entry points: `probe` once per workspace, then `Capability.layer` for each sessi
 
 import asyncio
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, Launch, NotRun, View
 from fairlead.shell.sandbox import reasons
 from fairlead.shell.sandbox.box import mounts
+from fairlead.workspace.paths import Roots
 
 if TYPE_CHECKING:
     from fairlead.shell.sandbox.overlay import SandboxLayer
@@ -28,9 +30,9 @@ _FILE = "fairlead-probe-of-the-sandbox"
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """The result of a probe: how the workspace at `root` can be sandboxed, or why it cannot."""
+    """The result of a probe: how the workspace can be sandboxed, or why it cannot."""
 
-    root: Path
+    roots: Roots
     layers_folder: Path | None
     """Where the layers are stored. None: there is no sandbox."""
     bubblewrap: str = ""
@@ -61,36 +63,36 @@ class Capability:
         """Runs in a thread, because the first import takes long."""
         from fairlead.shell.sandbox.overlay import SandboxLayer  # noqa: PLC0415  imports only on Linux
 
-        return SandboxLayer(self.root, folder, self.bubblewrap, hidden, enforce_permissions=self.enforce_permissions)
+        return SandboxLayer(self.roots, folder, self.bubblewrap, hidden, enforce_permissions=self.enforce_permissions)
 
 
-async def probe(root: Path, state: Path) -> Capability:
-    """Try a box on the workspace at `root`.
+async def probe(roots: Roots, state: Path) -> Capability:
+    """Try a box on a workspace.
 
     `state` is the folder for the layers of all sessions, outside of the workspace; it is created. If its file system
     cannot hold a layer, another folder is used.
     """
-    real = await asyncio.to_thread(root.resolve)
-    obstacle = _obstacle(real)
+    reals = [root.real for root in roots.folders]
+    obstacle = next((found for real in reals if (found := _obstacle(real))), "")
     if obstacle:
-        return Capability(root, None, reason=obstacle)
+        return Capability(roots, None, reason=obstacle)
     failed: list[str] = []
     programs = [*filter(_is_trusted, BUBBLEWRAP), ""]
-    views = _permission_modes(real)
+    views = _permission_modes(reals[0])
     ways = [(program, view) for view in views for program in programs]
-    for folder in _layers_folders(real, state):
+    for folder in _layers_folders(reals, state):
         for bubblewrap, enforce_permissions in ways:
             if enforce_permissions != views[0] and reasons.is_temporary(failed):
                 continue  # a full disk, for example, is no reason for a weaker box
-            found = Capability(root, folder, bubblewrap, enforce_permissions=enforce_permissions)
+            found = Capability(roots, folder, bubblewrap, enforce_permissions=enforce_permissions)
             error = await _try(found)
             if not error and enforce_permissions != views[0]:
                 return replace(found, weakness=reasons.explain_weakness(failed[0]))
             if not error:
                 return found
             failed.append(error)
-    reason = await asyncio.to_thread(reasons.explain, failed, real)
-    return Capability(root, None, reason=reason, is_temporary=reasons.is_temporary(failed))
+    reason = await asyncio.to_thread(reasons.explain, failed, reals[0])
+    return Capability(roots, None, reason=reason, is_temporary=reasons.is_temporary(failed))
 
 
 def _permission_modes(root: Path) -> list[bool]:
@@ -107,9 +109,10 @@ async def _try(found: Capability) -> str:
         layer = await found.layer()
     except ToolError as error:
         return str(error)
-    output = ""
+    output, names = "", [found.roots.relative(root.path / _FILE) for root in found.roots.folders]
     try:
-        box = await layer.open(f"rm {_FILE}", View({_FILE: Entry(b"seen")}))
+        command = f"rm {shlex.join(str(root.real / _FILE) for root in found.roots.folders)}"
+        box = await layer.open(command, View(dict.fromkeys(names, Entry(b"seen"))))
         try:
             code, output = await _run(box.launch)
         finally:
@@ -122,7 +125,7 @@ async def _try(found: Capability) -> str:
         return str(error)
     finally:
         await layer.aclose()
-    if code or [change.path for change in changes.files] != [_FILE]:
+    if code or sorted(change.path for change in changes.files) != sorted(names):
         return output.strip() or "the trial command's change could not be read back"
     return ""
 
@@ -161,7 +164,7 @@ def _obstacle(root: Path) -> str:
     return ""
 
 
-def _layers_folders(root: Path, state: Path) -> Iterator[Path]:
+def _layers_folders(roots: Sequence[Path], state: Path) -> Iterator[Path]:
     """The folders that may hold layers, `state` first. Creates them."""
     user = os.geteuid()
     mode = 0o711 if user == 0 else 0o700  # root's commands run as the workspace's owner, who must be able to enter
@@ -177,9 +180,9 @@ def _layers_folders(root: Path, state: Path) -> Iterator[Path]:
                 folder.chmod(mode)
         except OSError:
             continue
-        apart = not folder.resolve().is_relative_to(root) and not root.is_relative_to(folder.resolve())
-        if ours and apart:
-            yield folder.resolve()
+        real = folder.resolve()
+        if ours and not any(real.is_relative_to(root) or root.is_relative_to(real) for root in roots):
+            yield real
 
 
 def _is_trusted(program: str) -> bool:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,7 +83,7 @@ def private_folders(mounted: Iterable[Path] = ()) -> list[PrivateFolder]:
     return [PrivateFolder(path, f"blank-{n}", found[path]) for n, path in enumerate(sorted(found))]
 
 
-def tool_paths(root: Path, environment: Mapping[str, str]) -> list[Path]:
+def tool_paths(roots: Sequence[Path], environment: Mapping[str, str]) -> list[Path]:
     """What to mount again, read-only, in the private folders: the outermost paths."""
     found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
     found += [
@@ -96,8 +96,8 @@ def tool_paths(root: Path, environment: Mapping[str, str]) -> list[Path]:
     private = [folder.path for folder in private_folders()]
     hidden = [(folder, parts) for folder, parts in found if _is_hidden(folder, private)]
     paths = {path for folder, parts in hidden for path in installed.shown_paths(folder, parts)}
-    paths |= set(_interpreters(root))
-    paths = {path for path in paths if _may_be_shown(path, root, private)}
+    paths |= {path for root in roots for path in _interpreters(root)}
+    paths = {path for path in paths if all(_may_be_shown(path, root, private) for root in roots)}
     return sorted(path for path in paths if paths.isdisjoint(path.parents))
 
 

@@ -6,7 +6,7 @@ it, and Git does not look for these files. The format is `gitformat-index(5)`. T
 
 import hashlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairlead.workspace.repositories import read_start
@@ -17,18 +17,19 @@ _STAT = 40  # bytes of an entry before the hash
 _ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
 
 
-def assume_rest_unchanged(folder: bytes, index: Path) -> bytes | None:
-    """The index with every entry outside of a folder assumed unchanged. `folder` is relative to the work tree.
+def assume_rest_unchanged(folders: Sequence[bytes], index: Path) -> bytes | None:
+    """The index with every entry outside of some folders assumed unchanged. They are relative to the work tree.
 
     None if there is no index, or its format is unknown.
     """
+    shown = tuple(folder + b"/" for folder in folders)
     sha256 = "sha256" in read_start(index.parent / "config").lower()
     try:
         if index.stat().st_size > MAX_BYTES:
             return None
         data = bytearray(index.read_bytes())
         for flags, path in _entries(data, 32 if sha256 else 20):
-            if not path.startswith(folder + b"/"):
+            if not path.startswith(shown):
                 data[flags] |= _ASSUMED
     except (OSError, ValueError, IndexError, struct.error):
         return None

@@ -1,0 +1,93 @@
+"""The folders that a box shows through overlays: the workspace's folders, without those inside another one.
+
+A `View` and `Changes` name files as the workspace does (`Roots.relative`), an overlay relative to its own folder.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fairlead.shell.layer import Changes, View
+from fairlead.shell.sandbox import repository
+from fairlead.workspace.paths import Roots, below
+
+
+class Tops:
+    """Translates between the names of a workspace and the paths in its overlays."""
+
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
+        reals = [root.real for root in roots.folders]
+        self.paths = [
+            real for real in reals if not any(real != other and real.is_relative_to(other) for other in reals)
+        ]
+
+    def of(self, path: Path) -> Path | None:
+        """The overlay's folder that a path without links is in."""
+        return next((top for top in self.paths if path.is_relative_to(top)), None)
+
+    def path(self, name: str) -> Path:
+        """The path of a file of the workspace."""
+        found = self._roots.split(name)
+        return self.paths[0] / name if found is None else found[0].real / found[1]
+
+    def name(self, path: Path) -> str | None:
+        """The name of a path without links; None if it is outside."""
+        inside = [root for root in self._roots.folders if path.is_relative_to(root.real)]
+        if not inside:
+            return None
+        root = max(inside, key=lambda root: len(str(root.real)))
+        return self._roots.relative(root.path / path.relative_to(root.real))
+
+    def split(self, view: View) -> Mapping[Path, View]:
+        """The part of a view that each overlay shows, named as in the overlay."""
+        if not self._roots.has_names:
+            return {self.paths[0]: view}
+        proposed, hidden, read_only = (self._sorted(names) for names in (view.proposed, view.hidden, view.read_only))
+        return {
+            top: replace(
+                view,
+                proposed={inner: view.proposed[name] for inner, name in proposed[top].items()},
+                hidden=frozenset(hidden[top]),
+                read_only=frozenset(read_only[top]),
+            )
+            for top in self.paths
+        }
+
+    def _sorted(self, names: Iterable[str]) -> Mapping[Path, Mapping[str, str]]:
+        """The names by overlay, each by its path there."""
+        found: dict[Path, dict[str, str]] = {top: {} for top in self.paths}
+        for name in names:
+            path = self.path(name)
+            top = self.of(path)
+            inner = below(path, top) if top is not None else None
+            if top is not None and inner is not None:
+                found[top][inner] = name
+        return found
+
+    def merge(self, changes: Mapping[Path, Changes]) -> Changes:
+        """The changes in all overlays, named as in the workspace. None of them if a command moved the HEAD of one."""
+        if not self._roots.has_names:
+            return changes[self.paths[0]]
+        moved = any(repository.MOVED in each.warnings for each in changes.values())
+        files = [
+            replace(change, path=self._outer(top, change.path))
+            for top, each in changes.items()
+            for change in (() if moved else each.files)
+        ]
+        ignored = [self._outer(top, name) for top, each in changes.items() for name in each.ignored]
+        warnings = dict.fromkeys(line for each in changes.values() for line in each.warnings)
+        return Changes(files, ignored, list(warnings))
+
+    def _outer(self, top: Path, inner: str) -> str:
+        name = self.name(top / inner) or inner
+        return f"{name}/" if inner.endswith("/") else name
+
+    def outside_repositories(self) -> Mapping[Path, Sequence[Path]]:
+        """The repositories of the folders that no overlay contains, each with the folders that it belongs to."""
+        found: dict[Path, list[Path]] = {}
+        for top in self.paths:
+            outside = repository.find_outside(top)
+            if outside is not None and self.of(outside) is None:
+                found.setdefault(outside, []).append(top)
+        return found

@@ -1,0 +1,276 @@
+"""A workspace with several folders, over the wire: what the model reads, and folders that come and go."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lsp.restarts import Json, Replay, edit, listed
+from support.client import Client
+from support.fake_api import Call, FakeApi, Text, Turn
+from support.sandbox import needs_sandbox
+
+Connect = Callable[..., Client]
+DONE = Turn((Text("Done."),))
+BOTH = "<folders>\nThe folders of the workspace. Begin each path with one of these names.\n- ws: {ws}\n- web: {web}\n"
+
+
+@pytest.fixture
+def web(workspace: Path) -> Path:
+    """A second folder, with a file of the same name as one in the first."""
+    web = workspace.parent / "web"
+    web.mkdir()
+    for folder in (workspace, web):
+        (folder / "a.txt").write_text(f"{folder.name}\n")
+    return web
+
+
+@pytest.fixture
+def boxed() -> None:
+    needs_sandbox()
+
+
+def calls(*given: tuple[str, Json]) -> Turn:
+    return Turn(tuple(Call(name, arguments) for name, arguments in given))
+
+
+def read(*paths: str) -> Turn:
+    return calls(*(("read_file", {"path": path}) for path in paths))
+
+
+def change(client: Client, added: list[Path] | None = None, removed: list[Path] | None = None) -> None:
+    """What an editor sends when the user changes the folders."""
+    event = {
+        name: [{"uri": path.as_uri(), "name": path.name} for path in paths or []]
+        for name, paths in (("added", added), ("removed", removed))
+    }
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+
+
+def files(client: Client) -> dict[str, Json]:
+    return {Path(file["uri"]).name: file for file in client.last("agent/edits")["files"]}
+
+
+async def test_the_model_reads_the_folders_and_names_files_by_them(
+    connect: Connect, workspace: Path, web: Path
+) -> None:
+    """The file of the same name in each folder has its own proposal; an accept writes to its folder only."""
+    edits = calls(
+        ("edit_file", {"path": "web/a.txt", "old_text": "web", "new_text": "changed"}),
+        ("edit_file", {"path": "a.txt", "old_text": "ws", "new_text": "changed"}),
+    )
+    with FakeApi([read("ws/a.txt", "web/a.txt"), edits, DONE]) as api:
+        async with connect(api, more_folders=[web]) as client:
+            assert client.server["capabilities"]["workspace"]["workspaceFolders"] == {
+                "supported": True,
+                "changeNotifications": True,
+            }
+            session = (await client.run())["sessionId"]
+            [file] = client.last("agent/edits")["files"]
+            assert file["uri"] == (web / "a.txt").as_uri()
+            [*_, refused] = client.events("tool_finished")
+            assert "a.txt names no folder" in refused["text"]
+            await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        first = api.requests[0].body
+    assert "The workspace has several folders" in first["system"]
+    assert BOTH.format(ws=workspace, web=web) in json.dumps(first["messages"]).replace("\\n", "\n")
+    assert ((web / "a.txt").read_text(), (workspace / "a.txt").read_text()) == ("changed\n", "ws\n")
+
+
+async def test_l17_each_folder_has_its_rules(connect: Connect, workspace: Path, web: Path) -> None:
+    """Those of the roots follow the system prompt, nested ones the first result that touches them."""
+    for name, text in {"ws/AGENTS.md": "Ws.", "web/CLAUDE.md": "Web.", "web/src/AGENTS.md": "Src."}.items():
+        path = workspace.parent / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    (web / "src" / "b.txt").write_text("b\n")
+    with FakeApi([read("web/src/b.txt"), DONE]) as api:
+        async with connect(api, more_folders=[web]) as client:
+            await client.run()
+        first, second = (request.body for request in api.requests)
+    assert [line for line in first["system"].splitlines() if line.startswith("<rules")] == [
+        '<rules file="ws/AGENTS.md">',
+        '<rules file="web/CLAUDE.md">',
+    ]
+    assert "The rules for the files in web." in first["system"]
+    assert "web/src/AGENTS.md" in json.dumps(second["messages"])
+    assert "AGENTS.md" not in json.dumps(first["messages"])
+
+
+@pytest.mark.usefixtures("web")
+async def test_a_folder_that_is_added_is_told_and_used(connect: Connect, workspace: Path, web: Path) -> None:
+    """Within a conversation: paths of one folder get their folder's name, which the next boundary tells the model."""
+    (web / "AGENTS.md").write_text("Web.")
+    with FakeApi([read("a.txt"), DONE, read("a.txt"), read("web/a.txt"), DONE]) as api:
+        async with connect(api) as client:
+            session = (await client.run())["sessionId"]
+            change(client, added=[web])
+            await client.run(sessionId=session)
+        before, after = api.requests[1].body, api.requests[2].body
+        texts = [event["text"] for event in client.events("tool_finished")]
+    assert "<folders>" not in json.dumps(before)
+    assert f"- web: {web}" in json.dumps(after["messages"][-1])
+    assert json.dumps(api.requests[4].body).count("<folders>\\\\n") <= 1
+    assert [text.split()[-1] for text in texts if "names no folder" not in text] == ["ws", "web"]
+    assert len(texts) == 3
+
+
+async def test_a_removed_folder_is_not_touched_and_its_proposals_stay(
+    connect: Connect, workspace: Path, web: Path
+) -> None:
+    """An accept says why it cannot, also of all; with the folder back, it works. Nothing is lost."""
+    propose = calls(
+        ("edit_file", {"path": "web/a.txt", "old_text": "web", "new_text": "new web"}),
+        ("edit_file", {"path": "ws/a.txt", "old_text": "ws", "new_text": "new ws"}),
+    )
+    with FakeApi([read("web/a.txt", "ws/a.txt"), propose, DONE, read("web/a.txt", str(web / "a.txt")), DONE]) as api:
+        async with connect(api, more_folders=[web]) as client:
+            session = (await client.run())["sessionId"]
+            change(client, removed=[web])
+            (web / "a.txt").write_text("web\nuser\n")
+            result = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+            outcomes = {each["uri"]: each for each in result["outcomes"]}
+            refused = outcomes[(web / "a.txt").as_uri()]
+            assert (refused["outcome"], outcomes[(workspace / "a.txt").as_uri()]["outcome"]) == ("failed", "applied")
+            assert "not part of the workspace anymore" in refused["message"]
+            assert ((web / "a.txt").read_text(), (workspace / "a.txt").read_text()) == ("web\nuser\n", "new ws\n")
+            await client.run(sessionId=session)
+            refusals = [event for event in client.events("tool_finished") if event["isError"]]
+            assert ["not part of the workspace anymore" in each["text"] for each in refusals] == [True, False]
+            assert "Path escapes workspace" in refusals[1]["text"]
+            change(client, added=[web])
+            result = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+            assert [each["outcome"] for each in result["outcomes"]] == ["applied"]
+            assert (web / "a.txt").read_text() == "new web\nuser\n"
+            change(client, removed=[web])
+            undo = await client.error("agent/edits/undo", {"sessionId": session})
+            assert "not part of the workspace anymore" in undo.message
+            assert (web / "a.txt").read_text() == "new web\nuser\n"
+
+
+async def test_a_proposal_of_a_removed_folder_can_be_rejected(connect: Connect, web: Path) -> None:
+    """That changes no file. Until then it can be reviewed; other files of the folder are not shown."""
+    propose = calls(("write_file", {"path": "web/new.txt", "content": "new\n"}))
+    with FakeApi([propose, DONE]) as api:
+        async with connect(api, more_folders=[web]) as client:
+            session = (await client.run())["sessionId"]
+            change(client, removed=[web])
+            uri = f"fairlead-proposed://{session}{web / 'new.txt'}"
+            assert (await client.request("workspace/textDocumentContent", {"uri": uri}))["text"] == "new\n"
+            other = f"fairlead-proposed://{session}{web / 'a.txt'}"
+            assert "web\n" not in (await client.request("workspace/textDocumentContent", {"uri": other}))["text"]
+            result = await client.request("agent/edits/reject", {"sessionId": session, "target": {"all": True}})
+            assert [each["outcome"] for each in result["outcomes"]] == ["rejected"]
+            assert client.last("agent/edits")["files"] == []
+
+
+async def test_a_folder_of_an_untrusted_window_is_not_used(connect: Connect, web: Path) -> None:
+    """Trust is of the window: it holds for all folders, also for those that are added."""
+    with FakeApi([DONE]) as api:
+        async with connect(api, trusted=False) as client:
+            change(client, added=[web])
+            assert "not trusted" in (await client.error("agent/runTask", {"prompt": "Do it."})).message
+            client.notify("agent/trust", {"trusted": True})
+            assert (await client.run())["message"] == "Done."
+
+
+async def test_a_session_belongs_to_the_folders_that_it_began_with(
+    workspace: Path, web: Path, replay: Replay, storage: Path
+) -> None:
+    """Any of them lists it again; without them it is refused, and with one of them only that one is changed."""
+    other = workspace.parent / "other"
+    other.mkdir()
+    settings = replay(
+        {"calls": [{"edit_file": {**edit(name, f"new {name}"), "path": f"{name}/a.txt"}} for name in ("ws", "web")]},
+        {"text": "Done."},
+    )
+    async with Client(workspace, settings=settings, storage=storage, more_folders=[web]) as client:
+        session = (await client.run())["sessionId"]
+        await client.until(lambda: len(client.last("agent/edits")["files"]) == 2)
+    nothing = replay({"text": "."})
+    async with Client(other, settings=nothing, storage=storage) as client:
+        assert await listed(client) == {}
+    async with Client(web, settings=nothing, storage=storage, restore=False, more_folders=[other]) as client:
+        assert len(await listed(client)) == 1
+        change(client, removed=[web])
+        error = await client.error("agent/sessions/open", {"sessionId": session})
+        assert f"{workspace} and {web}, which is not open in this window anymore" in error.message
+        change(client, added=[web])
+        await client.request("agent/sessions/open", {"sessionId": session})
+        result = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        assert sorted(each["outcome"] for each in result["outcomes"]) == ["applied", "failed"]
+    assert ((web / "a.txt").read_text(), (workspace / "a.txt").read_text()) == ("new web\n", "ws\n")
+
+
+@pytest.mark.usefixtures("boxed")
+async def test_a_command_in_one_folder_changes_another(connect: Connect, workspace: Path, web: Path) -> None:
+    """It starts in the first folder, sees the proposals of both, and its changes are proposed with their names."""
+    command = "cat a.txt ../web/new.txt; cat ../web/.env; echo 1 > ../web/a.txt; echo 2 > a.txt"
+    (web / ".env").write_text("TOKEN=1\n")
+    turns = [
+        calls(("write_file", {"path": "web/new.txt", "content": "proposed\n"})),
+        calls(("bash", {"command": command})),
+        DONE,
+    ]
+    with FakeApi(turns) as api:
+        async with connect(api, more_folders=[web]) as client:
+            await client.run()
+            [_, ran] = client.events("tool_finished")
+            [started] = client.events("command")
+            assert len(client.last("agent/edits")["files"]) == 3
+    assert started["cwd"] == str(workspace)
+    assert ran["text"].startswith("ws\nproposed\n")
+    assert "TOKEN" not in ran["text"]
+    assert "web/a.txt (+1 -1)" in ran["text"]
+    assert "ws/a.txt (+1 -1)" in ran["text"]
+    assert ((web / "a.txt").read_text(), (workspace / "a.txt").read_text()) == ("web\n", "ws\n")
+
+
+@pytest.mark.usefixtures("boxed")
+@pytest.mark.parametrize("first_is_alone", [True, False])
+async def test_folders_that_change_while_a_command_runs(
+    connect: Connect, workspace: Path, web: Path, first_is_alone: bool
+) -> None:
+    """Its changes in the folders that are still open are proposed; what it did elsewhere is reported as lost."""
+    gate = workspace / "gate"
+    gate.write_text("wait")
+    other = "" if first_is_alone else "echo 1 > ../web/a.txt; "
+    command = f"{other}echo 1 > a.txt; echo started; until grep -q open gate; do sleep 0.05; done"
+    turns = [calls(("bash", {"command": command})), DONE]
+    with FakeApi(turns) as api:
+        async with connect(api, more_folders=[] if first_is_alone else [web]) as client:
+            running = client.begin("agent/runTask", {"prompt": "Do it."})[1]
+            await client.event("tool_output")
+            if first_is_alone:
+                change(client, added=[web])
+            else:
+                change(client, removed=[web])
+            await client.request("agent/sessions/list", {})
+            gate.write_text("open")
+            await running
+            [ran] = client.events("tool_finished")
+            uris = [file["uri"] for file in client.last("agent/edits")["files"]]
+    assert uris == [(workspace / "a.txt").as_uri()]
+    assert ("web/a.txt" in ran["text"] and "are lost" in ran["text"]) is not first_is_alone
+
+
+async def test_checks_are_suggested_for_each_folder(connect: Connect, workspace: Path, web: Path) -> None:
+    """They start in the first one."""
+    (workspace / "Makefile").write_text("test:\n\ttrue\n")
+    (web / "package.json").write_text('{"scripts": {"test": "true"}}')
+    with FakeApi([]) as api:
+        async with connect(api, more_folders=[web]) as client:
+            found = await client.request("agent/checks/suggest", {})
+    assert found["suggestions"] == [
+        {"command": "make test", "source": "ws/Makefile"},
+        {"command": "cd ../web && npm test", "source": "web/package.json"},
+    ]
+
+
+async def test_a_folder_that_does_not_exist_is_named(connect: Connect, web: Path) -> None:
+    """Instead of working in the rest as if it were all."""
+    with FakeApi([]) as api:
+        async with connect(api, more_folders=[web, web.parent / "gone"]) as client:
+            error = await client.error("agent/runTask", {"prompt": "Do it."})
+            assert f"A folder of the workspace does not exist: {web.parent / 'gone'}" in error.message

@@ -1,0 +1,165 @@
+"""A workspace with several folders: names, paths, and folders that come and go."""
+
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.paths import PathEscape, Root, Roots
+from fairlead.workspace.protected import protections
+from fairlead.workspace.secrets import secret_names
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """Two folders with a file of the same name, and something outside of them."""
+    api, web = tmp_path / "api", tmp_path / "web"
+    for folder in (api, web, tmp_path / "other"):
+        (folder / "src").mkdir(parents=True)
+        (folder / "src" / "main.py").write_text(folder.name)
+    return api, web
+
+
+@pytest.fixture
+def roots(folders: tuple[Path, Path]) -> Roots:
+    return Roots.of(*folders)
+
+
+def test_a_path_begins_with_the_name_of_its_folder(roots: Roots, folders: tuple[Path, Path]) -> None:
+    """Both ways, so the file of the same name in each folder has its own name."""
+    api, web = folders
+    for folder in folders:
+        name = f"{folder.name}/src/main.py"
+        assert roots.resolve(name) == roots.resolve(f"./{name}") == folder / "src" / "main.py"
+        assert roots.relative(folder / "src" / "main.py") == name
+        assert roots.resolve(str(folder / "src" / "main.py")) == folder / "src" / "main.py"
+    assert (roots.resolve("api"), roots.relative(web)) == (api, "web")
+    assert roots.resolve("api/../web/src") == web / "src"
+    assert roots.split("web/src/main.py") == (roots.folders[1], "src/main.py")
+
+
+@pytest.mark.parametrize("name", ["src/main.py", "main.py", ".", "", "other/src/main.py", "API/src/main.py", "apis"])
+def test_a_path_that_names_no_folder_is_an_error_that_lists_them(roots: Roots, name: str) -> None:
+    """So the model can correct itself."""
+    with pytest.raises(WorkspaceError, match=r"names no folder.* begin a path with one of: api, web\.$"):
+        roots.resolve(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["..", "../api/x", "api/../../other/x", "/etc/passwd", "{top}", "{top}/other/src/main.py"]
+)
+def test_fault_32_a_path_outside_of_all_folders_is_refused(roots: Roots, tmp_path: Path, name: str) -> None:
+    """docs/faults.md 32: also between the folders."""
+    with pytest.raises(PathEscape):
+        roots.resolve(name.format(top=tmp_path))
+
+
+def test_fault_33_a_link_may_lead_to_another_folder_but_not_outside(roots: Roots, folders: tuple[Path, Path]) -> None:
+    """docs/faults.md 33: the file in the other folder has the name that it has there."""
+    api, web = folders
+    (api / "to-web").symlink_to(web)
+    (api / "out").symlink_to(api.parent / "other")
+    assert roots.relative(roots.resolve("api/to-web/src/main.py")) == "web/src/main.py"
+    with pytest.raises(PathEscape):
+        roots.resolve("api/out/src/main.py")
+
+
+PARTS = st.sampled_from(["api", "web", "..", ".", "src", "main.py", "out", "in", "/", "other", ""])
+
+
+@given(st.lists(PARTS, max_size=7).map("/".join))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_fault_32_33_no_combination_leads_out(roots: Roots, folders: tuple[Path, Path], given: str) -> None:
+    """docs/faults.md 32 and 33: what is not refused is in a folder, and its name leads there again."""
+    for name, target in (("in", "../web/src"), ("out", "../other")):
+        link = folders[0] / name
+        if not link.is_symlink():
+            link.symlink_to(target)
+    try:
+        path = roots.resolve(given)
+    except WorkspaceError:
+        return
+    assert any(path.resolve().is_relative_to(folder) for folder in folders)
+    assert roots.resolve(roots.relative(path)) == path
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (["", ""], ["api", "web"]),
+        (["backend", "Web UI"], ["backend", "Web UI"]),
+        (["..", "."], ["api", "web"]),
+        (["a/b", "a\\b"], ["a-b", "a-b-2"]),
+        (["same", "SAME"], ["same", "SAME-2"]),
+        (["web", ""], ["web", "web-2"]),
+        (["C:", "x\0\u202e\ud800y"], ["C-", "x---y"]),
+        (["/", "  "], ["api", "web"]),
+        (["n" * 5000, ""], ["n" * 100, "web"]),
+    ],
+)
+def test_names_are_unique_and_safe_in_paths(folders: tuple[Path, Path], given: list[str], names: list[str]) -> None:
+    """Whatever the editor calls its folders, each path leads to one file."""
+    roots = Roots().changed(list(zip(folders, given, strict=True)))
+    assert [root.name for root in roots.folders] == names
+    assert [roots.resolve(name) for name in names] == list(folders)
+
+
+def test_a_folder_inside_another_one_owns_its_files(tmp_path: Path) -> None:
+    """Whichever of them is named, a file has one name."""
+    outer, inner = tmp_path / "mono", tmp_path / "mono" / "pkg"
+    inner.mkdir(parents=True)
+    roots = Roots.of(outer, inner)
+    assert roots.relative(roots.resolve("mono/pkg/a.py")) == roots.relative(inner / "a.py") == "pkg/a.py"
+    assert list(roots.names_in(roots.folders[0], ["a.py", "pkg/a.py", "pkg2/a.py"])) == [
+        ("mono/a.py", "a.py"),
+        ("mono/pkg2/a.py", "pkg2/a.py"),
+    ]
+
+
+def test_a_folder_that_is_a_link_to_another_one_is_that_one(folders: tuple[Path, Path]) -> None:
+    """Else a file would have two names, and two proposals."""
+    api, web = folders
+    link = api.parent / "link"
+    link.symlink_to(api)
+    assert Roots.of(api, link).paths == [api]
+    assert not Roots.of(api, link, api).has_names
+    assert Roots.of(link, web).relative(Roots.of(link, web).resolve(f"{api}/src/main.py")) == "link/src/main.py"
+
+
+def test_names_stay_when_folders_come_and_go(folders: tuple[Path, Path]) -> None:
+    """What the model knows does not change its meaning; the name of a removed folder is given to no other."""
+    api, web = folders
+    one = Roots.of(api)
+    assert one.relative(api / "a.py") == "a.py"
+    both = one.changed([(api, ""), (web, "")])
+    left = both.changed([(web, "")])
+    assert (left.has_names, left.relative(web / "a.py")) == (True, "web/a.py")
+    with pytest.raises(WorkspaceError, match="The folder api is not part of the workspace anymore"):
+        left.resolve("api/src/main.py")
+    other = left.changed([(web, ""), (api.parent / "other", "api")])
+    assert [root.name for root in other.folders] == ["web", "api-2"]
+    again = other.changed([(api, "changed"), (web, "changed")])
+    assert [root.name for root in again.folders] == ["api", "web"]
+    assert again == both
+    none = both.changed([])
+    assert none.relative(api / "a.py") == str(api / "a.py")
+    with pytest.raises(WorkspaceError):
+        none.resolve("api/a.py")
+
+
+def test_each_folder_has_its_own_rules_for_secrets(roots: Roots, folders: tuple[Path, Path]) -> None:
+    """`.fairleadignore` counts in its folder only."""
+    (folders[0] / ".fairleadignore").write_text("/src/main.py\n")
+    is_secret = secret_names(roots)
+    assert [is_secret(f"{name}/src/main.py") for name in ("api", "web")] == [True, False]
+    assert is_secret("web/.env")
+
+
+def test_a_folder_may_have_the_name_of_a_protected_one(tmp_path: Path) -> None:
+    """Its name says nothing about its files, as when it is open alone."""
+    (tmp_path / ".vscode").mkdir()
+    roots = Roots(Root(tmp_path / ".vscode"), Root(tmp_path))
+    assert roots.folders[0].name == ".vscode"
+    assert protections(roots, ()) == {}
