@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { linesText } from "../code/taskTexts";
+import { placesOf, workspacePath } from "../folders";
 import type { ContextItem } from "../protocol";
 import type { Mentionable } from "./completions";
 import { fileEditor, openUris, toRange } from "./editorContext";
@@ -43,10 +44,7 @@ export function selectionItem(): ContextItem | undefined {
 }
 
 async function firstExisting(paths: readonly string[]): Promise<vscode.Uri | undefined> {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  if (!folder) return undefined;
-  for (const path of paths) {
-    const uri = vscode.Uri.joinPath(folder, path);
+  for (const uri of paths.flatMap(placesOf)) {
     const exists = await vscode.workspace.fs.stat(uri).then(
       () => true,
       () => false,
@@ -63,15 +61,13 @@ export async function mentionable(): Promise<Mentionable> {
 }
 
 function pathsOf(uris: readonly vscode.Uri[]): string[] {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri.path;
-  const isInside = (uri: vscode.Uri): boolean => folder !== undefined && uri.path.startsWith(`${folder}/`);
-  return uris.filter(isInside).map(({ path }) => path.slice((folder ?? "").length + 1));
+  return uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri)).map(workspacePath);
 }
 
 function keywords(): Mentionable["keywords"] {
   const editor = fileEditor();
   const { start, end } = editor?.selection ?? new vscode.Range(0, 0, 0, 0);
-  const name = editor ? vscode.workspace.asRelativePath(editor.document.uri) : "";
+  const name = editor ? workspacePath(editor.document.uri) : "";
   return {
     ...(selectionItem() ? { selection: `${name}, ${linesText([{ start: start.line, end: end.line }])}` } : {}),
     problems: "the problems that the editor shows",

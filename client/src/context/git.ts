@@ -1,7 +1,8 @@
-// The state of the workspace's repository, from VS Code's own Git extension. This module runs no git.
+// The state of the repositories of the workspace's folders, from VS Code's own Git extension. This module runs no git.
 
 import * as vscode from "vscode";
 import type { ChangedFile, EditorContext } from "../protocol";
+import { diffBelow } from "./diffs";
 
 interface Change {
   readonly uri: vscode.Uri;
@@ -36,24 +37,39 @@ const STATES: readonly ChangedFile["state"][] = [
 
 /** The branch and the changed files; null without a repository. */
 export function gitState(): EditorContext["git"] {
-  const repository = workspaceRepository();
-  const head = repository?.state.HEAD;
-  const branch = head?.name ?? (head?.commit === undefined ? "" : `no branch, at commit ${head.commit.slice(0, 8)}`);
-  if (!repository || branch === "") return null;
-  const changed = changes(repository);
-  const files = [...changed].slice(0, MAX_FILES).map(([uri, status]) => ({ uri, state: STATES[status] ?? "conflict" }));
-  return { branch, changed: changed.size, files };
+  const repositories = workspaceRepositories().filter(({ repository }) => branchOf(repository) !== "");
+  if (repositories.length === 0) return null;
+  const branches = repositories.map(({ name, repository }) => {
+    const branch = branchOf(repository);
+    return repositories.length === 1 ? branch : `${branch} (${name})`;
+  });
+  const changed = repositories.flatMap(({ repository }) => [...changes(repository)]);
+  const files = changed.slice(0, MAX_FILES).map(([uri, status]) => ({ uri, state: STATES[status] ?? "conflict" }));
+  return { branch: branches.join(", "), changed: changed.length, files };
+}
+
+function branchOf({ state: { HEAD: head } }: Repository): string {
+  return head?.name ?? (head?.commit === undefined ? "" : `no branch, at commit ${head.commit.slice(0, 8)}`);
 }
 
 export function hasChanges(): boolean {
-  const repository = workspaceRepository();
-  return repository !== undefined && changes(repository).size > 0;
+  return workspaceRepositories().some(({ repository }) => changes(repository).size > 0);
 }
 
 /** The uncommitted changes as a diff, with a line for each untracked file; undefined without a repository. */
 export async function uncommittedChanges(): Promise<string | undefined> {
-  const repository = workspaceRepository();
-  if (!repository) return undefined;
+  const repositories = workspaceRepositories();
+  if (repositories.length === 0) return undefined;
+  const diffs = await Promise.all(
+    repositories.map(async ({ name, repository }) => {
+      const diff = await changesOf(repository);
+      return repositories.length === 1 ? diff : diffBelow(name, diff);
+    }),
+  );
+  return diffs.join("");
+}
+
+async function changesOf(repository: Repository): Promise<string> {
   const [staged, unstaged] = await Promise.all([repository.diff(true), repository.diff(false)]);
   const untracked = [...changes(repository)].filter(([, status]) => STATES[status] === "untracked");
   const names = untracked.slice(0, MAX_FILES).map(([uri]) => {
@@ -74,9 +90,16 @@ function changes({ state }: Repository): ReadonlyMap<string, number> {
   return new Map(all.map(({ uri, status }) => [uri.toString(), status]));
 }
 
-function workspaceRepository(): Repository | undefined {
-  const folder = vscode.workspace.workspaceFolders?.[0];
+/** The repositories of the workspace's folders, each with the name of the first folder that it belongs to. */
+function workspaceRepositories(): { name: string; repository: Repository }[] {
   const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
-  if (!folder || !extension?.isActive || !extension.exports.enabled) return undefined;
-  return extension.exports.getAPI(1).getRepository(folder.uri) ?? undefined;
+  if (!extension?.isActive || !extension.exports.enabled) return [];
+  const api = extension.exports.getAPI(1);
+  const found = new Map<string, { name: string; repository: Repository }>();
+  for (const { uri, name } of vscode.workspace.workspaceFolders ?? []) {
+    const repository = api.getRepository(uri);
+    const root = repository?.rootUri.toString();
+    if (repository && root !== undefined && !found.has(root)) found.set(root, { name, repository });
+  }
+  return [...found.values()];
 }

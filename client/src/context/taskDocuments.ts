@@ -1,6 +1,7 @@
 // Mentions in the document of a task of several lines: completion, and dropped or pasted files.
 
 import * as vscode from "vscode";
+import { workspacePath } from "../folders";
 import { complete, completionsAt, type Completion } from "./completions";
 import { mentionable } from "./contextItems";
 import { pathMention, unfinishedMention } from "./mentions";
@@ -55,6 +56,6 @@ async function mentionsOf(data: vscode.DataTransfer): Promise<string | undefined
   const paths = uris
     .map((uri) => vscode.Uri.parse(uri))
     .filter((uri) => vscode.workspace.getWorkspaceFolder(uri))
-    .map((uri) => vscode.workspace.asRelativePath(uri, false));
+    .map(workspacePath);
   return paths.length > 0 ? `${paths.map(pathMention).join(" ")} ` : undefined;
 }

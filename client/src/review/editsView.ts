@@ -17,6 +17,7 @@ import { rowUri } from "./diffUris";
 import { isAllInConflict, isDecidedAsWhole } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocol";
 import type { Store } from "../state";
+import { workspacePath } from "../folders";
 import { StoreTree } from "../ui/tree";
 
 const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
@@ -147,7 +148,7 @@ function openCommand(row: EditRow): vscode.Command {
   return { command: "fairlead.openDiff", title: "Open Diff", arguments: [row] };
 }
 
-/** A file's path relative to the workspace folder. */
+/** A file's path in the workspace. */
 export function relative(uri: string): string {
-  return vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false);
+  return workspacePath(vscode.Uri.parse(uri));
 }
