@@ -67,7 +67,12 @@ async def test_questions_reach_the_editor_in_lsps_words(workspace: Path, replay:
 
 
 async def test_a_rename_is_proposed_exactly_as_answered(workspace: Path, replay: Replay) -> None:
-    """In all files; nothing is written; the second call finds proposed text, which the editor does not know."""
+    """In all files; nothing is written; the second call finds proposed text, which the editor does not know.
+
+    The model learns where else the name occurs.
+    """
+    for name, text in {"notes.md": "The old one.\n", "more.md": "An older one.\n", ".env": "KEY=old\n"}.items():
+        (workspace / name).write_text(text)
     files = [workspace / f"{name}.py" for name in "abc"]
     for path in files:
         path.write_bytes(b"old = 1\r\nprint(old)\r\n")
@@ -81,16 +86,21 @@ async def test_a_rename_is_proposed_exactly_as_answered(workspace: Path, replay:
     answers: dict[str, Any] = {"agent/editor/rename": lambda _: {"changes": changes}}
     rename = ("rename_symbol", {"path": "a.py", "line": 1, "symbol": "old", "new_name": "new"})
     again = ("rename_symbol", {"path": "a.py", "line": 1, "symbol": "old", "new_name": "newer"})
-    turns = [calls(rename), calls(again), {"text": "."}]
+    draft = ("write_file", {"path": "draft.txt", "content": "old"})
+    turns = [calls(draft, rename), calls(again), {"text": "."}]
     async with Client(workspace, settings=replay(*turns), capabilities=ABLE, answers=answers) as client:
         await client.run()
-        first, second = results(client)
-        assert first == "Proposed in 3 files:\na.py: 2 lines\nb.py: 2 lines\nc.py: 2 lines"
+        _, first, second = results(client)
+        assert first == (
+            "Proposed in 3 files:\na.py: 2 lines\nb.py: 2 lines\nc.py: 2 lines\n"
+            "(old also occurs in 2 other files, which this does not change: draft.txt, notes.md. "
+            "Check whether the same thing is meant.)"
+        )
         assert "a.py has proposed edits, which the user's editor does not know, so nothing was proposed" in second
-        assert [file["additions"] for file in client.last("agent/edits")["files"]] == [2, 2, 2]
+        assert [file["additions"] for file in client.last("agent/edits")["files"][1:]] == [2, 2, 2]
         assert {path.read_bytes() for path in files} == {b"old = 1\r\nprint(old)\r\n"}
         [before] = client.last("agent/plan")["outside"]
-        assert before["evidence"]["files"] == [path.as_uri() for path in files]
+        assert before["evidence"]["files"][1:] == [path.as_uri() for path in files]
         session = client.last("agent/edits")["sessionId"]
         await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
         assert {path.read_bytes() for path in files} == {b"new = 1\r\nprint(new)\r\n"}

@@ -10,6 +10,7 @@ from fairlead.code.queries import Answer, CodeQueries
 from fairlead.edits.diff import changed_blocks
 from fairlead.edits.text import split_lines
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.occurrences import other_occurrences
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.files import Files
@@ -61,8 +62,11 @@ class RenameSymbol:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "change", input["path"])
         path = self._files.roots.resolve(input["path"])
-        found = await self._queries.rename(path, input["symbol"], input["line"], input["new_name"])
-        return await propose(self._files, found, call)
+        symbol = input["symbol"]
+        found = await self._queries.rename(path, symbol, input["line"], input["new_name"])
+        proposed = await propose(self._files, found, call)
+        others = await other_occurrences(self._files, symbol, [edit.target for edit in found.value])
+        return "\n".join(filter(None, (proposed, others)))
 
 
 class ApplyFix:

@@ -14,6 +14,7 @@ from fairlead.code.servers.capabilities import CAPABILITIES, capability_of, sync
 from fairlead.code.servers.connection import Connection, Refused
 from fairlead.code.servers.mirror import Mirror
 from fairlead.code.servers.process import ServerProcess
+from fairlead.code.servers.seen_files import CHANGED
 from fairlead.code.servers.table import ServerSpec
 from fairlead.code.uris import file_path
 from fairlead.json_values import fields_of, is_list, is_object
@@ -45,6 +46,8 @@ class Seconds:
     exit: float = 2.0
     settle: float = 0.5
     """Without further diagnostics of a file: most servers publish its syntax errors before the others."""
+    notice: float = 3.0
+    """For noticing that files were created or removed. Until then, errors are checked again."""
 
 
 class _Scan:
@@ -100,6 +103,9 @@ class Server:
         self.versions: dict[Path, int] = {}
         """Of the documents that were shown. A version increases when a text is sent."""
         self._published: dict[Path, _Published] = {}
+        self._unsure: set[Path] = set()
+        """Documents whose text was checked when the server may not have noticed which files exist."""
+        self._noticed_at = 0.0
         self._can_pull = asyncio.Event()
         """Set once the server answers requests for diagnostics. Some register this after the start."""
         self._scan = _Scan(spec.scanned_message, limits.scan)
@@ -205,6 +211,7 @@ class Server:
             self.connection.notify("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
             del self._shown[path]
             self._published.pop(path, None)
+            self._unsure.discard(path)
         for path, text in texts.items():
             shown = self._shown.get(path)
             if self._spec.language_of(path) and shown is not text and shown != text:
@@ -214,6 +221,7 @@ class Server:
         version = self.versions[path] = self.versions.get(path, 0) + 1
         document: dict[str, Any] = {"uri": path.as_uri(), "version": version}
         self._published[path] = _Published()  # waits for the problems of this text
+        self._unsure.add(path) if self._is_noticing() else self._unsure.discard(path)
         if path not in self._shown:
             document |= {"languageId": self._spec.language_of(path), "text": text}
             self.connection.notify("textDocument/didOpen", {"textDocument": document})
@@ -224,6 +232,9 @@ class Server:
 
     async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Any]]:
         shown = [path for path in paths if path in self._shown]
+        if not self._is_noticing():
+            for path in self._unsure.intersection(shown):
+                self._send_text(path, self._shown[path])
         tasks = {path: asyncio.ensure_future(self._checked(path)) for path in shown}
         with self._question():
             try:
@@ -242,29 +253,48 @@ class Server:
 
     async def _checked(self, path: Path) -> Sequence[Any]:
         """The problems of an open document, when the server has checked its text. Waits without a limit."""
-        published, ended = self._published[path], self.connection.ended
         while not self._can_pull.is_set():
-            waiting = [asyncio.ensure_future(event.wait()) for event in (published.first, self._can_pull)]
-            try:
-                await asyncio.wait({*waiting, ended}, return_when=asyncio.FIRST_COMPLETED)
-                if published.first.is_set():
-                    published.again.clear()
-                    waiting.append(asyncio.ensure_future(published.again.wait()))
-                    done, _ = await asyncio.wait({waiting[-1], ended}, timeout=self._seconds.settle)
-                    if not done:
-                        return published.items
-            finally:
-                for task in waiting:
-                    task.cancel()
-            if ended.done():
-                raise NoAnswer(f"{self.name} is gone: {ended.result()}. Continue with search and read_file.")
+            found = await self._settled(path)
+            if found is None:
+                continue
+            if not (found and self._is_noticing()):
+                return found
+            await asyncio.sleep(self._seconds.settle)
+            if path in self._shown:
+                self._send_text(path, self._shown[path])
         return await self._pulled(path)
+
+    async def _settled(self, path: Path) -> Sequence[Any] | None:
+        """What was published about a document, once nothing more comes. None: something came, or it can be asked."""
+        published, ended = self._published.get(path), self.connection.ended
+        if published is None:  # another question has closed it
+            return ()
+        waiting = [asyncio.ensure_future(event.wait()) for event in (published.first, self._can_pull)]
+        try:
+            await asyncio.wait({*waiting, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if published.first.is_set():
+                published.again.clear()
+                waiting.append(asyncio.ensure_future(published.again.wait()))
+                done, _ = await asyncio.wait({waiting[-1], ended}, timeout=self._seconds.settle)
+                if not done:
+                    return published.items
+        finally:
+            for task in waiting:
+                task.cancel()
+        if ended.done():
+            raise NoAnswer(f"{self.name} is gone: {ended.result()}. Continue with search and read_file.")
+        return None
+
+    def _is_noticing(self) -> bool:
+        return asyncio.get_running_loop().time() < self._noticed_at
 
     def files_changed(self, events: Mapping[Path, int]) -> None:
         """Tells the server which files exist now (1), have changed (2) or are gone (3)."""
         changes = [{"uri": path.as_uri(), "type": kind} for path, kind in events.items()]
         if changes:
             self.connection.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+        if any(kind != CHANGED for kind in events.values()):
+            self._noticed_at = asyncio.get_running_loop().time() + self._seconds.notice
         if changes and not self._can_pull.is_set():
             # without a new version nobody could tell whether problems were published before or after
             for path, text in self._shown.items():
