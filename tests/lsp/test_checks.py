@@ -107,10 +107,11 @@ async def test_p17_a_check_of_the_settings_is_for_steps_that_change_files(worksp
         assert steps(client) == [("completed", "proved"), ("completed", "looked"), ("completed", "proved")]
 
 
-async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay) -> None:
-    """What it writes is discarded, and the model reads that."""
+@pytest.mark.parametrize("check", ["echo x > made.txt", "truncate -s 7G made.txt"])
+async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, check: str) -> None:
+    """What it writes is discarded, and the model reads that; gigabytes too."""
     write_workspace(workspace)
-    turns = [{"calls": [todo(*BEGIN, check="echo x > made.txt"), TICK]}, {"text": "Done."}]
+    turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns)) as client:
         await client.run()
         assert "Its changes were discarded." in results(client)[1]
@@ -124,6 +125,9 @@ async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay) -> N
         pytest.param("sleep 60", "killed at the time limit", id="never ends"),
         pytest.param("'", "did not allow", id="cannot be parsed"),
         pytest.param("no-such-program", "exit code 127", id="missing program"),
+        pytest.param(
+            "truncate -s 9G made.txt", "a file would have become larger than allowed", id="writes more than a box may"
+        ),
         pytest.param("rm a.txt", "settings do not allow this command", id="denied"),
     ],
 )

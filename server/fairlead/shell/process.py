@@ -19,6 +19,7 @@ from fairlead.shell.output import BoundedOutput, Stream
 GRACE = 4.5 if sys.platform == "linux" else 1.5
 # seconds to read the rest of the pipe once the process group has ended
 DRAIN = 0.2
+TOO_LARGE_FILE = 128 + 25  # SIGXFSZ
 # the agent's own credentials, which commands must not see (docs/faults.md 40)
 SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_", "AWS_BEARER_TOKEN_BEDROCK")
 
@@ -33,6 +34,12 @@ class CommandResult:
     seconds: float
     """How long it ran."""
     ended: Literal["exited", "timeout"]
+
+    @property
+    def exit_text(self) -> str:
+        """The exit code in words."""
+        too_large = ": a file would have become larger than allowed" if self.exit_code == TOO_LARGE_FILE else ""
+        return f"exit code {self.exit_code}{too_large}"
 
 
 def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

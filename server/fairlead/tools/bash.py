@@ -147,7 +147,7 @@ class Bash:
             raise VerbatimToolError(_lines(*notes, changed, limit, result.output))
         hidden = _hidden_files(job.hidden, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
-        code = f"(exit code {result.exit_code}, {result.seconds:.1f} s)"
+        code = f"({result.exit_text}, {result.seconds:.1f} s)"
         return _lines(*notes, result.output, changed, hidden, foreign, _unknown_result(job), code)
 
     def _in_background(self, job: Job) -> str:

@@ -46,7 +46,7 @@ class CheckEnd:
     def summary(self) -> str:
         """As "exit code 1, 2.0 s"."""
         ended = self.result.ended
-        how = f"exit code {self.result.exit_code}" if ended == "exited" else "killed at the time limit"
+        how = self.result.exit_text if ended == "exited" else "killed at the time limit"
         return f"{how}, {self.result.seconds:.1f} s"
 
     @property
