@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.mentions import mentioned
+from fairlead.workspace.paths import Roots
 
 
 @pytest.mark.parametrize(
@@ -27,4 +28,4 @@ def test_only_what_exists_in_the_workspace_is_a_mention(tmp_path: Path, task: st
     for name in ("src/a.py", "my notes.md", "odd)", "../outside.txt"):
         (workspace / name).write_text("x\n")
     uris = [(workspace / name).as_uri() if name != "." else workspace.as_uri() for name in expected]
-    assert [item.get("uri") for item in mentioned(task, workspace)] == uris
+    assert [item.get("uri") for item in mentioned(task, Roots.of(workspace))] == uris

@@ -18,6 +18,7 @@ from fairlead.cli.main import run_command_line
         (["run", "--continue", " "], "the task is empty"),
         (["run", "  \n "], "the task is empty"),
         (["run", "x", "--workspace", "nowhere"], "the workspace is not a folder: nowhere"),
+        (["run", "x", "--workspace", ".", "--workspace", "nowhere"], "the workspace is not a folder: nowhere"),
         (["run", "x", "--workspace", "file.txt"], "the workspace is not a folder: file.txt"),
         (["run", "x", "--workspace", "~nobody-at-all"], "the workspace is not a folder: ~nobody-at-all"),
         (["run", "x", "--record", "~nobody-at-all/run.yaml"], "in an existing folder: ~nobody-at-all/run.yaml"),

@@ -17,6 +17,7 @@ from typing import IO, Any, Protocol
 from fairlead.agent.errors import FairleadError
 from fairlead.cli.apply import apply_workspace_edit
 from fairlead.lsp import protocol as wire
+from fairlead.workspace.paths import Roots
 
 Json = dict[str, Any]
 METHOD_NOT_FOUND = -32601
@@ -78,7 +79,7 @@ class AgentClient:
     """A server process and the messages to and from it.
 
     Args:
-        workspace: the folder that the server works in.
+        workspace: the folders that the server works in.
         on_notification: called with the method and params of each notification, in order.
         approve: answers `agent/approve`.
         start_server: starts the process.
@@ -86,7 +87,7 @@ class AgentClient:
 
     def __init__(
         self,
-        workspace: Path,
+        workspace: Roots,
         on_notification: Callable[[str, Json], None],
         approve: Callable[[Json], Awaitable[Json]],
         start_server: StartServer = spawn_server,
@@ -113,14 +114,14 @@ class AgentClient:
         """
         self._process = await self._start_server(self._log)
         self._add_task(asyncio.ensure_future(self._read()))
-        uri = self._workspace.as_uri()
+        folders = [{"uri": root.path.as_uri(), "name": root.name} for root in self._workspace.folders]
         sessions = {"storageDir": str(storage), "restore": False} if storage is not None else {}
         answer = await self.request(
             "initialize",
             {
                 "processId": os.getpid(),
-                "rootUri": uri,
-                "workspaceFolders": [{"uri": uri, "name": self._workspace.name}],
+                "rootUri": folders[0]["uri"],
+                "workspaceFolders": folders,
                 "capabilities": CAPABILITIES,
                 "initializationOptions": {"settings": settings, "trusted": True, **sessions},
             },

@@ -20,6 +20,7 @@ from fairlead.cli.saved_record import load_record
 from fairlead.cli.verify import run_verify
 from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean, wrap
+from fairlead.workspace.paths import Roots
 
 PROMPT = "Refactor hello.py: add type hints, docstrings, and a main guard"
 SCRIPT = "hello.py"
@@ -47,11 +48,11 @@ async def run_demo(options: DemoOptions, terminal: Terminal, start_server: Start
         workspace, record = f"--workspace {shlex.quote(str(folder))}", folder / RECORD
         command = f'fairlead run "{PROMPT}" {workspace} --replay {RECORDING} --accept all --save-record {RECORD}'
         _print(terminal, f"\n{terminal.marks.command} {command}\n", "bold")
-        run = RunOptions(PROMPT, folder, replay=replay, accept="all", save_record=record)
+        run = RunOptions(PROMPT, Roots.of(folder), replay=replay, accept="all", save_record=record)
         code = await run_task(run, terminal, start_server)
     if code == DONE:
         _print(terminal, f"\n{terminal.marks.command} fairlead verify {RECORD} {workspace}\n", "bold")
-        code = await run_verify(VerifyOptions(load_record(record), folder), terminal)
+        code = await run_verify(VerifyOptions(load_record(record), Roots.of(folder)), terminal)
     if code == DONE:
         code = _check_result(folder / SCRIPT, terminal)
     if code == DONE:

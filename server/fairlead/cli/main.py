@@ -24,6 +24,7 @@ from fairlead.cli.view.text import escape_hidden
 from fairlead.models.endpoint import without_password
 from fairlead.session.record.shape import BadRecord
 from fairlead.session.settings import Provider
+from fairlead.workspace.paths import Roots
 
 WRONG_USAGE = 2
 
@@ -38,6 +39,7 @@ commands:
 
 `fairlead run --help` describes a command in full.
 """
+WORKSPACE = "the folder to {what} (default: the current one); can be given several times"
 RUN_ABOUT = """\
 Runs a task in a folder. The agent proposes its changes: you see them as diffs
 at the end, and your files change only where you accept.
@@ -47,6 +49,9 @@ Messages API at --base-url (or ANTHROPIC_BASE_URL): Ollama, llama.cpp, LM Studio
 vLLM. --provider selects Claude on Amazon Bedrock or Google Vertex AI, with your
 sign-in, region (AWS_REGION; CLOUD_ML_REGION) and project
 (ANTHROPIC_VERTEX_PROJECT_ID) there.
+
+With several --workspace, the agent works in all of these folders, and paths
+begin with the name of the folder.
 
 @path in the TASK names a file or folder of the workspace (@"a b.md" with
 blanks); the agent gets the content of a short file at once.
@@ -140,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="continue the newest session of the folder; TASK is then optional",
     )
-    run.add_argument("--workspace", metavar="DIR", default=".", help="the folder to work in (default: the current one)")
+    run.add_argument("--workspace", metavar="DIR", action="append", help=WORKSPACE.format(what="work in"))
     source = run.add_mutually_exclusive_group()
     source.add_argument("--model", metavar="NAME", default="", help="the model to use")
     source.add_argument("--replay", metavar="FILE", help="play a recorded conversation instead of a model")
@@ -193,9 +198,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.set_defaults(parser=verify)
     verify.add_argument("record", metavar="FILE", help="the record, as JSON")
-    verify.add_argument(
-        "--workspace", metavar="DIR", default=".", help="the folder to check (default: the current one)"
-    )
+    verify.add_argument("--workspace", metavar="DIR", action="append", help=WORKSPACE.format(what="check"))
     verify.add_argument("--no-run", action="store_true", help="only compare the files, and run no command")
     verify.add_argument(
         "--timeout",
@@ -219,8 +222,17 @@ def _path(text: str) -> Path:
     return Path(os.path.expanduser(text))
 
 
+def _workspace(given: Sequence[str] | None, fail: Callable[[str], NoReturn]) -> Roots:
+    """The folders that the options name, else the current one."""
+    folders = given or ["."]
+    wrong = next((folder for folder in folders if not _path(folder).is_dir()), None)
+    if wrong is not None:
+        fail(f"the workspace is not a folder: {wrong}")
+    return Roots.of(*(_path(folder).resolve() for folder in folders))
+
+
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
-    workspace = _path(given.workspace)
+    workspace = _workspace(given.workspace, fail)
     record = _path(given.record) if given.record else None
     prompt: str | None = given.prompt
     if prompt is not None:
@@ -229,8 +241,6 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
             fail("the task is empty: say what the agent should do")
     elif not given.resume:
         fail("TASK is missing: say what the agent should do, or use --continue to continue the last session")
-    if not workspace.is_dir():
-        fail(f"the workspace is not a folder: {given.workspace}")
     if given.replay and given.base_url:
         fail("--base-url cannot be used with --replay, which uses no model")
     if given.replay and given.provider:
@@ -248,7 +258,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         fail(f"the file exists and is not a record, so it is not overwritten; choose another one: {given.save_record}")
     return RunOptions(
         prompt=prompt,
-        workspace=workspace.resolve(),
+        workspace=workspace,
         storage=platformdirs.user_state_path("fairlead", appauthor=False) / "terminal",
         resume=given.resume,
         replay=_path(given.replay).absolute() if given.replay else None,
@@ -267,14 +277,12 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
 
 
 def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> VerifyOptions:
-    workspace = _path(given.workspace)
-    if not workspace.is_dir():
-        fail(f"the workspace is not a folder: {given.workspace}")
+    workspace = _workspace(given.workspace, fail)
     try:
         record = load_record(_path(given.record))
     except BadRecord as error:
         fail(escape_hidden(f"{given.record} cannot be verified. {error}"))
-    return VerifyOptions(record, workspace.resolve(), not given.no_run, given.timeout)
+    return VerifyOptions(record, workspace, not given.no_run, given.timeout)
 
 
 def _address(given: argparse.Namespace) -> str:

@@ -1,17 +1,18 @@
 """Mentions of files and folders in a task: `@src/a.py`, or `@"my notes.md"` for a name with blanks."""
 
-import os
 import re
 from pathlib import Path
 
 from fairlead.lsp import protocol as wire
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.paths import Roots
 
 # at the start of a word, so that an address of e-mail is none
 _MENTION = re.compile(r"""(?<![^\s(\[{"'])@(?:"([^"\n]+)"|([^\s"@]+))""")
 _PUNCTUATION = ".,;:!?)]}'\""
 
 
-def mentioned(task: str, workspace: Path) -> list[wire.ContextItemWire]:
+def mentioned(task: str, workspace: Roots) -> list[wire.ContextItemWire]:
     """What a task mentions, each once. A mention of something that does not exist in the workspace is plain text."""
     found: dict[Path, None] = {}
     for quoted, plain in _MENTION.findall(task):
@@ -31,11 +32,11 @@ def _without_punctuation(word: str) -> list[str]:
     return words
 
 
-def _existing(name: str, workspace: Path) -> Path | None:
+def _existing(name: str, workspace: Roots) -> Path | None:
     """The path of a file or folder in the workspace; None if there is none of this name."""
-    path = Path(os.path.normpath(workspace / name))
     try:
-        exists = bool(name) and path.is_relative_to(workspace) and path.exists()
-    except (OSError, ValueError):  # a name that no file can have
+        path = workspace.path_of(name)
+        exists = bool(name) and workspace.contains(path) and path.exists()
+    except (OSError, ValueError, WorkspaceError):  # a name that no file can have, or that names no folder
         return None
     return path if exists else None

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from fairlead.session.record.document import SessionRecord
 from fairlead.session.settings import BashSettings
+from fairlead.workspace.paths import Roots
 
 Accept = Literal["ask", "all", "none"]
 
@@ -17,7 +18,7 @@ class RunOptions:
 
     prompt: str | None
     """None: `resume` is true, and the run continues without a TASK."""
-    workspace: Path
+    workspace: Roots
     storage: Path | None = None
     """The folder of the saved sessions. None: sessions are not saved."""
     resume: bool = False
@@ -66,10 +67,10 @@ class DemoOptions:
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """The options of `fairlead verify`. The path is absolute."""
+    """The options of `fairlead verify`. Paths are absolute."""
 
     record: SessionRecord
-    workspace: Path
+    workspace: Roots
     run: bool = True
     """Run the record's checks, if there is a sandbox."""
     timeout: int = BashSettings().timeout_seconds

@@ -18,6 +18,7 @@ from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.lsp import protocol as wire
+from fairlead.workspace.paths import Roots
 
 QUIT = Option("q", "quit", "stop here; the rest is not applied")
 FILE_OPTIONS = (
@@ -71,7 +72,7 @@ class Review:
     """The review of the proposals that a session has when the review starts."""
 
     def __init__(
-        self, client: AgentClient, display: Display, keyboard: Keyboard, workspace: Path, edits: wire.EditsWire
+        self, client: AgentClient, display: Display, keyboard: Keyboard, workspace: Roots, edits: wire.EditsWire
     ) -> None:
         self._client = client
         self._display = display
@@ -241,9 +242,7 @@ class Review:
         return next((file for file in self._edits["files"] if file["uri"] == uri), None)
 
     def _name(self, uri: str) -> str:
-        path = _path(uri)
-        is_inside = path.is_relative_to(self._workspace)
-        return escape_hidden((path.relative_to(self._workspace) if is_inside else path).as_posix())
+        return escape_hidden(self._workspace.relative(_path(uri)))
 
     def _print_line(self, text: str, style: str) -> None:
         self._print([Text(text, style=style)])

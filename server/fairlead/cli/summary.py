@@ -36,7 +36,7 @@ def heading_lines(options: RunOptions, display: Display) -> list[Text]:
     lines = [Text(f"Fairlead {__version__}", style="bold")]
     if options.prompt is not None:
         lines += _field("Task", _task(options.prompt), display)
-    lines += _field("Workspace", _short(options.workspace), display)
+    lines += _field("Workspace", ", ".join(map(_short, options.workspace.paths)), display)
     if options.replay:
         name = escape_hidden(options.replay.name)
         lines += _field("Model", f"none: replay of the recorded conversation {name}", display, "magenta")
@@ -63,7 +63,9 @@ def continued_lines(title: str, plan: wire.PlanWire, files: int, display: Displa
 
 def continue_line(options: RunOptions, *, finished: bool) -> Text:
     """How to continue a session that is unfinished or has undecided changes."""
-    where = "" if _is_here(options.workspace) else f" --workspace {shlex.quote(str(options.workspace))}"
+    paths = options.workspace.paths
+    is_default = len(paths) == 1 and _is_here(paths[0])
+    where = "" if is_default else "".join(f" --workspace {shlex.quote(str(path))}" for path in paths)
     why = "Undecided changes are saved. To review them" if finished else "To continue where it stopped"
     return Text(f"{why}: fairlead run --continue{escape_hidden(where)}", style="dim")
 

@@ -12,7 +12,6 @@ from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.display import escape_to_one_line
 from fairlead.session.record.verify import Finding, compare_files, run_check
 from fairlead.shell.sandbox.probe import probe
-from fairlead.workspace.paths import Roots
 
 HOLDS, DOES_NOT_HOLD = 0, 1
 
@@ -27,7 +26,7 @@ class _Verification:
 
     def __init__(self, options: VerifyOptions, terminal: Terminal) -> None:
         self._options, self._terminal, self._marks = options, terminal, terminal.marks
-        self._roots = Roots.of(options.workspace)
+        self._roots = options.workspace
         self._held = self._failed = 0
 
     async def execute(self) -> int:

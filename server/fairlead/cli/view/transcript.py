@@ -4,7 +4,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from rich.text import Text
@@ -14,6 +13,7 @@ from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_st
 from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
 from fairlead.code.uris import file_path
 from fairlead.lsp import protocol as wire
+from fairlead.workspace.paths import Roots
 
 Json = dict[str, Any]
 
@@ -45,7 +45,7 @@ class _Call:
 class Transcript:
     """Shows events on a display. `last_text` is the model's text since its last tool call."""
 
-    def __init__(self, display: Display, workspace: Path) -> None:
+    def __init__(self, display: Display, workspace: Roots) -> None:
         self._display, self._workspace = display, workspace
         self._text: StreamWrapper | None = None
         self._text_kind: str = ""
@@ -125,9 +125,9 @@ class Transcript:
 
     def _name(self, uri: str) -> str:
         path = file_path(uri)
-        if path is None or not path.is_relative_to(self._workspace):
+        if path is None or not self._workspace.contains(path):
             return uri
-        return path.relative_to(self._workspace).as_posix()
+        return self._workspace.relative(path)
 
     def _round_started(self, _: Json) -> None:
         self.end_text()
