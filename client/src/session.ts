@@ -185,8 +185,11 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     case "feedback": {
       if (event.text.startsWith("<rules ")) break; // shown as the event "rules"
-      const isMessage = event.text.startsWith("<user_message>");
-      const text = isMessage ? "Message delivered." : "The agent was told about your decisions.";
+      const text = event.text.startsWith("<user_message>")
+        ? "Message delivered."
+        : event.text.startsWith("<folders>")
+          ? "The agent was told which folders are open."
+          : "The agent was told about your decisions.";
       session.entries.push({ kind: "note", text });
       break;
     }

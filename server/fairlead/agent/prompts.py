@@ -54,7 +54,7 @@ The proposals now:
 NO_SUMMARY = "(It could not be summarized. Read what you need again before you continue.)"
 
 _GENERATED = re.compile(
-    r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode|attached|context)>|<rules "
+    r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode|folders|attached|context)>|<rules "
 )
 
 

@@ -25,7 +25,8 @@ const STILL = {
 /**
  * Starts VS Code on a copy of a workspace and opens it: `{ code, page, workspace, close() }`.
  *
- * workspace  a folder to copy, or the files as `{ 'path/in/it': text or bytes }`; null for an empty window
+ * workspace  a folder to copy, or the files as `{ 'path/in/it': text or bytes }`; null for an empty window. If one of
+ *            the files is a .code-workspace, that is opened
  * name       names the folder of a failure
  * viewport, theme, scale, fonts  as in `openPage`; everything else as in `startVSCode`
  *
@@ -66,7 +67,8 @@ function copy(source, scratch) {
   const folder = path.join(scratch, "workspace");
   fs.mkdirSync(folder);
   writeFiles(folder, source);
-  return folder;
+  const file = Object.keys(source).find((name) => name.endsWith(".code-workspace"));
+  return file === undefined ? folder : path.join(folder, file);
 }
 
 export function writeFiles(folder, files) {

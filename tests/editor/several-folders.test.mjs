@@ -1,0 +1,71 @@
+// A window with two folders: the agent works in both, and goes on when one is removed.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { bash, conversationSays, edit, followUp, picture, runTask, useAgent } from "./agent.mjs";
+
+const editorTest = useAgent(
+  [
+    {
+      calls: [edit("api/main.txt", "one", "ONE"), edit("Web UI/main.txt", "one", "WEB"), edit("main.txt", "one", "x")],
+    },
+    { calls: [bash("cat ../web/main.txt; echo made > ../web/made.txt")] },
+    { text: "Both are changed." },
+    { calls: [edit("api/main.txt", "ONE", "1"), edit("Web UI/main.txt", "WEB", "2")] },
+    { text: "One is changed." },
+  ],
+  {
+    workspace: {
+      "two.code-workspace": JSON.stringify({ folders: [{ path: "api" }, { path: "web", name: "Web UI" }] }),
+      "api/main.txt": "one\n",
+      "api/AGENTS.md": "Rules of api.\n",
+      "web/main.txt": "one\n",
+      "web/AGENTS.md": "Rules of web.\n",
+    },
+    viewport: { width: 1280, height: 1000 },
+    own: true,
+  },
+);
+const read = (workspace, name) => fs.readFileSync(path.join(path.dirname(workspace), name), "utf8");
+const files = (rows) =>
+  rows.filter(({ level }) => level === 1).map(({ label, description }) => `${label} ${description}`);
+
+editorTest("the agent works in both folders, whose names begin its paths", async ({ page, workspace }, context) => {
+  await runTask(page, 'Change #"Web UI/main.txt"');
+  await page.toast("Both are changed.");
+  await page.closeToast("Both are changed.");
+  const rows = await page.rows("Proposed Changes", (all) => files(all).length >= 2);
+  await picture(page, "rows");
+  await page.runCommand("Agent: Show Conversation");
+  await conversationSays(page, [
+    "The agent was told which folders are open.",
+    "main.txt names no folder",
+    "begin a path with one of: api, Web UI",
+  ]);
+  await picture(page, "conversation");
+  if (files(rows).length === 2) return context.skip("there is no sandbox on this machine");
+  assert.deepEqual(
+    files(rows).map((row) => row.split(" ")[0]),
+    ["main.txt", "main.txt", "made.txt"],
+  );
+  await page.runCommand("Agent: Accept All");
+  await page.rows("Proposed Changes", (all) => all.length === 0);
+  assert.deepEqual(
+    ["api/main.txt", "web/main.txt", "web/made.txt"].map((name) => read(workspace, name)),
+    ["ONE\n", "WEB\n", "made\n"],
+  );
+});
+
+editorTest("a folder that the user removes is not touched anymore", async ({ page, workspace }) => {
+  await page.runCommand("Workspaces: Remove Folder from Workspace...");
+  await page.pick("Web UI");
+  await followUp(page, "Change both again");
+  await page.toast("One is changed.");
+  await page.runCommand("Agent: Show Conversation");
+  await conversationSays(page, ["The folder Web UI is not part of the workspace anymore"]);
+  await picture(page, "removed");
+  const rows = await page.rows("Proposed Changes", (all) => files(all).length === 1);
+  assert.match(files(rows)[0], /^main\.txt/);
+  assert.equal(read(workspace, "web/main.txt"), "WEB\n");
+});
