@@ -2,50 +2,12 @@
 // the scope "application", so that a workspace cannot set them.
 
 import * as vscode from "vscode";
-
-const KEYS = [
-  "model",
-  "maxTokens",
-  "contextTokens",
-  "maxSilenceSeconds",
-  "effort",
-  "provider",
-  "cloud.region",
-  "cloud.project",
-  "baseUrl",
-  "replay",
-  "plan.maxItems",
-  "plan.singleInProgress",
-  "plan.reminderInterval",
-  "loop.maxRepeats",
-  "loop.maxRounds",
-  "loop.maxIdleRounds",
-  "budget.tokens",
-  "budget.costUsd",
-  "budget.minutes",
-  "bash.timeoutSeconds",
-  "bash.processes",
-  "bash.memoryMb",
-  "bash.allow",
-  "bash.deny",
-  "checks",
-  "check.withoutChangesSeconds",
-  "check.afterPartialAccept",
-  "check.beforeAcceptAll",
-  "check.searchMaxRuns",
-  "check.searchMaxMinutes",
-  "check.newErrorsSeconds",
-  "sessions.keepDays",
-  "context.editor",
-  "languageServers",
-  "approvals",
-  "saveAfterAccept",
-];
+import { SERVER_SETTINGS } from "./settingNames";
 
 export function serverSettings(): Record<string, unknown> {
   const configuration = vscode.workspace.getConfiguration("fairlead");
   const settings: Record<string, unknown> = {};
-  for (const key of KEYS) {
+  for (const key of SERVER_SETTINGS) {
     const value: unknown = configuration.get(key);
     const [group, name] = key.split(".");
     if (name === undefined) settings[key] = value;
