@@ -126,18 +126,18 @@ EXPLAINED = {
     "a typo": (
         "a\ndef compute(value):\n",
         "def compute(valeu):",
-        "The nearest lines are 2 to 2:",
+        "The nearest line is 2:",
         "def compute(value):",
     ),
     "one line of three": ("a = 1\nb = 2\nc = 3\n", "a = 1\nb = 9\nc = 3", "are 1 to 3:", "a = 1\nb = 2\nc = 3"),
     "two things differ": (
         "\tsay(“hi”)\n",
         '    say("hi")',
-        "old_text not found. The nearest lines are 1",
+        "old_text not found. The nearest line is 1",
         "\tsay(“hi”)",
     ),
-    "the end of the file": ("a = 1\nb = 2\n", "b = 2\nc = 3", "The nearest lines are 2 to 2:", "b = 2"),
-    "the line among many like it": ("".join(f"v{n} = {n}\n" for n in range(99)), "v57 == 57", "58 to 58:", "v57 = 57"),
+    "the end of the file": ("a = 1\nb = 2\n", "b = 2\nc = 3", "The nearest line is 2:", "b = 2"),
+    "the line among many like it": ("".join(f"v{n} = {n}\n" for n in range(99)), "v57 == 57", "line is 58:", "v57 = 57"),
 }
 
 
@@ -162,7 +162,7 @@ def test_the_explanation_is_bounded() -> None:
 BIG = "".join(f"    value_{n} = compute({n}, other={n * 7})\n" for n in range(50_000))
 ROWS = "".join(("|".join(f"{n * 7919 * k % 99991:05}" for k in range(40)) + "\n") for n in range(4000))
 SLOW = {
-    "a typo at the end of 50,000 lines": (BIG, "    valeu_49999 = compute(49999, other=349993)", "lines are 50000 to"),
+    "a typo at the end of 50,000 lines": (BIG, "    valeu_49999 = compute(49999, other=349993)", "line is 50000"),
     "tabs at the end of 50,000 lines": (BIG, "\tvalue_49999 = compute(49999, other=349993)", "has spaces where"),
     "nothing alike in 50,000 lines": (BIG, "zzz qqq", "nothing similar"),
     "2,000 lines that all differ a little": (
@@ -175,7 +175,7 @@ SLOW = {
     "two lines of 200,000 characters": (
         "ab c" * 50_000,
         "ab c" * 25_000 + "d" + "ab c" * 25_000,
-        "nearest lines are 1",
+        "nearest line is 1",
     ),
     "a place at every character": ("a" * 1_000_000, "a" * 100, "more than 1000 times"),
     "a place at every line end": ("\n" * 200_000, "\n\n", "more than 1000 times"),

@@ -30,7 +30,8 @@ def explain_missing(text: str, old: str) -> str:
     difference = _difference(wanted, found)
     shown = [_visible(line) if difference in _BLANKS else line for line in found[:_MAX_SHOWN]]
     more = f"\n({len(found) - _MAX_SHOWN} more lines)" if len(found) > _MAX_SHOWN else ""
-    where = f"The nearest lines are {start + 1} to {start + len(found)}:\n"
+    first, last = start + 1, start + len(found)
+    where = f"The nearest line is {first}:\n" if first == last else f"The nearest lines are {first} to {last}:\n"
     return "old_text not found. " + difference + where + "\n".join(line[:300] for line in shown) + more
 
 
