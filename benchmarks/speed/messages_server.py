@@ -1,14 +1,34 @@
 """A Messages API server as fast as can be, in a process of its own; it measures the gap from answer to next request.
 
-Run as `python messages_server.py ROUNDS`; prints its port, then, at the end of its input, the gaps in seconds as JSON.
+Run as `python messages_server.py ROUNDS TOOL`; prints its port, then, at the end of its input, the gaps in seconds as
+JSON.
 """
 
 import json
 import socket
+import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, Literal
+
+Tool = Literal["read_file", "edit_file"]
+OLD, NEW = "before\n", "after\n"
+"""The first line of a file that `edit_file` edits, and the line that it becomes."""
+
+
+def start_messages_server(rounds: int, tool: Tool = "read_file") -> tuple[subprocess.Popen[str], str]:
+    """Starts the server; returns it and its address."""
+    command = [sys.executable, __file__, str(rounds), tool]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process, f"http://127.0.0.1:{process.stdout.readline().strip()}"
+
+
+def gaps_of(process: subprocess.Popen[str]) -> list[float]:
+    """Ends the server; returns the gaps in ms."""
+    out, _ = process.communicate("")
+    return [gap * 1000 for gap in json.loads(out)]
 
 
 def events(*blocks: dict[str, Any], stop_reason: str) -> bytes:
@@ -30,15 +50,17 @@ def events(*blocks: dict[str, Any], stop_reason: str) -> bytes:
     return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in sent)
 
 
-def answer(number: int, rounds: int) -> bytes:
-    """Answer `number` of a run (from 0): a text and a read of one of two files, or the end."""
+def input_of(tool: Tool, number: int) -> dict[str, str]:
+    """The input of a call: one of two files is read, or another file is edited in each round."""
+    if tool == "read_file":
+        return {"path": f"f{number % 2}.txt"}
+    return {"path": f"f{number}.txt", "old_text": OLD + "A", "new_text": NEW + "A"}
+
+
+def answer(number: int, rounds: int, tool: Tool) -> bytes:
+    """Answer `number` of a run (from 0): a text and a call, or the end."""
     if number < rounds:
-        call = {
-            "type": "tool_use",
-            "id": f"toolu_{number}",
-            "name": "read_file",
-            "input": {"path": f"f{number % 2}.txt"},
-        }
+        call = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": input_of(tool, number)}
         body = events({"type": "text", "text": f"Round {number}."}, call, stop_reason="tool_use")
     else:
         body = events({"type": "text", "text": "Done."}, stop_reason="end_turn")
@@ -46,7 +68,7 @@ def answer(number: int, rounds: int) -> bytes:
     return head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
 
 
-def serve(connection: socket.socket, rounds: int, gaps: list[float]) -> None:
+def serve(connection: socket.socket, rounds: int, tool: Tool, gaps: list[float]) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     data, sent_at, number = b"", 0.0, 0
     while True:
@@ -62,13 +84,14 @@ def serve(connection: socket.socket, rounds: int, gaps: list[float]) -> None:
         if sent_at:
             gaps.append(time.perf_counter() - sent_at)
         data = data[length:]
-        connection.sendall(answer(number, rounds))
+        connection.sendall(answer(number, rounds, tool))
         sent_at = time.perf_counter()
         number += 1
 
 
 def main() -> None:
     rounds, gaps = int(sys.argv[1]), list[float]()
+    tool: Tool = "edit_file" if sys.argv[2] == "edit_file" else "read_file"
     listener = socket.create_server(("127.0.0.1", 0))
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
@@ -76,7 +99,7 @@ def main() -> None:
     def accept() -> None:
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=serve, args=(connection, rounds, gaps), daemon=True).start()
+            threading.Thread(target=serve, args=(connection, rounds, tool, gaps), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     sys.stdin.read()

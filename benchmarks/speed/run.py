@@ -1,7 +1,7 @@
 """`npm run bench`: the gap per round, start-up and memory of the server, beside a plain SDK loop and a bare server;
-then what proposals in long files cost (long_files.py), what a flood of output does (flood.py), what the sandbox
-costs per command (sandbox.py), what the evidence of a step costs (checks.py), what language servers cost
-(language_servers.py), and one long run (soak.py).
+then what many pending files cost (pending.py), what proposals in long files cost (long_files.py), what a flood of
+output does (flood.py), what the sandbox costs per command (sandbox.py), what the evidence of a step costs (checks.py),
+what language servers cost (language_servers.py), and one long run (soak.py).
 
 With `--smallest` each of them runs once and as small as it can be. The tests do that, so that none breaks unnoticed.
 
@@ -30,28 +30,18 @@ import checks
 import flood
 import language_servers
 import long_files
+import pending
 import sandbox
 import soak
 
 from fairlead.plan import TodoManager
 from fairlead.tools.todo import SPEC
+from speed.messages_server import gaps_of, start_messages_server
 from support.client import Client
 
 HERE = Path(__file__).parent
 STARTS, ROUNDS = 7, 200
 SMALLEST_STARTS, SMALLEST_ROUNDS = 1, 3
-
-
-def start_messages_server(rounds: int) -> tuple[subprocess.Popen[str], str]:
-    command = [sys.executable, str(HERE / "messages_server.py"), str(rounds)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    return process, f"http://127.0.0.1:{process.stdout.readline().strip()}"
-
-
-def gaps_of(process: subprocess.Popen[str]) -> list[float]:
-    out, _ = process.communicate("")
-    return [gap * 1000 for gap in json.loads(out)]
 
 
 @contextmanager
@@ -169,7 +159,7 @@ def main() -> None:
     print(f"  fairlead server                  {memory:8.1f}")
     print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
     plan_cost()
-    for part in (long_files, flood, sandbox, checks, language_servers, soak):
+    for part in (pending, long_files, flood, sandbox, checks, language_servers, soak):
         part.main(smallest)
 
 

@@ -10,6 +10,7 @@ from edits.patching import patched
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset, Proposal
 from fairlead.edits.origins import Author
+from fairlead.edits.proposal import empty_proposal
 from fairlead.edits.text import split_lines
 
 PATH = "/ws/a.py"
@@ -394,3 +395,17 @@ def test_a_rejected_change_leaves_its_item_nothing() -> None:
     changes = rejected(changes, [hunk]) if hunk in [h.id for h in the(changes).hunks] else changes
     changes = cs.propose(changes, PATH, None, "a\nB\nc\nx\n", Author("3", "c"))
     assert "1" not in the(changes).item_ids
+
+
+def test_a_derived_value_is_computed_once_for_the_same_inputs() -> None:
+    """It is computed again for other inputs, and for the proposal that replaces this one."""
+    computed: list[tuple[str | None, str]] = []
+
+    def shown(proposal: Proposal, lead: str) -> str:
+        computed.append((proposal.proposed, lead))
+        return f"{lead}{proposal.proposed}"
+
+    first = empty_proposal("/a", "one\n")
+    assert [first.derive(shown, lead) for lead in ("+", "+", "-")] == ["+one\n", "+one\n", "-one\n"]
+    assert first.with_text("two\n", None).derive(shown, "-") == "-two\n"
+    assert computed == [("one\n", "+"), ("one\n", "-"), ("two\n", "-")]

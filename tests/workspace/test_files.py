@@ -166,3 +166,18 @@ def test_unsaved_texts_are_those_of_proposals_and_open_documents(
     documents.type(workspace.parent / "outside.txt", "o\n")
     propose(files, path, "proposed\n")
     assert list(files.texts_not_on_disk()) == [(path, "proposed\n"), (workspace / "b.txt", "b\n")]
+
+
+def test_only_files_that_may_have_changed_are_read_at_a_boundary(files: Files, path: Path) -> None:
+    """Another text, a deleted file and a created one are found; an unchanged file is not read again."""
+    new = path.parent / "new.txt"
+    propose(files, path, "proposed\n")
+    propose(files, new, "created\n")
+    assert files.changed_paths() == []
+    path.write_text("other text\n")
+    new.write_text("by the user\n")
+    assert files.changed_paths() == [path, new]
+    run_sync(files.observe(files.changed_paths()))
+    assert files.changed_paths() == []
+    path.unlink()
+    assert files.changed_paths() == [path]

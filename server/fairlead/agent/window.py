@@ -5,7 +5,7 @@ Sizes are in tokens unless a name says `chars`. No I/O.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fairlead.agent.errors import Overflow
 from fairlead.agent.messages import Block, Message
@@ -39,7 +39,11 @@ MIN_RESULTS_CHARS = 1000
 
 def size(messages: Sequence[Message]) -> int:
     """The approximate length of the messages in characters."""
-    return sum(_length(block) for message in messages for block in message["content"])
+    return sum(map(_message_size, messages))
+
+
+def _message_size(message: Message) -> int:
+    return sum(map(_length, message["content"]))
 
 
 def _length(block: Block) -> int:
@@ -75,6 +79,8 @@ class Window:
     """The length of the system prompt and the tools."""
     tokens_per_char: float = 1 / CHARS_PER_TOKEN
     """Measured on the last request that was counted."""
+    _sizes: dict[int, tuple[Message, int]] = field(default_factory=dict[int, tuple[Message, int]])
+    """The messages of the last request by identity, because a message never changes, and their lengths."""
     used: int = 0
     """What the last request and its answer took; 0 before the first request."""
 
@@ -90,7 +96,11 @@ class Window:
 
     def request_chars(self, messages: Sequence[Message]) -> int:
         """The length of a request with these messages, at least 1."""
-        return max(1, self.prefix_chars + size(messages))
+        known, self._sizes = self._sizes, {}
+        for message in messages:
+            key = id(message)
+            self._sizes[key] = known.get(key) or (message, _message_size(message))
+        return max(1, self.prefix_chars + sum(length for _, length in self._sizes.values()))
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """The approximate size of a request with these messages."""

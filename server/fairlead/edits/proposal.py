@@ -1,8 +1,8 @@
 """The proposal for one file: three texts (base, current, proposed) and everything that is derived from them."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, TypeVar, TypeVarTuple
 
 from fairlead.edits.cached_derivation import cached_derivation
 from fairlead.edits.diff import Hunk, changed_blocks, hunks_of_blocks
@@ -12,6 +12,9 @@ from fairlead.edits.sliders import Block
 from fairlead.edits.text import split_lines
 
 Kind = Literal["create", "modify", "delete", "rename"]
+
+T = TypeVar("T")
+Inputs = TypeVarTuple("Inputs")
 
 # with repeated lines, moving some changes into the base may shift where the others are found
 _MAX_PASSES = 10
@@ -210,6 +213,17 @@ class Proposal:
         old = self.proposed or ""
         origins = self.origins.amended(old, proposed) if by_hand else self.origins.after(old, proposed, origin)
         return replace(self, proposed=proposed, origins=origins, raw=replace(self.raw, data=None))
+
+    @cached_derivation
+    def _derived(self) -> dict[Any, tuple[Any, Any]]:
+        return {}
+
+    def derive(self, compute: "Callable[[Proposal, *Inputs], T]", *inputs: *Inputs) -> T:
+        """What a pure function computes from the proposal and these inputs; computed again only for other inputs."""
+        known = self._derived.get(compute)
+        if known is None or known[0] != inputs:
+            known = self._derived[compute] = inputs, compute(self, *inputs)
+        return known[1]
 
     def precompute(self) -> None:
         """Computes what is shown of it. Takes long for long texts, so it may run in a thread."""

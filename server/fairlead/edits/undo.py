@@ -58,6 +58,12 @@ class Decision:
     item_id: str | None = None
 
     @property
+    def paths(self) -> set[str]:
+        """The paths of its files, before and after it."""
+        sides = (side for file in self.files for side in (file.before, file.after))
+        return {path for side in sides for path in (side.path, side.target)}
+
+    @property
     def inverse(self) -> "Decision":
         return replace(self, files=tuple(file.inverse for file in self.files))
 

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
@@ -69,6 +70,12 @@ def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:
     }
 
 
+@lru_cache(maxsize=16384)
+def _uri(path: str) -> str:
+    """The URI of a path. A record contains the same paths again and again."""
+    return Path(path).as_uri()
+
+
 def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanItemWire:
     return {
         "id": item.id,
@@ -83,14 +90,14 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanIte
         "newErrors": support.new_errors,
         "verification": support.status,
         "decidedBy": support.command,
-        "changedSince": [Path(path).as_uri() for path in support.changed],
+        "changedSince": list(map(_uri, support.changed)),
         "evidence": evidence(found),
     }
 
 
 def evidence(found: Evidence) -> wire.EvidenceWire:
     return {
-        "files": [Path(path).as_uri() for path in found.files],
+        "files": list(map(_uri, found.files)),
         "commands": [
             {
                 "command": run.command,
@@ -114,7 +121,7 @@ def edits(session_id: str, roots: Roots, state: EditsChanged, encoding: str = "u
     """The proposals, risky and protected files first."""
     errors = {str(path): found for path, found in state.errors.items()}
     files = [
-        file(roots, proposal, proposal.path in state.protected, errors.get(proposal.target, ()), encoding)
+        proposal.derive(file, roots, proposal.path in state.protected, errors.get(proposal.target, ()), encoding)
         for proposal in state.changes
     ]
     return {
@@ -129,7 +136,7 @@ def edits(session_id: str, roots: Roots, state: EditsChanged, encoding: str = "u
 
 
 def file(
-    roots: Roots, proposal: Proposal, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
+    proposal: Proposal, roots: Roots, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
 ) -> wire.FileWire:
     found = proposal.hunks if proposal.raw.data is None else ()
     return {

@@ -1,6 +1,7 @@
 """Tells the model the project's rules (docs/plan.md L17): the roots' with the system prompt, others as they apply."""
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -59,12 +60,13 @@ class ProjectRules:
 
         Without the root folders whose rules are in the system prompt: all but those that were added since.
         """
-        for path in paths:
+        for folder in {os.path.dirname(path) for path in paths}:
+            path = Path(folder, "file")
             root = self._files.roots.folder_of(path)
             if root is not None:
                 added = [root.path] if root.path not in self._of_root else []
-                for folder in (*added, *folders_with_rules(path, root.path)):
-                    yield folder, root.path
+                for applies in (*added, *folders_with_rules(path, root.path)):
+                    yield applies, root.path
 
     def _report(self, new: Sequence[RulesFile]) -> None:
         of_root = [rules for rules in self._of_root.values() if rules is not None and not self._reported]

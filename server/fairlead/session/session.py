@@ -391,7 +391,9 @@ class Session:
 
     async def _take_feedback(self) -> list[str]:
         """The feedback at this boundary. Reads the proposed files first, because a command may have changed them."""
-        await self.observe([Path(proposal.path) for proposal in self.files.changes])
+        changed = self.files.changed_paths()
+        if changed:
+            await self.observe(changed)
         self._prompt_context.report()
         feedback = [*folders_note(self.roots, self.history.messages), *await self.feedback.take()]
         rules = await self._rules.take_new(self.files.read_tracker.paths, self.history.messages)

@@ -39,7 +39,7 @@ class Files:
 
     def __init__(self, roots: Roots, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
         self.user_files = UserFiles(roots, buffers)
-        self.read_tracker = ReadTracker(self.read, self.user_files.preload)
+        self.read_tracker = ReadTracker(self.read, self._preload)
         self.rejections = Rejections()
         self._on_interest = on_interest
         self._changes = Changeset()
@@ -154,6 +154,11 @@ class Files:
         self._touched[path] = None
         self._on_interest(path)
         return text
+
+    async def _preload(self, path: Path) -> None:
+        """Reads a long file in a thread, so that the next `read` is quick; nothing is read of a proposed text."""
+        if not self.is_proposed(path):
+            await self.user_files.preload(path)
 
     def current(self, path: Path) -> str | None:
         """The text of the user's file.
@@ -432,12 +437,24 @@ class Files:
         except WorkspaceError:
             return None
 
+    def changed_paths(self) -> list[Path]:
+        """The proposed files whose text may have changed since it was read."""
+        paths = ((proposal.derive(_path), proposal.current) for proposal in self._changes)
+        return [path for path, text in paths if self.user_files.may_differ(path, text)]
+
     async def observe_all(self) -> None:
-        """As `observe`, for all proposals; reads the bytes of closed files even if their signature is unchanged."""
-        paths = [Path(proposal.path) for proposal in self._changes]
+        """As `observe_closely`, for all proposals."""
+        await self.observe_closely([Path(proposal.path) for proposal in self._changes])
+
+    async def observe_closely(self, paths: Collection[Path]) -> None:
+        """As `observe`; reads the bytes of closed files even if their signature is unchanged."""
         for path in paths:
             self.user_files.invalidate(path)
         await self.observe(paths)
+
+
+def _path(proposal: Proposal) -> Path:
+    return Path(proposal.path)
 
 
 def _ignore(_: Path) -> None: ...

@@ -5,7 +5,7 @@ Protected files run code or configure tools automatically. They are recognized b
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Literal
@@ -151,6 +151,12 @@ def risk(kind: Kind, path: PurePath, target: PurePath) -> Risk | None:
 def protections(roots: Roots, proposals: Iterable[Proposal]) -> dict[str, str]:
     """Why the user must confirm proposals separately, by path; proposals for ordinary files are omitted."""
     links = {root.path: protected_links(root.path) for root in roots.folders}
+    found = {proposal.path: proposal.derive(_protection, roots, links) for proposal in proposals}
+    return {path: why for path, why in found.items() if why is not None}
+
+
+def _protection(proposal: Proposal, roots: Roots, links: Mapping[Path, Mapping[str, str]]) -> str | None:
+    """`links` are the protected links of each folder of the workspace, as `protected_links`."""
 
     def reason(path: str) -> str | None:
         root = roots.folder_of(Path(path))
@@ -161,8 +167,7 @@ def protections(roots: Roots, proposals: Iterable[Proposal]) -> dict[str, str]:
         by_link = (why for target, why in links[root.path].items() if name == target or name.startswith(f"{target}/"))
         return is_protected(name) or next(by_link, None)
 
-    found = {proposal.path: reason(proposal.path) or reason(proposal.target) for proposal in proposals}
-    return {path: why for path, why in found.items() if why is not None}
+    return reason(proposal.path) or reason(proposal.target)
 
 
 def _name_risk(path: PurePath) -> Risk | None:

@@ -57,6 +57,15 @@ class UserFiles:
             raise BinaryFile(f"{path.name} is a binary file.")
         return found.text if found is not None else None
 
+    def may_differ(self, path: Path, text: str | None) -> bool:
+        """Whether a file may have another text than this; False if it is closed and unchanged since it was read."""
+        if self._buffers.open_buffer(path) is not None:
+            return True
+        signature, known = _signature(path), self._read.get(path)
+        if signature is None or known is None:
+            return signature is not None or text is not None
+        return known[0] != signature or known[1].text != text
+
     def on_disk(self, path: Path) -> DiskText | None:
         """The content on disk, None if there is no file. Reads it again only if its signature has changed.
 

@@ -12,7 +12,15 @@ from fairlead.edits.undo import Decision, FileDecision
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.apply import EditResult, apply_edits
 from fairlead.session.review.confirm import confirm_protected
-from fairlead.session.review.target import NO_HUNK, NO_PROPOSAL, HunkOutcome, Selection, Target, resolve_target
+from fairlead.session.review.target import (
+    NO_HUNK,
+    NO_PROPOSAL,
+    HunkOutcome,
+    Selection,
+    Target,
+    resolve_target,
+    target_paths,
+)
 from fairlead.session.session import Session
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import FileEdit
@@ -53,7 +61,7 @@ async def accept(
         Stale: the target changed after `seen_version`; nothing was done.
     """
     async with session.reviewing:
-        await session.files.observe_all()
+        await session.files.observe_closely(target_paths(session, target))
         session.publish()
         selections, outcomes = resolve_target(session, target, seen_version)
         why = protections(session.roots, session.files.changes)
@@ -64,7 +72,7 @@ async def accept(
     outcomes += refused
     if confirmed:
         async with session.reviewing:
-            await session.files.observe_all()
+            await session.files.observe_closely([selection.path for selection in confirmed])
             await _accept(session, confirmed, over_mine, outcomes)
         session.publish()
     return outcomes
@@ -74,6 +82,7 @@ async def _accept(
     session: Session, selections: Sequence[Selection], over_mine: bool, outcomes: list[HunkOutcome]
 ) -> None:
     accepted: list[FileDecision] = []
+    paths = {path for each in selections for path in (each.path, Path(each.seen.target))}
     for attempt in range(APPLY_ATTEMPTS + 1):
         plans = await _plan_all(session, selections, over_mine, outcomes)
         # the last attempt applies each file on its own, so that one failing file does not block the others
@@ -84,9 +93,9 @@ async def _accept(
             selections += await _apply(session, group, outcomes, accepted, last)
         if not selections:
             break
-        await session.files.observe_all()
+        await session.files.observe_closely([selection.path for selection in selections])
     _record(session, Decision("accept", _label("Accept", accepted), tuple(accepted)))
-    await session.files.observe_all()
+    await session.files.observe_closely(paths)
 
 
 async def _plan_all(

@@ -72,6 +72,16 @@ def resolve_target(
     return [_selection(proposal, proposal.hunks_of(item_id)) for proposal in proposals], []
 
 
+def target_paths(session: Session, target: Target) -> list[Path]:
+    """The proposed files that a decision may be about."""
+    pending = session.files.changes
+    if target.changes is not None:
+        named = (pending.get(change.path) or pending.for_target(change.path) for change in target.changes)
+        return list(dict.fromkeys(Path(proposal.path) for proposal in named if proposal is not None))
+    item_id = target.item_id
+    return [Path(proposal.path) for proposal in pending if item_id is None or item_id in proposal.item_ids]
+
+
 def _resolve_changes(
     session: Session, changes: Sequence[Change], seen_version: int | None
 ) -> tuple[list[Selection], list[HunkOutcome]]:

@@ -84,7 +84,8 @@ async def _undo(session: Session, decision: Decision, label: str, changed: str) 
 
     `changed` is the message for a file of the user with another text (`revert`).
     """
-    await session.files.observe_all()
+    paths = [Path(path) for path in decision.paths]
+    await session.files.observe_closely(paths)
     try:
         files: list[_FileUndo] = []
         yielder = Yielder()
@@ -112,7 +113,7 @@ async def _undo(session: Session, decision: Decision, label: str, changed: str) 
         _remove_empty(file.decision.folders)
         indexes.append(index)
         outcomes.append(HunkOutcome(path, None, "applied", result.message if result else ""))
-    await session.files.observe_all()
+    await session.files.observe_closely(paths)
     return outcomes, indexes
 
 

@@ -1,0 +1,99 @@
+"""What pending files cost (`npm run bench`, or this file alone): rounds that each edit another file.
+
+In ms: the gap from an answer to the next request while few and while many files are pending, then decisions with all of
+them pending. Beside it what the states cost that the client gets in the run.
+"""
+
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
+
+from speed.messages_server import NEW, OLD, gaps_of, start_messages_server
+from support.client import Client, Json
+
+PENDING = (20, 200, 800)
+SMALLEST = (2, 4)
+SAMPLE = 20
+"""The gap while N files are pending is the median of this many rounds that end with N files."""
+LINE = "A line of text that is forty bytes long.\n"
+STATES = ("agent/plan", "agent/edits")
+
+
+class CountingClient(Client):
+    """Counts the states and forgets all but the newest, as an editor does."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.counts, self.sizes, self.newest = Counter[str](), Counter[str](), dict[str, Json]()
+
+    async def _take(self, message: Json) -> None:
+        method = message.get("method", "")
+        if method in STATES:
+            self.counts[method] += 1
+            self.sizes[method] += len(json.dumps(message, separators=(",", ":")))
+            self.newest[method] = message["params"]
+            return
+        await super()._take(message)
+
+
+async def measured(pending: Sequence[int]) -> None:
+    rounds = pending[-1]
+    process, url = start_messages_server(rounds, "edit_file")
+    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
+    settings = {"loop": {"maxRounds": rounds + 5, "maxIdleRounds": rounds + 5}}
+    with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as folder:
+        root = Path(folder).resolve() / "workspace"
+        root.mkdir()
+        for number in range(rounds):
+            (root / f"f{number}.txt").write_text(OLD + LINE * 20)
+        async with CountingClient(root, env=env, settings=settings, storage=root.parent / "storage") as client:
+            session: str = (await client.request("agent/sessions/create", {}))["sessionId"]
+            result = await client.run(deadline=600, sessionId=session)
+            assert result["stopReason"] == "end_turn", result
+            gaps = gaps_of(process)
+            for count in pending:
+                sample = gaps[max(0, count - SAMPLE) : count]
+                gap = statistics.median(sample)
+                print(f"  gap with {count:>5,} files pending       {gap:8.1f}, most {max(sample):.1f}")
+            for method in STATES:
+                print(f"  {method:<33}{client.counts[method]:8,} notifications, {client.sizes[method] / 1e6:.2f} MB")
+            await decisions(client, session, root)
+
+
+async def decisions(client: CountingClient, session: str, root: Path) -> None:
+    await client.request("agent/sessions/open", {"sessionId": session})
+    edits = client.newest["agent/edits"]
+    file = edits["files"][0]
+    one = {"uri": file["uri"], "hunk": file["hunks"][0]["id"]}
+    everything = {"sessionId": session, "target": {"all": True}}
+    pending = len(edits["files"])
+    await timed("accept one hunk", client.request("agent/edits/accept", {"sessionId": session, "target": one}, 600))
+    await timed("accept all", client.request("agent/edits/accept", everything, 600))
+    assert (root / f"f{pending - 1}.txt").read_text().startswith(NEW)
+    await timed("undo all", client.request("agent/edits/undo", {"sessionId": session}, 600))
+    assert (root / f"f{pending - 1}.txt").read_text().startswith(OLD)
+
+
+async def timed(name: str, request: Awaitable[Any]) -> None:
+    start = time.perf_counter()
+    await request
+    print(f"  {name:<33}{(time.perf_counter() - start) * 1000:8.1f}")
+
+
+def main(smallest: bool = False) -> None:
+    pending = SMALLEST if smallest else PENDING
+    print(f"{pending[-1]} rounds that each edit another file, in ms (median of {SAMPLE} rounds)")
+    asyncio.run(measured(pending))
+
+
+if __name__ == "__main__":
+    main()
