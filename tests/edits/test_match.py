@@ -137,7 +137,12 @@ EXPLAINED = {
         "\tsay(“hi”)",
     ),
     "the end of the file": ("a = 1\nb = 2\n", "b = 2\nc = 3", "The nearest line is 2:", "b = 2"),
-    "the line among many like it": ("".join(f"v{n} = {n}\n" for n in range(99)), "v57 == 57", "line is 58:", "v57 = 57"),
+    "the line among many like it": (
+        "".join(f"v{n} = {n}\n" for n in range(99)),
+        "v57 == 57",
+        "line is 58:",
+        "v57 = 57",
+    ),
 }
 
 
