@@ -255,6 +255,43 @@ async def test_folders_that_change_while_a_command_runs(
     assert ("web/a.txt" in ran["text"] and "are lost" in ran["text"]) is not first_is_alone
 
 
+async def test_a_rename_into_another_folder_is_written_by_the_server(
+    connect: Connect, workspace: Path, web: Path
+) -> None:
+    """For a client that can write nothing itself."""
+    moved = calls(("rename_file", {"path": "web/a.txt", "new_path": "ws/sub/b.txt"}))
+    with FakeApi([moved, DONE]) as api:
+        async with connect(api, more_folders=[web], capabilities={}) as client:
+            session = (await client.run())["sessionId"]
+            result = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+    assert [each["outcome"] for each in result["outcomes"]] == ["applied"]
+    assert (workspace / "sub" / "b.txt").read_text() == "web\n"
+    assert not (web / "a.txt").exists()
+
+
+@pytest.mark.usefixtures("boxed")
+async def test_a_run_whose_last_folder_is_removed_ends(connect: Connect, workspace: Path, web: Path) -> None:
+    """Its tools are refused, and so is the next run."""
+    gate = workspace / "gate"
+    gate.write_text("wait")
+    command = "echo 1 > a.txt; echo started; until grep -q open gate; do sleep 0.05; done"
+    turns = [calls(("bash", {"command": command})), read("web/a.txt"), calls(("list_files", {})), DONE]
+    with FakeApi(turns) as api:
+        async with connect(api, more_folders=[web]) as client:
+            running = client.begin("agent/runTask", {"prompt": "Do it."})[1]
+            await client.event("tool_output")
+            change(client, removed=[workspace, web])
+            await client.request("agent/sessions/list", {})
+            gate.write_text("open")
+            result = await running
+            assert result["stopReason"] == "end_turn"
+            [lost, refused, _] = client.events("tool_finished")
+            assert "are lost: ws/a.txt" in lost["text"]
+            assert "not part of the workspace anymore" in refused["text"]
+            error = await client.error("agent/runTask", {"prompt": "Do it."})
+            assert "No folder is open" in error.message
+
+
 async def test_checks_are_suggested_for_each_folder(connect: Connect, workspace: Path, web: Path) -> None:
     """They start in the first one."""
     (workspace / "Makefile").write_text("test:\n\ttrue\n")

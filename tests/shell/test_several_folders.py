@@ -77,10 +77,12 @@ async def test_secrets_and_protected_files_of_each_folder_are_closed(roots: Root
 
 
 async def test_a_folder_inside_another_one_is_shown_once(tmp_path: Path) -> None:
-    """Its files have its name; it is the same place in the box."""
-    write(tmp_path / "mono", {"a.txt": "a\n", "pkg/b.txt": "b\n"})
+    """Its files have its name; it is the same place in the box. The rules of the outer folder apply too."""
+    write(tmp_path / "mono", {"a.txt": "a\n", "pkg/b.txt": "b\n", "pkg/key.txt": "KEY\n"})
+    write(tmp_path / "mono", {".fairleadignore": "/pkg/key.txt\n"})
     roots = Roots.of(tmp_path / "mono" / "pkg", tmp_path / "mono")
     async with boxes(roots, tmp_path / "state") as box:
+        assert "Permission denied" in (await box.run("cat key.txt", await guarded(roots))).output
         ran = await box.run(
             "cat b.txt; echo 1 > ../a.txt; echo 2 > b.txt; echo 3 > c.txt", seen(**{"pkg/b.txt": "p\n"})
         )

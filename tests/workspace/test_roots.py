@@ -6,10 +6,13 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from fairlead.edits.origins import Author
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.files import Files
 from fairlead.workspace.paths import PathEscape, Root, Roots
 from fairlead.workspace.protected import protections
 from fairlead.workspace.secrets import secret_names
+from tools.stand_ins import Documents
 
 
 @pytest.fixture
@@ -155,6 +158,31 @@ def test_each_folder_has_its_own_rules_for_secrets(roots: Roots, folders: tuple[
     is_secret = secret_names(roots)
     assert [is_secret(f"{name}/src/main.py") for name in ("api", "web")] == [True, False]
     assert is_secret("web/.env")
+
+
+async def test_a_folder_around_another_one_protects_it(tmp_path: Path) -> None:
+    """What is secret, protected or part of a repository in the outer folder is so by its name in the inner one."""
+    outer, inner = tmp_path / "mono", tmp_path / "mono" / "pkg"
+    (inner / "hooks").mkdir(parents=True)
+    (outer / ".git").mkdir()
+    (outer / ".git" / "config").write_text("[core]\n\thooksPath = pkg/hooks\n")
+    (outer / ".fairleadignore").write_text("/pkg/plain.txt\n")
+    roots = Roots.of(outer, inner)
+    is_secret = secret_names(roots)
+    assert [is_secret(name) for name in ("pkg/plain.txt", "pkg/other.txt", "mono/plain.txt")] == [True, False, False]
+    files = Files(roots, Documents())
+    for name in ("pkg/hooks/pre-commit", "pkg/a.py"):
+        await files.propose(roots.resolve(name), "x\n", Author())
+    assert protections(roots, files.changes).keys() == {str(inner / "hooks" / "pre-commit")}
+    assert protections(Roots.of(inner), files.changes) == {}
+
+
+async def test_the_repository_of_a_folder_cannot_be_edited_through_another_one(tmp_path: Path) -> None:
+    """Also if the user opened a part of it as a folder."""
+    (tmp_path / "ws" / ".git" / "hooks").mkdir(parents=True)
+    files = Files(Roots.of(tmp_path / "ws", tmp_path / "ws" / ".git" / "hooks"), Documents())
+    with pytest.raises(WorkspaceError, match="belongs to the repository itself"):
+        await files.propose(files.roots.resolve("hooks/pre-commit"), "x\n", Author())
 
 
 def test_a_folder_may_have_the_name_of_a_protected_one(tmp_path: Path) -> None:

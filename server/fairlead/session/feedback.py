@@ -115,7 +115,8 @@ class Feedback:
 
     async def take(self) -> list[str]:
         """Returns the notes for the model, the user's messages first; empty if there is no feedback."""
-        changed = await self._files.read_tracker.take_changes()
+        tracked = await self._files.read_tracker.take_changes()
+        changed = [each for each in tracked if self._files.roots.contains(each.path)]
         items = [*self._decisions, *self._new_conflicts()]
         self._accepted, self._items, self._rejected = {}, [], False
         notes = [USER_MESSAGE.format(text=text) for text in self._said]

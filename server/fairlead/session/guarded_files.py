@@ -49,9 +49,8 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
     views = await asyncio.gather(*(guarded_files(root).view() for root in roots.folders))
 
     def named(names: Sequence[Iterable[str]]) -> list[str]:
-        return [
-            name for root, inner in zip(roots.folders, names, strict=True) for name, _ in roots.names_in(root, inner)
-        ]
+        pairs = zip(roots.folders, names, strict=True)
+        return [name for root, inner in pairs for name in roots.names_of(root, inner)]
 
     return View(
         dict.fromkeys(named([view.proposed for view in views])),

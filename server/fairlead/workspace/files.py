@@ -378,10 +378,10 @@ class Files:
         return text[1:]
 
     def _check_no_repository(self, path: Path) -> None:
-        root = self.roots.folder_of(path)
-        if root is None:
+        enclosing = self.roots.enclosing(path)
+        if not enclosing:
             raise WorkspaceError(NOT_OPEN.format(name=path))
-        if is_repository(self.roots.relative(path)) or in_git_folder(root.path, path):
+        if any(is_repository(name) or in_git_folder(root.path, path) for root, name in enclosing):
             raise WorkspaceError(
                 f"{self.roots.relative(path)} belongs to the repository itself (.git) and cannot be edited. "
                 "If it must change, tell the user how."

@@ -112,6 +112,14 @@ class Roots:
         """The folder that an absolute path belongs to; None if it is in none."""
         return next((root for root in self._innermost if below(path, root.path) is not None), None)
 
+    def enclosing(self, path: Path) -> list[tuple[Root, str]]:
+        """All folders that contain an absolute path, the innermost first, with the path in each.
+
+        What one of them protects is protected, also in a folder inside it.
+        """
+        found = ((root, below(path, root.path)) for root in self._innermost)
+        return [(root, inner.replace(os.sep, "/")) for root, inner in found if inner is not None]
+
     def contains(self, path: Path) -> bool:
         return self.folder_of(path) is not None
 
@@ -203,6 +211,10 @@ class Roots:
         first, _, inner = name.partition("/")
         root = next((root for root in self.folders if root.name == first), None)
         return None if root is None else (root, inner or ".")
+
+    def names_of(self, root: Root, inner: Iterable[str]) -> list[str]:
+        """The names of the files with these paths in a folder."""
+        return [self.relative(root.path / name) for name in inner] if self.has_names else list(inner)
 
     def names_in(self, root: Root, inner: Iterable[str]) -> Iterator[tuple[str, str]]:
         """The names of the files with these paths in a folder, with the paths; without those of a folder inside it."""

@@ -13,7 +13,7 @@ from typing import Literal
 from fairlead.edits.proposal import Kind, Proposal
 from fairlead.workspace.folder_index import Entries, FolderIndex
 from fairlead.workspace.names import plain_parts
-from fairlead.workspace.paths import Roots, below
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.repositories import executable_parts, git_folder, hooks_folder, is_git_folder
 
 Risk = Literal["deletion", "configuration", "ci"]
@@ -159,13 +159,12 @@ def _protection(proposal: Proposal, roots: Roots, links: Mapping[Path, Mapping[s
     """`links` are the protected links of each folder of the workspace, as `protected_links`."""
 
     def reason(path: str) -> str | None:
-        root = roots.folder_of(Path(path))
-        name = below(Path(path), root.path) if root is not None else None
-        if root is None or name is None:
-            return is_protected(path)
-        name = name.replace(os.sep, "/")
-        by_link = (why for target, why in links[root.path].items() if name == target or name.startswith(f"{target}/"))
-        return is_protected(name) or next(by_link, None)
+        enclosing = roots.enclosing(Path(path))
+        found = (is_protected(name) or by_link(links[root.path], name) for root, name in enclosing)
+        return next(filter(None, found), None) if enclosing else is_protected(path)
+
+    def by_link(targets: Mapping[str, str], name: str) -> str | None:
+        return next((why for target, why in targets.items() if name == target or name.startswith(f"{target}/")), None)
 
     return reason(proposal.path) or reason(proposal.target)
 

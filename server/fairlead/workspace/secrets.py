@@ -65,14 +65,24 @@ def secret_rules(root: Path) -> Rules:
 
 
 def secret_names(roots: Roots) -> Rules:
-    """As `secret_rules`, on names of files in any folder (`Roots.relative`). Each folder has its own rules."""
+    """As `secret_rules`, on names of files in any folder (`Roots.relative`).
+
+    Each folder has its own rules. Those of a folder around it apply too.
+    """
     if not roots.has_names and roots.folders:
         return secret_rules(roots.first.path)
-    rules = {root.name: secret_rules(root.path) for root in roots.folders}
+    rules = {root.path: secret_rules(root.path) for root in roots.folders}
+    # of each folder: the rules that apply, and how the paths in it begin for them
+    applying = {
+        root.name: [(rules[outer.path], "" if way == "." else f"{way}/") for outer, way in roots.enclosing(root.path)]
+        for root in roots.folders
+    }
 
     def is_secret(name: str) -> bool:
         found = roots.split(name)
-        return rules[found[0].name](found[1]) if found is not None else _by_name(name.casefold())
+        if found is None:
+            return _by_name(name.casefold())
+        return any(rule(f"{way}{found[1]}") for rule, way in applying[found[0].name])
 
     return is_secret
 

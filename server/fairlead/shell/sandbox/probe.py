@@ -73,6 +73,8 @@ async def probe(roots: Roots, state: Path) -> Capability:
     cannot hold a layer, another folder is used.
     """
     reals = [root.real for root in roots.folders]
+    if not reals:
+        return Capability(roots, None, reason="No folder is open.", is_temporary=True)
     obstacle = next((found for real in reals if (found := _obstacle(real))), "")
     if obstacle:
         return Capability(roots, None, reason=obstacle)
