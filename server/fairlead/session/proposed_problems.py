@@ -11,6 +11,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.messages import clean_text
 from fairlead.code.decode import Problem, problems, read_answer
 from fairlead.code.provider import LanguageServer, LanguageServers
+from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 
@@ -53,6 +54,7 @@ class ProposedProblems:
         self._state: object = None
         self._completed: set[str] | None = None
         self._warmed: set[str] = set()
+        self._warmed_for = Changeset()
         self._warming: set[asyncio.Task[None]] = set()
 
     def errors(self) -> Mapping[Path, Sequence[Problem]]:
@@ -63,12 +65,18 @@ class ProposedProblems:
     def count(self, path: str) -> int:
         """The number of new errors of a file, given by its own path or the one that is proposed."""
         proposal = self._files.changes.get(path)
-        return len(self.errors().get(Path(proposal.target if proposal is not None else path), ()))
+        target = Path(proposal.target if proposal is not None else path)
+        checked = self._checked.get(target)
+        return len(checked.errors) if checked is not None and self._text(target) == checked.text else 0
 
     def warm(self) -> None:
         """Starts the language servers of the proposed files, so that a check later need not wait for their start."""
-        for name, paths in self._groups(self._proposed()).items():
-            if name not in self._warmed and self._seconds():
+        if not self._seconds():
+            return
+        before, self._warmed_for = self._warmed_for, self._files.changes
+        changed = {*changed_paths(before, self._warmed_for)}
+        for name, paths in self._groups(self._proposed(changed)).items():
+            if name not in self._warmed:
                 self._warmed.add(name)
                 task = asyncio.ensure_future(self._start(paths[0]))
                 self._warming.add(task)
@@ -182,9 +190,10 @@ class ProposedProblems:
         texts = {path: text for path, text in self._files.texts_not_on_disk() if text is not None}
         return {**texts, **{path: text for path in paths if (text := self._text(path)) is not None}}
 
-    def _proposed(self) -> list[Path]:
-        """The proposed files of languages that a language server knows."""
-        targets = [Path(each.target) for each in self._files.changes if each.proposed is not None]
+    def _proposed(self, paths: Collection[str] | None = None) -> list[Path]:
+        """The proposed files (None: all, else of these) of languages that a language server knows."""
+        found = (each for each in self._files.changes if paths is None or each.path in paths)
+        targets = [Path(each.target) for each in found if each.proposed is not None]
         return [target for target in targets if self._servers.name_for(target)]
 
     def _dependents(self, proposed: Collection[Path]) -> Iterable[Path]:
