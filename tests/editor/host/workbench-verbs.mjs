@@ -114,8 +114,10 @@ export function workbenchVerbs({ page, until, act }) {
   // What is in the way, a palette that is about to close or a dialog that takes the key, is soon gone: a short try.
   async function typeIntoPalette(text) {
     if (!isPalette(await quickInput())) await page.keyboard.press("F1");
-    await input.fill(">", { timeout: 500 });
-    await input.fill(`>${text}`, { timeout: 500 });
+    await input.waitFor({ timeout: 500 });
+    // not a short try: on a busy machine the list of all commands takes longer
+    await input.fill(">");
+    await input.fill(`>${text}`);
   }
 
   return {
