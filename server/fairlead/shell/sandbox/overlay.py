@@ -9,11 +9,9 @@ import contextlib
 import itertools
 import marshal
 import os
-import select
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, NotRun, View, Where
 from fairlead.shell.sandbox import gitconfig, repository
 from fairlead.shell.sandbox.box import mounts
-from fairlead.shell.sandbox.box.limits import kill_tree
+from fairlead.shell.sandbox.box.ending import END_TIMEOUT, LauncherStatus, end_box
 from fairlead.shell.sandbox.box.loopback import loopback
 from fairlead.shell.sandbox.box.seccomp import seccomp_filter
 from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, launcher_argv
@@ -37,8 +35,6 @@ from fairlead.workspace.repositories import enclosing_repository, git_folder, re
 
 # the limit for a file, in bytes: more than a build needs, and less than a disk
 FILE_SIZE = 8 << 30
-# seconds for the processes of a box to end after its launcher died, and between two attempts to kill them
-_END_TIMEOUT, _KILL_INTERVAL = 10.0, 0.1
 
 
 class SandboxLayer:
@@ -373,10 +369,10 @@ class SandboxBox:
         for descriptor in self._launcher_descriptors:
             os.close(descriptor)
         with open(self._status, "rb") as pipe:
-            status = _LauncherStatus.parse(pipe.read().decode("utf-8", "replace"))
+            status = LauncherStatus.parse(pipe.read().decode("utf-8", "replace"))
         try:
-            if not _end_box(status):
-                raise OSError(f"one of its processes did not end within {_END_TIMEOUT:.0f} s")
+            if not end_box(status):
+                raise OSError(f"one of its processes did not end within {END_TIMEOUT:.0f} s")
             changes = self._layer.collect(self._uppers, self._views, self._since, self._spec)
         except OSError as error:
             for upper in self._uppers.values():
@@ -391,49 +387,10 @@ class SandboxBox:
         return changes if self._foreground else replace(changes, ignored=())
 
 
-@dataclass(frozen=True, slots=True)
-class _LauncherStatus:
-    """What a launcher reported."""
-
-    init: int | None
-    """The pid of the box's init, if it was started."""
-    ended: bool
-    """Whether the launcher saw the init end."""
-    error: str
-
-    @classmethod
-    def parse(cls, text: str) -> "_LauncherStatus":
-        lines = {word: rest for word, _, rest in (line.partition(" ") for line in text.splitlines())}
-        return cls(int(lines["init"]) if "init" in lines else None, "done" in lines, lines.get("error", ""))
-
-
 def owner_of(root: Path) -> Owner:
     """The account that commands run as: our own, or the workspace's owner if the server runs as root."""
     found = root.stat()
     return Owner(found.st_uid, found.st_gid) if os.geteuid() == 0 else Owner(os.geteuid(), os.getegid())
-
-
-def _end_box(status: _LauncherStatus) -> bool:
-    """Kill the processes that a dead launcher left. Returns whether none is left; the init is always the last."""
-    if status.ended or status.init is None:
-        return True
-    try:
-        init = os.pidfd_open(status.init)
-    except ProcessLookupError:
-        return True
-    proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    ended = select.poll()
-    ended.register(init, select.POLLIN)
-    try:
-        deadline = time.monotonic() + _END_TIMEOUT
-        while not ended.poll(_KILL_INTERVAL * 1000):
-            if time.monotonic() > deadline:
-                return False
-            kill_tree(status.init, proc)
-        return True
-    finally:
-        os.close(proc)
-        os.close(init)
 
 
 def _overlay(target: str, lower: list[str], upper: Path, work: Path) -> OverlaySpec:

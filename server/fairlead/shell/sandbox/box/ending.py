@@ -1,0 +1,50 @@
+"""How a box ended, and the end of one whose launcher died."""
+
+import os
+import select
+import time
+from dataclasses import dataclass
+
+from fairlead.shell.sandbox.box.limits import kill_tree
+
+# seconds for the processes of a box to end after its launcher died, and between two attempts to kill them
+END_TIMEOUT, _KILL_INTERVAL = 10.0, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class LauncherStatus:
+    """What a launcher reported."""
+
+    init: int | None
+    """The pid of the box's init, if it was started."""
+    ended: bool
+    """Whether the launcher saw the init end."""
+    error: str
+
+    @classmethod
+    def parse(cls, text: str) -> "LauncherStatus":
+        lines = {word: rest for word, _, rest in (line.partition(" ") for line in text.splitlines())}
+        return cls(int(lines["init"]) if "init" in lines else None, "done" in lines, lines.get("error", ""))
+
+
+def end_box(status: LauncherStatus) -> bool:
+    """Kill the processes that a dead launcher left. Returns whether none is left; the init is always the last."""
+    if status.ended or status.init is None:
+        return True
+    try:
+        init = os.pidfd_open(status.init)
+    except ProcessLookupError:
+        return True
+    proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    ended = select.poll()
+    ended.register(init, select.POLLIN)
+    try:
+        deadline = time.monotonic() + END_TIMEOUT
+        while not ended.poll(_KILL_INTERVAL * 1000):
+            if time.monotonic() > deadline:
+                return False
+            kill_tree(status.init, proc)
+        return True
+    finally:
+        os.close(proc)
+        os.close(init)
