@@ -2,6 +2,9 @@
 // and shown in the conversation.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
 import { conversationSays, followUp, picture, useAgent } from "./agent.mjs";
 
 const GREET = 'export function greet(name: string) {\n  const hello = "Hello";\n  return `${hello}, ${name}`;\n}\n';
@@ -100,6 +103,33 @@ editorTest("a follow-up names only what changed", async ({ page }) => {
   assert.equal((await summary.allTextContents()).at(-1), "Context: nothing new in the editor");
 });
 
+editorTest("#changes sends what Git sees as changed", async ({ page, workspace }) => {
+  const git = (...args) =>
+    execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a", ...args], { cwd: workspace, stdio: "ignore" });
+  git("add", "src", ".env");
+  git("commit", "-m", "First");
+  fs.writeFileSync(path.join(workspace, "src", "greet.ts"), GREET.replace("Hello", "Good morning"));
+  fs.writeFileSync(path.join(workspace, ".env"), "KEY=hunter3\n");
+  await page.runCommand("Agent: Run Task");
+  await page.fillInput("Review #", { title: "Agent: Run Task", accept: false });
+  await labels(page, "#changes");
+  await page.insertText("changes now");
+  await page.press("Enter");
+  await page.toast("Agent: First.");
+  await page.closeToast("Agent: First.");
+  await page.runCommand("Agent: Show Conversation");
+  await conversationSays(page, ["Context: the uncommitted changes (git diff)"]);
+  await page.webview().locator("summary", { hasText: "Context: " }).first().click();
+  const text = await conversationSays(page, [
+    '-  const hello = "Hello";',
+    '+  const hello = "Good morning";',
+    "new file, untracked",
+    "(1 of 4 files omitted, because they look like secrets.)",
+  ]);
+  assert.ok(!text.includes("hunter"), text);
+  await picture(page, "changes");
+});
+
 editorTest("the document of a task completes mentions, and knows the file behind it", async ({ page }) => {
   await page.openFile("src/app/main.ts");
   await page.runCommand("Agent: Run Task");
@@ -115,9 +145,22 @@ editorTest("the document of a task completes mentions, and knows the file behind
   await picture(page, "task-document");
   await page.press("Enter");
   await page.editorLines((lines) => lines.join("\n").includes("See #src/greet.ts"));
+  await page.runCommand("View: Show Explorer");
+  const { mouse, keyboard } = page.page;
+  await page.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "data.json" }).hover();
+  const end = await page.page.locator(".editor-instance .view-line").last().boundingBox();
+  await mouse.down();
+  await keyboard.down("Shift"); // VS Code opens what is dropped without it
+  await mouse.move(end.x + 300, end.y + end.height / 2, { steps: 5 });
+  await mouse.up();
+  await keyboard.up("Shift");
+  await page.editorLines((lines) => lines.join("\n").includes("#data.json "));
+  await picture(page, "task-document-dropped");
   await page.titleAction("Run This Task");
   await page.toast("Agent: First.");
   await page.closeToast("Agent: First.");
   await page.runCommand("Agent: Show Conversation");
-  await conversationSays(page, ["Context: src/greet.ts; active file src/app/main.ts; 1 error; branch topic"]);
+  await conversationSays(page, [
+    "Context: src/greet.ts; data.json; active file src/app/main.ts; 1 error; branch topic",
+  ]);
 });

@@ -21,6 +21,8 @@ interface Repository {
     /** Missing in older versions, which list them in `workingTreeChanges`. */
     readonly untrackedChanges?: readonly Change[];
   };
+  /** Looks at the files now, and then updates `state`. */
+  status(): Promise<void>;
   diff(cached: boolean): Promise<string>;
 }
 
@@ -70,6 +72,7 @@ export async function uncommittedChanges(): Promise<string | undefined> {
 }
 
 async function changesOf(repository: Repository): Promise<string> {
+  await repository.status(); // VS Code looks some time after a commit or a change, and the diffs are of now
   const [staged, unstaged] = await Promise.all([repository.diff(true), repository.diff(false)]);
   const untracked = [...changes(repository)].filter(([, status]) => STATES[status] === "untracked");
   const names = untracked.slice(0, MAX_FILES).map(([uri]) => {

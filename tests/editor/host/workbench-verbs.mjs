@@ -150,7 +150,10 @@ export function workbenchVerbs({ page, until, act }) {
     /** Chooses an entry of the open list by its exact label. */
     pick: async (label, { title } = {}) => {
       await asked(title);
-      await act(`the entry "${label}" of the list`, () => click(quickRow(label)));
+      await act(`the entry "${label}" of the list`, async () => {
+        await page.mouse.move(0, 0); // the hover of the row under a resting pointer covers the next one
+        await click(quickRow(label));
+      });
     },
 
     press: (keys) => page.keyboard.press(keys),
