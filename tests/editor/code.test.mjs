@@ -6,8 +6,11 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { relayed, ROOT, runTask, useAgent } from "./agent.mjs";
 
-const WORKSPACE = {
-  "tsconfig.json": JSON.stringify({ compilerOptions: { strict: true, module: "esnext", moduleResolution: "bundler" } }),
+const PROJECT = {
+  "tsconfig.json": JSON.stringify({
+    compilerOptions: { strict: true, module: "esnext", moduleResolution: "bundler" },
+    include: ["src"],
+  }),
   "src/shapes.ts": [
     "export interface Shape {",
     "  readonly side: number;",
@@ -29,7 +32,9 @@ const WORKSPACE = {
     'import { one } from "./one";\nimport { area } from "./shapes";\nimport { four } from "./one";\narea({ side: one.length });\n',
   "notes.txt": "area\n",
 };
-const SOURCES = Object.keys(WORKSPACE).filter((name) => name.endsWith(".ts"));
+const SOURCES = Object.keys(PROJECT).filter((name) => name.endsWith(".ts"));
+// the editor renames in a copy, because TypeScript may be late to notice that the files of the first are as before
+const COPY = Object.fromEntries(Object.entries(PROJECT).map(([name, text]) => [`copy/${name}`, text]));
 const { extension, ask } = relayed();
 const editorTest = useAgent(
   [
@@ -37,7 +42,7 @@ const editorTest = useAgent(
     { text: "Renamed." },
   ],
   {
-    workspace: WORKSPACE,
+    workspace: { ...PROJECT, ...COPY },
     settings: {
       // the npm package of this VS Code comes without the TypeScript that it has otherwise; this is the same version
       "typescript.tsdk": path.join(ROOT, "node_modules/typescript/lib"),
@@ -85,25 +90,19 @@ const places = (workspace, { result, error }) => {
 editorTest(
   "a rename by the agent, the first thing that it does, with all files closed, is the editor's own rename, byte for byte",
   async ({ page, workspace }) => {
-    const saved = () => Object.fromEntries(SOURCES.map((name) => [name, read(workspace, name)]));
-    const original = saved();
+    const saved = (folder) => Object.fromEntries(SOURCES.map((name) => [name, read(workspace, `${folder}${name}`)]));
     await runTask(page, "Rename area");
     await page.toast("Renamed.");
     assert.deepEqual(await page.tabs(), []);
     await page.runCommand("Agent: Accept All");
-    await page.until("the accepted rename", () => read(workspace, "src/two.ts") !== original["src/two.ts"]);
-    const byAgent = saved();
+    await page.until("the accepted rename", () => read(workspace, "src/two.ts") !== PROJECT["src/two.ts"]);
+    const byAgent = saved("");
     assert.deepEqual(
-      SOURCES.filter((name) => byAgent[name] === original[name]),
+      SOURCES.filter((name) => byAgent[name] === PROJECT[name]),
       ["src/wrong.ts"],
     );
-    await page.runCommand("Agent: Undo Review");
-    await page.until("the files as they were", () => {
-      assert.deepEqual(saved(), original);
-      return true;
-    });
 
-    await page.openFile("src/shapes.ts");
+    await page.openFile("copy/src/shapes.ts");
     await page.clickLine("again = area");
     await page.press("F2");
     const box = page.page.locator(".rename-box input");
@@ -113,9 +112,11 @@ editorTest(
     await page.editorLines((lines) => lines.some((line) => line.endsWith("again = surfaceArea")));
     await page.runCommand("File: Save All Files");
     await page.until("the editor's rename on disk", () => {
-      assert.deepEqual(saved(), byAgent);
+      assert.deepEqual(saved("copy/"), byAgent);
       return true;
     });
+    await page.runCommand("View: Close All Editors");
+    await page.openFile("src/shapes.ts");
   },
 );
 
@@ -162,7 +163,9 @@ editorTest("symbols of a file and of the workspace have LSP's kinds", async ({ p
   );
   const { result } = await ask(page, "agent/editor/workspaceSymbols", { query: "Square" });
   assert.deepEqual(
-    result.filter(({ name }) => name === "Square").map(({ kind, location }) => [kind, location.uri]),
+    result
+      .filter(({ name, location }) => name === "Square" && !location.uri.includes("/copy/"))
+      .map(({ kind, location }) => [kind, location.uri]),
     [[5, uri(workspace, "src/shapes.ts")]],
   );
 });
