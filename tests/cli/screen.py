@@ -23,7 +23,8 @@ class Screen:
         self._lines: list[list[tuple[str, str]]] = [[]]
         self._x = self._y = 0
         self._colour = ""
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        # at Ctrl-C the system discards what was written and not yet read, which may cut a character
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
 
     def feed(self, data: bytes) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -14,10 +15,11 @@ import psutil
 import pytest
 
 from fairlead.agent.errors import ToolError
+from fairlead.shell import reaper
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Launch, View
 from fairlead.shell.output import BATCH, HEAD, STREAM_LIMIT, TAIL
-from fairlead.shell.process import Command, CommandResult, command_environment
+from fairlead.shell.process import Command, CommandResult, command_environment, kill_all
 from fairlead.shell.reaper import TOO_MANY
 from fairlead.workspace.paths import Roots
 
@@ -216,6 +218,19 @@ async def test_fault_28_a_child_that_left_the_group_ends_with_its_command(left: 
         await watched.task
     assert await has_ended(nap)
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere what leaves the group is not reached")
+async def test_fault_28_it_ends_although_its_reaper_does_not_answer(tmp_path: Path, nap: str) -> None:
+    """docs/faults.md 28: on a stalled machine the reaper may not get to its work in time."""
+    watched = Watched(await launch(f"setsid {nap} & echo on; {nap}", tmp_path))
+    await watched.wait_for_output("on")
+    wait_for_processes(nap, 2)
+    [watching] = (child for child in psutil.Process().children() if reaper.__file__ in child.cmdline())
+    watching.suspend()
+    kill_all(watching.pid, exited=False)
+    assert await has_ended(nap)
+    assert (await watched.task).exit_code == 128 + signal.SIGKILL
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing watches the server's end")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.agent.errors import ToolError
+from fairlead.shell import reaper
 from fairlead.shell.layer import Launch
 from fairlead.shell.output import BoundedOutput, Stream
 
@@ -160,7 +161,7 @@ async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
         await _within(GRACE, pipe.exited)
     else:
         await _within(DRAIN, pipe.closed)
-    signal_group(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+    kill_all(pid, exited=pipe.exited.is_set())
     await _within(GRACE, pipe.exited)  # with a limit: the kernel may be unable to end the process
     await _within(DRAIN, pipe.closed)  # with a limit: a process that left the group may still hold the pipe
     transport.close()
@@ -176,7 +177,21 @@ async def _within(seconds: float | None, event: asyncio.Event) -> bool:
     return True
 
 
+def kill_all(pid: int, *, exited: bool) -> None:
+    """Kill a process group. If its leader still runs, on Linux also all processes that it started.
+
+    Such a leader is a reaper or a launcher that was stopped or starved, and so could not end them itself.
+    """
+    # first, because the death of their parent would hide them
+    if sys.platform == "linux" and not exited:
+        for descendant in list(reaper.descendants(pid)):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(descendant, signal.SIGKILL)
+    signal_group(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
 def signal_group(pid: int, number: int) -> None:
+    """Send a signal to a process group. Windows has none; there the process and those that it started are killed."""
     if sys.platform == "win32":
         subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
         return

@@ -36,7 +36,7 @@ def main(server_pid: int, processes: int, command: list[str]) -> int:
             _signal_group(child, signal.SIGTERM)
             status = _reap(child, GRACE)
             break
-        if _count_system_tasks() - before > processes and sum(1 for _ in _descendants(os.getpid())) > processes:
+        if _count_system_tasks() - before > processes and sum(1 for _ in descendants(os.getpid())) > processes:
             _end_all(child)
             os.write(1, TOO_MANY.format(processes).encode())
             return 1
@@ -87,13 +87,14 @@ def _end_all(child: int) -> None:
         while time.monotonic() < deadline:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-            for pid in _descendants(os.getpid()):
+            for pid in descendants(os.getpid()):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
             signal.sigtimedwait({signal.SIGCHLD}, TICK / 10)
 
 
-def _descendants(root: int) -> Iterator[int]:
+def descendants(root: int) -> Iterator[int]:
+    """The processes that a process started, those that they started, and so on, by their numbers."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():

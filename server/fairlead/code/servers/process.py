@@ -15,7 +15,7 @@ from fairlead.code.provider import NoAnswer
 from fairlead.code.servers.connection import LINE, Connection
 from fairlead.code.servers.mirror import Mirror
 from fairlead.shell.layer import Box, Layer, Limits, View
-from fairlead.shell.process import GRACE, signal_group
+from fairlead.shell.process import GRACE, kill_all, signal_group
 
 EXIT_SECONDS = 1.0
 """How long a server may take to exit after it was asked to."""
@@ -68,7 +68,7 @@ class ServerProcess:
             signal_group(pid, signal.SIGTERM)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), GRACE)
-        signal_group(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        kill_all(pid, exited=self._process.returncode is not None)
         with contextlib.suppress(TimeoutError):  # the kernel may be unable to end the process
             await asyncio.wait_for(self._process.wait(), GRACE)
         for task in draining:
