@@ -18,34 +18,34 @@ from typing import Any
 sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
 
 from speed.messages_server import NEW, OLD, gaps_of, start_messages_server
-from support.client import Client, Json
+from support.client import EDITOR, Client, Json
 
 PENDING = (20, 200, 800)
 SMALLEST = (2, 4)
 SAMPLE = 20
 """The gap while N files are pending is the median of this many rounds that end with N files."""
 LINE = "A line of text that is forty bytes long.\n"
-STATES = ("agent/plan", "agent/edits")
+STATES = ("agent/plan", "agent/edits", "agent/plan/changed", "agent/edits/changed")
+INCREMENTAL: Json = {**EDITOR, "experimental": {"agent": {**EDITOR["experimental"]["agent"], "incremental": True}}}
 
 
 class CountingClient(Client):
-    """Counts the states and forgets all but the newest, as an editor does."""
+    """Counts the states and their differences, and forgets them."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self.counts, self.sizes, self.newest = Counter[str](), Counter[str](), dict[str, Json]()
+        self.counts, self.sizes = Counter[str](), Counter[str]()
 
     async def _take(self, message: Json) -> None:
         method = message.get("method", "")
         if method in STATES:
             self.counts[method] += 1
             self.sizes[method] += len(json.dumps(message, separators=(",", ":")))
-            self.newest[method] = message["params"]
             return
         await super()._take(message)
 
 
-async def measured(pending: Sequence[int]) -> None:
+async def measured(pending: Sequence[int], capabilities: Json) -> None:
     rounds = pending[-1]
     process, url = start_messages_server(rounds, "edit_file")
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
@@ -55,7 +55,10 @@ async def measured(pending: Sequence[int]) -> None:
         root.mkdir()
         for number in range(rounds):
             (root / f"f{number}.txt").write_text(OLD + LINE * 20)
-        async with CountingClient(root, env=env, settings=settings, storage=root.parent / "storage") as client:
+        storage = root.parent / "storage"
+        async with CountingClient(
+            root, env=env, settings=settings, storage=storage, capabilities=capabilities
+        ) as client:
             session: str = (await client.request("agent/sessions/create", {}))["sessionId"]
             result = await client.run(deadline=600, sessionId=session)
             assert result["stopReason"] == "end_turn", result
@@ -70,8 +73,7 @@ async def measured(pending: Sequence[int]) -> None:
 
 
 async def decisions(client: CountingClient, session: str, root: Path) -> None:
-    await client.request("agent/sessions/open", {"sessionId": session})
-    edits = client.newest["agent/edits"]
+    edits = (await client.request("agent/sessions/open", {"sessionId": session}))["edits"]
     file = edits["files"][0]
     one = {"uri": file["uri"], "hunk": file["hunks"][0]["id"]}
     everything = {"sessionId": session, "target": {"all": True}}
@@ -92,7 +94,9 @@ async def timed(name: str, request: Awaitable[Any]) -> None:
 def main(smallest: bool = False) -> None:
     pending = SMALLEST if smallest else PENDING
     print(f"{pending[-1]} rounds that each edit another file, in ms (median of {SAMPLE} rounds)")
-    asyncio.run(measured(pending))
+    for name, capabilities in (("differences", INCREMENTAL), ("whole states", EDITOR)):
+        print(f"  with {name}:")
+        asyncio.run(measured(pending, capabilities))
 
 
 if __name__ == "__main__":

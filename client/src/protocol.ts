@@ -1,6 +1,7 @@
 // The names and shapes of docs/protocol.md. Mirrors server/fairlead/lsp/protocol.py. The tests of both read the messages in
 // tests/goldens.
 
+import type { JSONPatchDocument } from "immutable-json-patch";
 import type { ApplyWorkspaceEditParams } from "vscode-languageclient/node";
 
 export const method = {
@@ -22,6 +23,8 @@ export const method = {
   trust: "agent/trust",
   plan: "agent/plan",
   edits: "agent/edits",
+  planChanged: "agent/plan/changed",
+  editsChanged: "agent/edits/changed",
   event: "agent/event",
   sessions: "agent/sessions",
   approve: "agent/approve",
@@ -173,6 +176,13 @@ export interface Edits {
   readonly checked: CheckResult | null;
   /** The last smallest set that a search found, with the changes that are still undecided. Null: none holds. */
   readonly smallest: SmallestSet | null;
+}
+
+/** The difference of a session's plan or edits from the state with the version `since`. */
+export interface Changed {
+  readonly sessionId: string;
+  readonly since: number;
+  readonly patch: JSONPatchDocument;
 }
 
 /** The result of a search for the smallest set of changes with which checks pass. */

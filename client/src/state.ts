@@ -1,9 +1,11 @@
 // The last known state of all sessions, from which the views are drawn. Pure.
 
+import { immutableJSONPatch } from "immutable-json-patch";
 import type {
   AgentEvent,
   ApproveParams,
   AskParams,
+  Changed,
   Edits,
   Mode,
   OpenedSession,
@@ -172,6 +174,22 @@ export class Store {
     if (session.plan && plan.version < session.plan.version) return;
     session.plan = plan;
     this.emit("plan", session);
+  }
+
+  /** Changes the plan by a difference. False if the plan here is not the one that it starts from. */
+  changePlan({ sessionId, since, patch }: Changed): boolean {
+    const plan = this.byId.get(sessionId)?.plan;
+    if (plan?.version !== since) return false;
+    this.setPlan(immutableJSONPatch<Plan, Plan>(plan, patch));
+    return true;
+  }
+
+  /** Changes the proposed files by a difference. False if they are not here as it expects them. */
+  changeEdits({ sessionId, since, patch }: Changed): boolean {
+    const edits = this.byId.get(sessionId)?.edits;
+    if (edits?.version !== since) return false;
+    this.setEdits(immutableJSONPatch<Edits, Edits>(edits, patch));
+    return true;
   }
 
   setEdits(edits: Edits): void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { method, type AgentEvent, type Edits, type Plan } from "../src/protocol";
+import { method, type AgentEvent, type Changed, type Edits, type Plan } from "../src/protocol";
 import { Store } from "../src/state";
 import { golden, goldenNames, params } from "./goldens";
 
@@ -48,6 +48,24 @@ test("the store handles every event of the goldens", () => {
     "usage",
   ];
   assert.deepEqual([...kinds].sort(), known);
+});
+
+test("a difference changes the state that it starts from, and no other", () => {
+  const store = new Store();
+  const [plan, edits] = [params<Plan>("plan"), params<Edits>("edits")];
+  const [planChanged, editsChanged] = [params<Changed>("plan.changed"), params<Changed>("edits.changed")];
+  assert.equal(store.changePlan(planChanged), false);
+  assert.equal(store.get(plan.sessionId), undefined);
+  store.setPlan({ ...plan, version: 7 });
+  store.setEdits({ ...edits, version: 5 });
+  const before = store.get(plan.sessionId)?.edits?.files ?? [];
+  assert.equal(store.changePlan(planChanged), true);
+  assert.equal(store.changeEdits(editsChanged), true);
+  assert.equal(store.changeEdits(editsChanged), false);
+  const after = store.get(plan.sessionId);
+  assert.equal(after?.plan?.version, 8);
+  assert.deepEqual([after.edits?.version, after.edits?.redoLabel], [6, "Reject b.py"]);
+  assert.equal(before.at(-1), after.edits?.files.at(-1), "a file that did not change stays the same object");
 });
 
 test("the store keeps the newest plan and edits, and ignores older ones", () => {

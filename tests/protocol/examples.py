@@ -64,10 +64,10 @@ def a_record() -> Record:
     return record.with_command("2", CommandRun("toolu_05", "python3 greet.py", 1, 0.25)).with_seconds("2", 12.34)
 
 
-def a_plan_state(version: int) -> PlanChanged:
-    """Verified, but the user has changed the file since."""
+def a_plan_state(version: int, *, changed: bool = True) -> PlanChanged:
+    """Verified; `changed` if the user has changed the file since."""
     plan, record = a_plan().snapshot(), a_record()
-    found = supports(plan.items, record, lambda _: [_path("src/問候.py")])
+    found = supports(plan.items, record, lambda _: [_path("src/問候.py")] if changed else [])
     return PlanChanged(version, plan, record, supports=found)
 
 

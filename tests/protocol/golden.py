@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -54,6 +55,7 @@ class RecordingClient:
 
     def __init__(self, answer: Any = None) -> None:
         self.sent: list[tuple[str, Any]] = []
+        self.before_answer: set[Callable[[], None]] = set()
         self._answer = answer
 
     @property

@@ -32,6 +32,9 @@ def states() -> Iterator[Golden]:
     yield _published("edits.smallest", EditsChanged(5, two, None, None, smallest=found), wire.EditsWire)
     empty_edits = EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py", checked=A_CHECK)
     yield _published("edits.empty", empty_edits, wire.EditsWire)
+    yield _difference("plan.changed", a_plan_state(7, changed=False), a_plan_state(8))
+    first = EditsChanged(5, only(changes, found.needed), None, None)
+    yield _difference("edits.changed", first, EditsChanged(6, two, None, "Reject b.py"))
 
 
 def run_events() -> Iterator[Golden]:
@@ -75,11 +78,21 @@ def run_events() -> Iterator[Golden]:
 
 def _published(name: str, event: SessionEvent, shape: type | None = None) -> Golden:
     client = RecordingClient()
-    publisher = Publisher(SESSION, lambda: ROOT, client.send_notification, lambda: "task-1")
+    publisher = Publisher(SESSION, lambda: ROOT, client.protocol, lambda: "task-1")
     publisher(event)
     publisher.flush()
     [(method, params)] = client.sent
     return Golden(name, method, "server-to-client", "params", params, shape)
+
+
+def _difference(name: str, before: SessionEvent, after: SessionEvent) -> Golden:
+    client = RecordingClient()
+    publisher = Publisher(SESSION, lambda: ROOT, client.protocol, lambda: None, incremental=True)
+    for event in (before, after):
+        publisher(event)
+        publisher.flush()
+    [_, (method, params)] = client.sent
+    return Golden(name, method, "server-to-client", "params", params, wire.ChangedWire)
 
 
 def progress() -> Iterator[Golden]:

@@ -16,6 +16,7 @@ PLAIN: dict[Any, str] = {
     bool: "boolean",
     NoneType: "null",
     object: "object",
+    Any: "any",
 }
 
 
@@ -42,6 +43,8 @@ def written(hint: Any) -> str:
 
 def misfits(value: Any, hint: Any, where: str = "") -> list[str]:
     """What in a JSON value does not fit a type."""
+    if hint is Any:
+        return []
     if is_typeddict(hint):
         return _object_misfits(value, hint, where)
     if get_origin(hint) is list:

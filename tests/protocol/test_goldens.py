@@ -56,7 +56,7 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
     typed = [golden for golden in made.values() if golden.shape is not None]
     assert [bad for golden in typed for bad in misfits(golden.value, golden.shape, golden.name)] == []
     shown = {golden.shape for golden in typed}
-    states = {wire.PlanWire, wire.EditsWire, wire.SessionsWire}
+    states = {wire.PlanWire, wire.EditsWire, wire.ChangedWire, wire.SessionsWire}
     results = {wire.RunResult, wire.ReviewResult, wire.AmendResult, wire.PlanEditResult, wire.PageResult}
     results |= {wire.OpenResult, wire.SteerResult, wire.ChecksResult, wire.SuggestedChecks, wire.RecordResult}
     results |= {wire.SmallestSetWire}

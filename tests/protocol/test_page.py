@@ -49,7 +49,7 @@ def test_the_tables_list_what_the_server_serves(page: Page) -> None:
     assert column(tables(page.section("Requests from the client"))[0]) == list(REQUESTS)
     assert column(tables(page.section("Commands"))[0]) == list(COMMANDS)
     assert column(tables(page.section("Notifications from the server"))[0]) == [
-        wire.PLAN, wire.EDITS, wire.SESSIONS, wire.EVENT,
+        wire.PLAN, wire.EDITS, wire.PLAN_CHANGED, wire.EDITS_CHANGED, wire.SESSIONS, wire.EVENT,
     ]  # fmt: skip
     assert wire.TRUST in column(tables(page.section("Notifications from the client"))[0])
 

@@ -102,11 +102,24 @@ def write(folder: Path, session_id: str, root: Path, changes_made: list[Change])
     return folder / f"{session_id}.jsonl"
 
 
-def as_a_client_sees(session_id: str, roots: Roots) -> Callable[[SessionEvent], None]:
-    def sent(method: str, params: Any) -> None:
+class Wire:
+    """Encodes what is sent, as the server does."""
+
+    def __init__(self) -> None:
+        self.before_answer: set[Callable[[], None]] = set()
+
+    def send_notification(self, method: str, params: Any) -> None:
         json.dumps(params).encode()
 
-    return Publisher(session_id, lambda: roots, sent, lambda: None, 0)
+
+def as_a_client_sees(session_id: str, roots: Roots) -> Callable[[SessionEvent], None]:
+    publisher = Publisher(session_id, lambda: roots, Wire(), lambda: None, 0)
+
+    def see(event: SessionEvent) -> None:
+        publisher(event)
+        publisher.flush()
+
+    return see
 
 
 async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:

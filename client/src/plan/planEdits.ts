@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { PlanNode, StepNode } from "./planNodes";
-import { method, type Plan, type PlanItem, type PlanOp } from "../protocol";
+import { method, type PlanItem, type PlanOp } from "../protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
@@ -86,8 +86,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
 
   private async send(sessionId: string, revision: number, op: PlanOp): Promise<void> {
     const params = { sessionId, revision, ops: [op] };
-    const result = await orShowWarning(() => this.server.request<{ plan: Plan }>(method.planEdit, params));
-    if (result) this.store.setPlan(result.plan);
+    await orShowWarning(() => this.server.request(method.planEdit, params));
   }
 }
 

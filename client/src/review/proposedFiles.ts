@@ -104,7 +104,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     // a save without a change, such as an automatic one, must not become a step of the undo history
     if (text !== current.text) {
       const params = { sessionId: uri.authority, uri: file.uri, text, version: current.version };
-      this.store.setEdits((await this.amend(params)).edits);
+      await this.amend(params);
       this.store.decisions.record([], uri.authority);
     }
     this.loadedRevisions.set(uri.toString(), this.texts.set(uri, text).revision);

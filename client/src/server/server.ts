@@ -25,7 +25,9 @@ import {
   type AgentEvent,
   type ApproveParams,
   type AskParams,
+  type Changed,
   type Edits,
+  type OpenedSession,
   type Plan,
   type SessionList,
 } from "../protocol";
@@ -43,6 +45,8 @@ export class AgentServer implements vscode.Disposable {
   readonly commandOverrides = new Map<string, (params: unknown) => unknown>();
   private starting: Promise<LanguageClient> | undefined;
   private readonly pendingRequests = new Set<() => void>();
+  /** The sessions whose states are being read again. */
+  private readonly refetching = new Set<string>();
   private readonly disposables: vscode.Disposable[];
 
   constructor(
@@ -179,6 +183,12 @@ export class AgentServer implements vscode.Disposable {
     client.onNotification(method.plan, (plan: Plan) => {
       this.store.setPlan(plan);
     });
+    client.onNotification(method.planChanged, (changed: Changed) => {
+      if (!this.store.changePlan(changed)) void this.refetch(client, changed.sessionId);
+    });
+    client.onNotification(method.editsChanged, (changed: Changed) => {
+      if (!this.store.changeEdits(changed)) void this.refetch(client, changed.sessionId);
+    });
     client.onNotification(method.edits, (edits: Edits) => {
       this.store.setEdits(edits);
     });
@@ -226,6 +236,21 @@ export class AgentServer implements vscode.Disposable {
     await client.sendRequest(method.credentials, { apiKey: apiKey ?? null });
   }
 
+  /** Gets both states of a session whole, after a difference from a state that is not here. */
+  private async refetch(client: LanguageClient, sessionId: string): Promise<void> {
+    if (this.refetching.has(sessionId)) return;
+    this.refetching.add(sessionId);
+    try {
+      const { plan, edits } = await client.sendRequest<OpenedSession>(method.openSession, { sessionId });
+      this.store.setPlan(plan);
+      this.store.setEdits(edits);
+    } catch (error) {
+      this.log.warn(`The session could not be read again: ${messageOf(error)}`);
+    } finally {
+      this.refetching.delete(sessionId);
+    }
+  }
+
   private async notify(name: string, params: unknown): Promise<void> {
     await (await this.running()?.catch(() => undefined))?.sendNotification(name, params);
   }
@@ -258,7 +283,15 @@ class ClientFeatures implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     // proposedFiles.ts provides the texts, because the user can edit the proposed side
     delete capabilities.workspace?.textDocumentContent;
-    const agent = { approvals: true, questions: true, sessions: true, editor: true, checksEdits: true, diffs: true };
+    const agent = {
+      approvals: true,
+      questions: true,
+      sessions: true,
+      editor: true,
+      checksEdits: true,
+      diffs: true,
+      incremental: true,
+    };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent };
   }
 

@@ -64,6 +64,7 @@ class ClientCapabilities:
         self.editor = agent.get("editor") is True
         self.checks_edits = agent.get("checksEdits") is True
         self.diffs = agent.get("diffs") is True
+        self.incremental = agent.get("incremental") is True
 
 
 class LspEditor:

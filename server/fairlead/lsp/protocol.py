@@ -1,6 +1,6 @@
 """The names and shapes of the wire (docs/protocol.md). JSON is camelCase, and every field is always present."""
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 VERSION = 1
 
@@ -29,6 +29,8 @@ TRUST = "agent/trust"
 
 PLAN = "agent/plan"
 EDITS = "agent/edits"
+PLAN_CHANGED = "agent/plan/changed"
+EDITS_CHANGED = "agent/edits/changed"
 EVENT = "agent/event"
 SESSIONS = "agent/sessions"
 
@@ -246,6 +248,20 @@ class EditsWire(TypedDict):
     redoLabel: str | None
     checked: "CheckResultWire | None"
     smallest: "SmallestSetWire | None"
+
+
+class PatchOperation(TypedDict):
+    """Of JSON Patch (RFC 6902)."""
+
+    op: Literal["add", "remove", "replace"]
+    path: str
+    value: NotRequired[Any]
+
+
+class ChangedWire(TypedDict):
+    sessionId: str
+    since: int
+    patch: list[PatchOperation]
 
 
 class CheckResultWire(TypedDict):

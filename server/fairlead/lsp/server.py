@@ -158,9 +158,12 @@ class AgentServer(LanguageServer):
         log.log(level, "%s\n%s", error, details)
 
     def _event_sink(self, session_id: str, seq: int) -> Callable[[SessionEvent], None]:
-        notify, progress = self.protocol.send_notification, self.run_progress
+        progress = self.run_progress
         token, encoding = partial(progress.token, session_id), self.documents.encoding
-        publisher = Publisher(session_id, lambda: self.context.roots, notify, token, seq, encoding)
+        incremental = self.editor.capabilities.incremental
+        publisher = Publisher(
+            session_id, lambda: self.context.roots, self.protocol, token, seq, encoding, incremental=incremental
+        )
 
         def on_event(event: SessionEvent) -> None:
             publisher(event)
