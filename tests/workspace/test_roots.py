@@ -6,11 +6,12 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import PathEscape, Root, Roots
-from fairlead.workspace.protected import protections
+from fairlead.workspace.protected import Protections
 from fairlead.workspace.secrets import secret_names
 from tools.stand_ins import Documents
 
@@ -173,8 +174,8 @@ async def test_a_folder_around_another_one_protects_it(tmp_path: Path) -> None:
     files = Files(roots, Documents())
     for name in ("pkg/hooks/pre-commit", "pkg/a.py"):
         await files.propose(roots.resolve(name), "x\n", Author())
-    assert protections(roots, files.changes).keys() == {str(inner / "hooks" / "pre-commit")}
-    assert protections(Roots.of(inner), files.changes) == {}
+    assert Protections().of(roots, files.changes).keys() == {str(inner / "hooks" / "pre-commit")}
+    assert Protections().of(Roots.of(inner), files.changes) == {}
 
 
 async def test_the_repository_of_a_folder_cannot_be_edited_through_another_one(tmp_path: Path) -> None:
@@ -190,4 +191,4 @@ def test_a_folder_may_have_the_name_of_a_protected_one(tmp_path: Path) -> None:
     (tmp_path / ".vscode").mkdir()
     roots = Roots(Root(tmp_path / ".vscode"), Root(tmp_path))
     assert roots.folders[0].name == ".vscode"
-    assert protections(roots, ()) == {}
+    assert Protections().of(roots, Changeset()) == {}

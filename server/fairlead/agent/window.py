@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fairlead.agent.errors import Overflow
 from fairlead.agent.messages import Block, Message
 from fairlead.agent.model import ToolSpec, Usage
+from fairlead.per_item import PerItem
 
 # shares of the window (docs/plan.md L15)
 COMPACT_AT = 0.8
@@ -79,8 +80,7 @@ class Window:
     """The length of the system prompt and the tools."""
     tokens_per_char: float = 1 / CHARS_PER_TOKEN
     """Measured on the last request that was counted."""
-    _sizes: dict[int, tuple[Message, int]] = field(default_factory=dict[int, tuple[Message, int]])
-    """The messages of the last request by identity, because a message never changes, and their lengths."""
+    _sizes: PerItem[Message, int] = field(default_factory=lambda: PerItem(_message_size))
     used: int = 0
     """What the last request and its answer took; 0 before the first request."""
 
@@ -96,11 +96,7 @@ class Window:
 
     def request_chars(self, messages: Sequence[Message]) -> int:
         """The length of a request with these messages, at least 1."""
-        known, self._sizes = self._sizes, {}
-        for message in messages:
-            key = id(message)
-            self._sizes[key] = known.get(key) or (message, _message_size(message))
-        return max(1, self.prefix_chars + sum(length for _, length in self._sizes.values()))
+        return max(1, self.prefix_chars + sum(self._sizes.of(messages)))
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """The approximate size of a request with these messages."""

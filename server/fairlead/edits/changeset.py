@@ -6,6 +6,8 @@ the user types, the base moves (`Proposal.rebased`).
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import methodcaller
 from types import MappingProxyType
 from typing import Any
 
@@ -42,6 +44,14 @@ class Changeset:
         renamed = self._renamed.get(path)
         own = self.files.get(path)
         return renamed or (own if own is not None and own.new_path is None else None)
+
+    def proposed_below(self, start: str) -> str | None:
+        """A path that begins like this, of a file that exists once all proposals are accepted; else None."""
+        for path in filter(methodcaller("startswith", start), chain(self.files, self._renamed)):
+            proposal = self.for_target(path)
+            if proposal is not None and proposal.proposed is not None:
+                return path
+        return None
 
     def with_proposal(self, proposal: Proposal) -> "Changeset":
         """The changeset with this proposal, rebased on the user's file; without it if nothing is left to decide."""

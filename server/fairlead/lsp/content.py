@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from lsprotocol import types
 
-from fairlead.edits.changeset import Changeset, Proposal
+from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import content_uri
 from fairlead.lsp.rpc import AgentProtocol
@@ -25,7 +25,7 @@ class ProposedContent:
     def __init__(self, protocol: AgentProtocol, sessions: Sessions) -> None:
         self._protocol = protocol
         self._sessions = sessions
-        self._sent: dict[str, dict[str, Proposal]] = {}
+        self._sent: dict[str, Changeset] = {}
         self._pending: set[asyncio.Task[None]] = set()
         self.registered = False
 
@@ -68,12 +68,12 @@ class ProposedContent:
 
     def refresh(self, session_id: str, changes: Changeset) -> None:
         """Tell the client which texts changed."""
-        old, new = self._sent.get(session_id, {}), dict(changes.files)
-        self._sent[session_id] = new
+        old = self._sent.get(session_id, Changeset())
+        self._sent[session_id] = changes
         if not self.registered:
             return
-        for path in {*old, *new}:
-            before, after = old.get(path), new.get(path)
+        for path in changed_paths(old, changes):
+            before, after = old.get(path), changes.get(path)
             for scheme, attribute in ((wire.BASE_SCHEME, "base"), (wire.PROPOSED_SCHEME, "proposed")):
                 if getattr(before, attribute, None) != getattr(after, attribute, None):
                     self._request_refresh(proposal_uri(scheme, session_id, Path(path)))

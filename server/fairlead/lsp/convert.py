@@ -16,6 +16,7 @@ from fairlead.code.decode import Problem
 from fairlead.code.positions import code_units
 from fairlead.edits.changeset import Proposal
 from fairlead.edits.diff import Hunk, changed_blocks
+from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.convert_checks import check_event, check_result, smallest_set
@@ -117,13 +118,22 @@ def evidence(found: Evidence) -> wire.EvidenceWire:
     }
 
 
-def edits(session_id: str, roots: Roots, state: EditsChanged, encoding: str = "utf-16") -> wire.EditsWire:
-    """The proposals, risky and protected files first."""
+def edits(
+    session_id: str,
+    roots: Roots,
+    state: EditsChanged,
+    encoding: str = "utf-16",
+    known: PerProposal[wire.FileWire] | None = None,
+) -> wire.EditsWire:
+    """The proposals, risky and protected files first. `known` keeps what did not change since the last state."""
     errors = {str(path): found for path, found in state.errors.items()}
-    files = [
-        proposal.derive(file, roots, proposal.path in state.protected, errors.get(proposal.target, ()), encoding)
-        for proposal in state.changes
-    ]
+
+    def converted(proposal: Proposal) -> wire.FileWire:
+        protected = proposal.path in state.protected
+        return proposal.derive(file, roots, protected, errors.get(proposal.target, ()), encoding)
+
+    inputs = roots, state.protected, errors, encoding
+    files = (known or PerProposal()).of(state.changes, converted, *inputs).values()
     return {
         "sessionId": session_id,
         "version": state.version,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from fairlead.agent.events import Event, RoundStarted, RunStarted, Text, Thinking, ToolOutput, UsageReported
+from fairlead.edits.per_proposal import PerProposal
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.differences import difference
@@ -57,6 +58,7 @@ class Publisher:
         self._parts: list[str] = []
         self._plan: PlanChanged | None = None
         self._edits: EditsChanged | None = None
+        self._files = PerProposal[wire.FileWire]()
         self._incremental = incremental
         self._sent: dict[str, Any] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -89,7 +91,7 @@ class Publisher:
         if plan is not None:
             self._send_state(wire.PLAN, wire.PLAN_CHANGED, convert.plan(self._session_id, plan))
         if edits is not None:
-            state = convert.edits(self._session_id, self._roots(), edits, self._encoding)
+            state = convert.edits(self._session_id, self._roots(), edits, self._encoding, self._files)
             self._send_state(wire.EDITS, wire.EDITS_CHANGED, state)
 
     def _hold(self) -> None:

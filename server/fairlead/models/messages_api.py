@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import importlib
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence, Set
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Set
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -24,6 +24,7 @@ from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import NotAnEventStream, read_events
 from fairlead.models.transport import decoding_errors, transport_errors
+from fairlead.per_item import PerItem
 
 CONNECT_TIMEOUT = 15.0
 DRAIN_TIMEOUT = 0.5
@@ -55,7 +56,7 @@ class MessagesApiModel:
         self._sleep = sleep
         self._sdk: Any = None
         self._client: Any = None
-        self._encoded: list[tuple[Message, bytes]] = []
+        self._encoded = PerItem[Message, bytes](_encode)
         # optional fields that this server has accepted or refused so far
         self._accepted_fields: set[str] = set()
         self._refused_fields: set[str] = set()
@@ -209,16 +210,8 @@ class MessagesApiModel:
         }
 
     def _body(self, request: Request, fields: dict[str, Any]) -> bytes:
-        head, messages = self._head(request, fields), self._encoded_messages(request.messages)
-        return _encode(head)[:-1] + b',"messages":[' + b",".join(messages) + b"]}"
-
-    def _encoded_messages(self, messages: Sequence[Message]) -> list[bytes]:
-        for index, message in enumerate(messages):
-            if index < len(self._encoded) and self._encoded[index][0] is message:
-                continue
-            del self._encoded[index:]
-            self._encoded.append((message, _encode(message)))
-        return [encoded for _, encoded in self._encoded[: len(messages)]]
+        messages = b",".join(self._encoded.of(request.messages))
+        return _encode(self._head(request, fields))[:-1] + b',"messages":[' + messages + b"]}"
 
 
 def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], Any]) -> Any:

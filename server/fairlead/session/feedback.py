@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.messages import clean_text
+from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.edits.diff import Hunk, hunks
 from fairlead.edits.proposal import Proposal
 from fairlead.workspace.files import Files
@@ -52,6 +53,7 @@ class Feedback:
         self._items: list[str] = []
         self._rejected = False
         self._conflicts: dict[tuple[str, str], None] = {}
+        self._seen = Changeset()
         self._said: list[str] = []
 
     def add_user_message(self, text: str) -> int:
@@ -133,7 +135,8 @@ class Feedback:
 
     def _new_conflicts(self) -> list[str]:
         found: list[str] = []
-        for proposal in self._files.changes:
+        before, self._seen = self._seen, self._files.changes
+        for proposal in filter(None, map(self._seen.get, changed_paths(before, self._seen))):
             for conflict in proposal.conflicts.values():
                 key = (proposal.path, conflict.current)
                 if key not in self._conflicts:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fairlead.agent.messages import Message, clean_text
 from fairlead.display import escape_to_one_line
+from fairlead.session.told import Told
 from fairlead.workspace.paths import Roots
 
 BEGIN, END = "<folders>", "</folders>"
@@ -11,19 +12,19 @@ LEAD = "The folders of the workspace. Begin each path with one of these names."
 SINGLE = "The workspace is now only {path}. Paths are relative to it."
 
 
-def folders_note(roots: Roots, messages: Sequence[Message]) -> list[str]:
-    """The note that a conversation needs now: none if its last one still holds, or the workspace is one folder."""
-    told = [
-        block["text"]
-        for message in messages
-        if message["role"] == "user"
-        for block in message["content"]
-        if block["type"] == "text" and block["text"].startswith(f"{BEGIN}\n")
-    ]
-    if not roots.folders or not (told or roots.has_names):
-        return []
-    lines = [LEAD, *(f"- {root.name}: {escape_to_one_line(str(root.path))}" for root in roots.folders)]
-    if not roots.has_names:
-        lines = [SINGLE.format(path=escape_to_one_line(str(roots.first.path)))]
-    note = clean_text("\n".join([BEGIN, *lines, END]))
-    return [] if told and told[-1] == note else [note]
+class FoldersNote:
+    """Decides when a conversation needs a note about the folders."""
+
+    def __init__(self) -> None:
+        self._told = Told(f"{BEGIN}\n")
+
+    def take(self, roots: Roots, messages: Sequence[Message]) -> list[str]:
+        """The note for now: none if the last one still holds, or the workspace is one folder."""
+        told = self._told.of(messages)
+        if not roots.folders or not (told or roots.has_names):
+            return []
+        lines = [LEAD, *(f"- {root.name}: {escape_to_one_line(str(root.path))}" for root in roots.folders)]
+        if not roots.has_names:
+            lines = [SINGLE.format(path=escape_to_one_line(str(roots.first.path)))]
+        note = clean_text("\n".join([BEGIN, *lines, END]))
+        return [] if told and told[-1] == note else [note]

@@ -1,12 +1,12 @@
 """Tells the model the project's rules (docs/plan.md L17): the roots' with the system prompt, others as they apply."""
 
 import asyncio
-import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.agent.events import Event, RulesFound, RulesSource
 from fairlead.agent.messages import Message, clean_text
+from fairlead.session.told import Told
 from fairlead.workspace.files import Files
 from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_rules
 
@@ -22,12 +22,17 @@ class ProjectRules:
     def __init__(self, files: Files, emit: Callable[[Event], None]) -> None:
         self._files, self._emit = files, emit
         self._of_root: dict[Path, RulesFile | None] = {}
+        self._looked: set[str] = set()
+        self._applying: set[Path] = set()
+        """The folders whose rules apply in those that were looked at."""
         self._found: dict[Path, RulesFile | None] = {}
+        self._roots = files.roots
+        self._told = Told("<rules ")
         self._reported = True
 
     async def begin_run(self) -> None:
         """Reads the rules of the root folders, and forgets the others."""
-        self._found, self._reported = {}, False
+        self._looked, self._applying, self._found, self._reported = set(), set(), {}, False
         paths = self._files.roots.paths
         self._of_root = await asyncio.to_thread(lambda: {path: read_rules(path, path) for path in paths})
 
@@ -38,29 +43,40 @@ class ProjectRules:
         found = [rules for rules in self._of_root.values() if rules is not None]
         return "".join(f"\n\n{self._text(rules, self._lead(rules) if several else OF_ROOT)}" for rules in found)
 
-    async def take_new(self, paths: Collection[Path], messages: Sequence[Message]) -> list[str]:
-        """The rules that apply to these files and are not in the conversation yet, the outermost first.
+    async def take_new(self, folders: Collection[str], messages: Sequence[Message]) -> list[str]:
+        """The rules that apply to the files in these folders and are not in the conversation yet, the outermost first.
 
         Reports them, and those of the root folders once in a run.
         """
-        folders = dict(self._folders_of(paths))
-        unknown = sorted(folders.keys() - self._found.keys())
-        if unknown:
-            read = await asyncio.to_thread(lambda: [read_rules(folder, folders[folder]) for folder in unknown])
-            self._found.update(zip(unknown, read, strict=True))
-        found = [rules for folder in sorted(folders) if (rules := self._found[folder]) is not None]
+        await self._read_for(folders)
+        found = [rules for folder in self._applying if (rules := self._found[folder]) is not None]
+        found.sort(key=lambda rules: rules.path)
         texts = {rules: self._text(rules, self._lead(rules)) for rules in found}
-        told = _told(messages) if texts else frozenset[str]()
+        told = self._told.of(messages) if texts else ()
         new = {rules: text for rules, text in texts.items() if text not in told}
         self._report(list(new))
         return list(new.values())
 
-    def _folders_of(self, paths: Collection[Path]) -> Iterator[tuple[Path, Path]]:
-        """The folders whose rules apply to these files, each with the root folder that it is in.
+    async def _read_for(self, folders: Collection[str]) -> None:
+        """Reads the rules that apply in these folders and were not looked for since the run began."""
+        roots = self._files.roots
+        if roots != self._roots:
+            self._roots, self._looked, self._applying = roots, set(), set()
+        new = set(folders) - self._looked
+        applying = dict(self._with_rules(new))
+        unknown = sorted(applying.keys() - self._found.keys())
+        if unknown:
+            read = await asyncio.to_thread(lambda: [read_rules(folder, applying[folder]) for folder in unknown])
+            self._found.update(zip(unknown, read, strict=True))
+        self._looked |= new
+        self._applying |= applying.keys()
+
+    def _with_rules(self, folders: Collection[str]) -> Iterator[tuple[Path, Path]]:
+        """The folders whose rules apply in these folders, each with the root folder that it is in.
 
         Without the root folders whose rules are in the system prompt: all but those that were added since.
         """
-        for folder in {os.path.dirname(path) for path in paths}:
+        for folder in folders:
             path = Path(folder, "file")
             root = self._files.roots.folder_of(path)
             if root is not None:
@@ -83,11 +99,3 @@ class ProjectRules:
         return clean_text(
             RULES.format(name=self._files.roots.relative(rules.path), lead=lead, text=rules.text, cut=cut)
         )
-
-
-def _told(messages: Sequence[Message]) -> frozenset[str]:
-    """The rules in a conversation. Compaction may have removed some."""
-    blocks = (block for message in messages if message["role"] == "user" for block in message["content"])
-    return frozenset(
-        block["text"] for block in blocks if block["type"] == "text" and block["text"].startswith("<rules ")
-    )

@@ -74,8 +74,8 @@ class ProposedProblems:
         if not self._seconds():
             return
         before, self._warmed_for = self._warmed_for, self._files.changes
-        changed = {*changed_paths(before, self._warmed_for)}
-        for name, paths in self._groups(self._proposed(changed)).items():
+        changed = self._proposed(changed_paths(before, self._warmed_for))
+        for name, paths in self._groups(changed).items():
             if name not in self._warmed:
                 self._warmed.add(name)
                 task = asyncio.ensure_future(self._start(paths[0]))
@@ -102,7 +102,7 @@ class ProposedProblems:
     async def check(self) -> None:
         """Checks the proposals, unless nothing has changed since the last time. Has a time limit."""
         state = self._files.version, self._files.user_files.change_token
-        proposed, seconds = self._proposed(), self._seconds()
+        proposed, seconds = self._proposed(self._files.changes.files), self._seconds()
         if state == self._state or not proposed or not seconds:
             return
         checked: dict[Path, _Checked] = {}
@@ -190,10 +190,10 @@ class ProposedProblems:
         texts = {path: text for path, text in self._files.texts_not_on_disk() if text is not None}
         return {**texts, **{path: text for path in paths if (text := self._text(path)) is not None}}
 
-    def _proposed(self, paths: Collection[str] | None = None) -> list[Path]:
-        """The proposed files (None: all, else of these) of languages that a language server knows."""
-        found = (each for each in self._files.changes if paths is None or each.path in paths)
-        targets = [Path(each.target) for each in found if each.proposed is not None]
+    def _proposed(self, paths: Iterable[str]) -> list[Path]:
+        """The proposed files of these that are of languages that a language server knows."""
+        found = map(self._files.changes.get, paths)
+        targets = [Path(each.target) for each in found if each is not None and each.proposed is not None]
         return [target for target in targets if self._servers.name_for(target)]
 
     def _dependents(self, proposed: Collection[Path]) -> Iterable[Path]:

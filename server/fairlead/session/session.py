@@ -9,7 +9,16 @@ from typing import Any
 from fairlead.agent import loop
 from fairlead.agent.budget import Budget
 from fairlead.agent.errors import ToolError
-from fairlead.agent.events import CheckFinished, Event, RunFinished, RunStarted, SmallestSet, Steered, StopReason
+from fairlead.agent.events import (
+    CheckFinished,
+    CommandEnded,
+    Event,
+    RunFinished,
+    RunStarted,
+    SmallestSet,
+    Steered,
+    StopReason,
+)
 from fairlead.agent.loop import Agent, Limits
 from fairlead.agent.messages import Block, History
 from fairlead.agent.outcome import Outcome
@@ -26,7 +35,7 @@ from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence import SessionEvidence
 from fairlead.session.feedback import Feedback
-from fairlead.session.folders_note import folders_note
+from fairlead.session.folders_note import FoldersNote
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
 from fairlead.session.project_rules import ProjectRules
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
@@ -46,7 +55,7 @@ from fairlead.tools.commands import Commands, finish_uncancelled
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
-from fairlead.workspace.protected import protections
+from fairlead.workspace.protected import Protections
 
 
 class Session:
@@ -100,6 +109,8 @@ class Session:
         self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None, 0)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._rules = ProjectRules(self.files, self.publish)
+        self._folders_note = FoldersNote()
+        self.protections = Protections()
         self._prompt_context = PromptContext(self.files, context.diagnostics, self.publish)
 
     @property
@@ -284,6 +295,8 @@ class Session:
         if isinstance(event, RunStarted | RunFinished):
             self.state = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
             self.updated = self._context.now()
+        if isinstance(event, CommandEnded):
+            self.files.report_changes(None)
         self.evidence.update()
         plan, edits = self.plan.snapshot(), self.files.version
         if isinstance(event, CheckFinished):
@@ -377,7 +390,7 @@ class Session:
         """The current proposals."""
         done, undone = self.decisions.done, self.decisions.undone
         labels = (done[-1].label if done else None, undone[-1].label if undone else None)
-        protected = frozenset(protections(self.roots, self.files.changes))
+        protected = frozenset(self.protections.of(self.roots, self.files.changes))
         checks = self._check_results()
         errors = self._code.problems.errors()
         return EditsChanged(self.files.version, self.files.changes, *labels, protected, *checks, errors)
@@ -385,7 +398,9 @@ class Session:
     async def observe(self, paths: Collection[Path]) -> None:
         """Reads files that may have changed. Publishes once, because thousands may change at the same time."""
         # during a decision, the change may be its own edit; decisions read the files again at the end
-        if not self.reviewing.locked():
+        if self.reviewing.locked():
+            self.files.report_changes(paths)
+        else:
             await self.files.observe(paths, lambda: not self.reviewing.locked())
             self.publish()
 
@@ -395,8 +410,8 @@ class Session:
         if changed:
             await self.observe(changed)
         self._prompt_context.report()
-        feedback = [*folders_note(self.roots, self.history.messages), *await self.feedback.take()]
-        rules = await self._rules.take_new(self.files.read_tracker.paths, self.history.messages)
+        feedback = [*self._folders_note.take(self.roots, self.history.messages), *await self.feedback.take()]
+        rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
         return [*feedback, *rules, *await self._code.take_report(self.plan.snapshot())]
 
     def _agent(self, mode: Mode, commands: Commands) -> Agent:

@@ -15,6 +15,7 @@ from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import Buffers, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder, is_long
+from fairlead.workspace.looks import Looks
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import is_repository
@@ -39,7 +40,8 @@ class Files:
 
     def __init__(self, roots: Roots, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
         self.user_files = UserFiles(roots, buffers)
-        self.read_tracker = ReadTracker(self.read, self._preload)
+        self.read_tracker = ReadTracker(self.read, self._preload, self.user_files.open_paths)
+        self._looks = Looks(str)
         self.rejections = Rejections()
         self._on_interest = on_interest
         self._changes = Changeset()
@@ -249,7 +251,7 @@ class Files:
         """
         before, staged = self._changes, copy.copy(self)
         staged._changed_at, staged._touched, staged._on_interest = {}, {}, _ignore
-        staged.read_tracker = ReadTracker(staged.read, self.user_files.preload)
+        staged.read_tracker = ReadTracker(staged.read, self.user_files.preload, self.user_files.open_paths)
         for edit in edits:
             if staged.read(edit.path) != edit.old:
                 raise WorkspaceError(CHANGED.format(name=self.roots.relative(edit.path)))
@@ -396,10 +398,9 @@ class Files:
                 raise WorkspaceError(f"{self.roots.relative(folder)} is a file, so no file can be created below it.")
             if folder.is_dir():
                 break
-        below = (proposal.target for proposal in self._changes if proposal.proposed is not None)
-        inside = next((target for target in below if target.startswith(f"{path}{os.sep}")), None)
-        if inside is not None:
-            name = self.roots.relative(Path(inside))
+        below = self._changes.proposed_below(f"{path}{os.sep}")
+        if below is not None:
+            name = self.roots.relative(Path(below))
             raise WorkspaceError(
                 f"{self.roots.relative(path)} is a folder: {name} is proposed in it. Choose another path."
             )
@@ -438,9 +439,15 @@ class Files:
             return None
 
     def changed_paths(self) -> list[Path]:
-        """The proposed files whose text may have changed since it was read."""
-        paths = ((proposal.derive(_path), proposal.current) for proposal in self._changes)
-        return [path for path, text in paths if self.user_files.may_differ(path, text)]
+        """The proposed files whose text may have changed since it was read, of those that `Looks` chooses."""
+        proposals = self._changes.files
+        looks = self._looks.take(proposals.keys(), self.user_files.open_paths())
+        return [path for each in looks if self.user_files.may_differ(path := Path(each), proposals[each].current)]
+
+    def report_changes(self, paths: Iterable[Path] | None) -> None:
+        """The next boundary looks at these files; None: at all, because a command ran on them."""
+        self._looks.report(paths)
+        self.read_tracker.looks.report(paths)
 
     async def observe_all(self) -> None:
         """As `observe_closely`, for all proposals."""
@@ -451,10 +458,6 @@ class Files:
         for path in paths:
             self.user_files.invalidate(path)
         await self.observe(paths)
-
-
-def _path(proposal: Proposal) -> Path:
-    return Path(proposal.path)
 
 
 def _ignore(_: Path) -> None: ...

@@ -5,11 +5,13 @@ Protected files run code or configure tools automatically. They are recognized b
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Literal
 
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Kind, Proposal
 from fairlead.workspace.folder_index import Entries, FolderIndex
 from fairlead.workspace.names import plain_parts
@@ -148,11 +150,17 @@ def risk(kind: Kind, path: PurePath, target: PurePath) -> Risk | None:
     return "ci" if "ci" in risks else risks[0] or risks[1]
 
 
-def protections(roots: Roots, proposals: Iterable[Proposal]) -> dict[str, str]:
-    """Why the user must confirm proposals separately, by path; proposals for ordinary files are omitted."""
-    links = {root.path: protected_links(root.path) for root in roots.folders}
-    found = {proposal.path: proposal.derive(_protection, roots, links) for proposal in proposals}
-    return {path: why for path, why in found.items() if why is not None}
+class Protections:
+    """Why the user must confirm proposals separately."""
+
+    def __init__(self) -> None:
+        self._reasons = PerProposal[str | None]()
+
+    def of(self, roots: Roots, changes: Changeset) -> dict[str, str]:
+        """The reasons by path; proposals for ordinary files are omitted."""
+        links = {root.path: protected_links(root.path) for root in roots.folders}
+        found = self._reasons.of(changes, lambda proposal: _protection(proposal, roots, links), roots, links)
+        return {path: why for path, why in found.items() if why is not None}
 
 
 def _protection(proposal: Proposal, roots: Roots, links: Mapping[Path, Mapping[str, str]]) -> str | None:

@@ -1,6 +1,7 @@
 """The texts that the agent has read, and which of these files have changed since."""
 
-from collections.abc import Awaitable, Callable, Collection
+import os
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from fairlead.edits.diff import changed_blocks
 from fairlead.edits.text import split_lines
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder, compute
+from fairlead.workspace.looks import Looks
 
 MAX_SPANS = 50
 
@@ -23,10 +25,18 @@ class Changed:
 class ReadTracker:
     """The text that the agent last read or wrote, by file."""
 
-    def __init__(self, read: Callable[[Path], str | None], preload: Callable[[Path], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        read: Callable[[Path], str | None],
+        preload: Callable[[Path], Awaitable[None]],
+        open_paths: Callable[[], Iterable[Path]],
+    ) -> None:
         """`preload` reads a long file in a thread, so that the next `read` is quick."""
-        self._read, self._preload = read, preload
+        self._read, self._preload, self._open_paths = read, preload, open_paths
         self._texts: dict[Path, str | None] = {}
+        self.folders: dict[str, None] = {}
+        """The folders of these files."""
+        self.looks = Looks(Path)
 
     @property
     def paths(self) -> Collection[Path]:
@@ -34,6 +44,8 @@ class ReadTracker:
         return self._texts.keys()
 
     def note(self, path: Path, text: str | None) -> None:
+        if path not in self._texts:
+            self.folders[os.path.dirname(path)] = None
         self._texts[path] = text
 
     def acknowledge(self, path: Path, before: str | None) -> None:
@@ -42,10 +54,13 @@ class ReadTracker:
             self._texts[path] = self._current(path)
 
     async def take_changes(self) -> list[Changed]:
-        """The files that have changed since the agent read them. Each change is returned once."""
+        """The files that have changed since the agent read them, of those that `Looks` chooses.
+
+        Each change is returned once.
+        """
         found: list[Changed] = []
         yielder = Yielder()
-        for path in list(self._texts):
+        for path in self.looks.take(self._texts.keys(), self._open_paths()):
             await yielder.checkpoint()
             await self._preload(path)
             known, now = self._texts[path], self._current(path)

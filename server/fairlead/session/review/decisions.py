@@ -26,7 +26,6 @@ from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
-from fairlead.workspace.protected import protections
 
 APPLY_ATTEMPTS = 3
 
@@ -64,7 +63,7 @@ async def accept(
         await session.files.observe_closely(target_paths(session, target))
         session.publish()
         selections, outcomes = resolve_target(session, target, seen_version)
-        why = protections(session.roots, session.files.changes)
+        why = session.protections.of(session.roots, session.files.changes)
         protected = [selection for selection in selections if selection.seen.path in why]
         await _accept(session, [each for each in selections if each not in protected], over_mine, outcomes)
     session.publish()

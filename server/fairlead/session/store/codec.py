@@ -1,10 +1,9 @@
 """Converts the values of a session's state to JSON and back. entries.py numbers texts and decisions."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, astuple, replace
 from itertools import groupby
-from operator import is_
 from types import NoneType
 from typing import Any, get_args
 
@@ -13,6 +12,7 @@ from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.undo import Decision, FileDecision
 from fairlead.json_values import is_list, is_object
+from fairlead.per_item import common_prefix
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import CommandRun, Evidence, Verification
 from fairlead.plan.history import PlanVersion
@@ -118,11 +118,6 @@ def read_evidence(old: Evidence | None, value: Json) -> Evidence:
     files, commands = rest.pop("kept", (0, 0))
     further = map(_read_command, rest.pop("commands"))
     return Evidence((*old.files[:files], *rest.pop("files")), (*old.commands[:commands], *further), **rest)
-
-
-def common_prefix(old: Sequence[Any], new: Sequence[Any]) -> int:
-    """How many of the first members of two sequences are identical."""
-    return next((index for index, same in enumerate(map(is_, old, new)) if not same), min(len(old), len(new)))
 
 
 def read_pending_feedback(value: Json) -> PendingFeedback:

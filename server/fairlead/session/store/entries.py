@@ -8,16 +8,18 @@ An entry is an object with the changed parts only. What is large is written once
 - A tool's result is written with its call, when that ends. In the message that contains it later, it is null.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from fairlead.agent.messages import Block, Message
-from fairlead.edits.changeset import Changeset
+from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import Decision, DecisionLog
+from fairlead.per_item import common_prefix
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.file_states import FileStates
@@ -47,6 +49,10 @@ class EntryEncoder:
         content = content or JournalContent()
         self._state = content.state
         self._texts = {text: number for number, text in content.texts.items()}
+        self._uses = Counter[str]()
+        """How often a state contains each text. Only one that it contains keeps its number."""
+        state = content.state
+        self._count([*state.changes, *_proposals_of(_decisions_in(state.decisions).values())], 1)
         self._decisions = {id(decision): (number, decision) for number, decision in content.decisions.items()}
         self._numbers = count(max([*content.texts, *content.decisions], default=0) + 1)
 
@@ -64,7 +70,7 @@ class EntryEncoder:
         _add_mapping(entry, "record", old.record.by_step, new.record.by_step, codec.evidence_json)
         _add_file_states(entry, old.file_states, new.file_states)
         if new.inferred is not old.inferred:
-            shared = codec.common_prefix(old.inferred, new.inferred)
+            shared = common_prefix(old.inferred, new.inferred)
             if (shared, shared) != (len(old.inferred), len(new.inferred)):
                 entry["inferred"] = [shared, [asdict(step) for step in new.inferred[shared:]]]
         if new.models != old.models:
@@ -75,7 +81,7 @@ class EntryEncoder:
         if new.pending_feedback != old.pending_feedback:
             entry["unheard"] = asdict(new.pending_feedback)
         if old.messages != new.messages:  # quick, as most are identical
-            shared = codec.common_prefix(old.messages, new.messages)
+            shared = common_prefix(old.messages, new.messages)
             further = [_with_results(message, _omit_known, old.calls) for message in new.messages[shared:]]
             entry["messages"] = [shared, further]
         _add_mapping(entry, "calls", old.calls, new.calls, lambda _, call: asdict(call))
@@ -86,27 +92,17 @@ class EntryEncoder:
             entry["edits_version"] = new.edits_version
         if new.changes is old.changes and new.decisions is old.decisions:
             return
-        known = self._texts
-        self._texts = {}  # only texts that are still in use keep their number
         added: dict[int, str] = {}
 
         def number(text: str | None) -> int | None:
             if text is None:
                 return None
-            if text not in self._texts:
-                found = known.get(text)
-                if found is None:
-                    found = next(self._numbers)
-                    added[found] = text
-                self._texts[text] = found
-            return self._texts[text]
+            found = self._texts.get(text)
+            if found is None:
+                found = self._texts[text] = next(self._numbers)
+                added[found] = text
+            return found
 
-        for proposal in new.changes:
-            _number_texts(proposal, number)
-        for decision in (*new.decisions.done, *new.decisions.undone):
-            for file in decision.files:
-                _number_texts(file.before, number)
-                _number_texts(file.after, number)
         files = old.changes.files, new.changes.files
         _add_mapping(entry, "proposals", *files, lambda _, proposal: codec.proposal_json(proposal, number))
         if new.changes.order != old.changes.order:
@@ -115,6 +111,22 @@ class EntryEncoder:
             entry["steps"] = self._decisions_json(new.decisions, number)
         if added:
             entry["texts"] = added
+        changed = changed_paths(old.changes, new.changes)
+        before, after = _decisions_in(old.decisions), _decisions_in(new.decisions)
+        come = _proposals_of(decision for key, decision in after.items() if key not in before)
+        gone = _proposals_of(decision for key, decision in before.items() if key not in after)
+        self._count([*filter(None, map(new.changes.get, changed)), *come], 1)
+        self._count([*filter(None, map(old.changes.get, changed)), *gone], -1)
+
+    def _count(self, proposals: Iterable[Proposal], change: int) -> None:
+        """Counts that a state contains the texts of these proposals once more, or once less."""
+        for proposal in proposals:
+            for text in (proposal.base, proposal.current, proposal.proposed):
+                if text is not None:
+                    self._uses[text] += change
+                    if not self._uses[text]:
+                        del self._uses[text]
+                        self._texts.pop(text, None)
 
     def _decisions_json(self, log: DecisionLog, number: codec.NumberOf) -> Json:
         known, self._decisions = self._decisions, dict[int, tuple[int, Decision]]()
@@ -129,9 +141,13 @@ class EntryEncoder:
         return {"made": added, "done": done, "undone": undone}
 
 
-def _number_texts(proposal: Proposal, number: codec.NumberOf) -> None:
-    for text in (proposal.base, proposal.current, proposal.proposed):
-        number(text)
+def _decisions_in(log: DecisionLog) -> dict[int, Decision]:
+    """The decisions by their identity."""
+    return {id(decision): decision for decision in (*log.done, *log.undone)}
+
+
+def _proposals_of(decisions: Iterable[Decision]) -> Iterator[Proposal]:
+    return (side for decision in decisions for file in decision.files for side in (file.before, file.after))
 
 
 def _add_plan(entry: Json, old: SessionState, new: SessionState) -> None:

@@ -1,0 +1,36 @@
+"""What is computed for each proposal of a changeset, again only for those that changed. Pure."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from fairlead.edits.changeset import Changeset, changed_paths
+from fairlead.edits.proposal import Proposal
+
+V = TypeVar("V")
+
+
+class PerProposal(Generic[V]):
+    """A value for each proposal of the changeset that was asked for last, by the path of its file."""
+
+    def __init__(self) -> None:
+        self._changes, self._inputs = Changeset(), ()
+        self._values: dict[str, V] = {}
+
+    def of(self, changes: Changeset, compute: Callable[[Proposal], V], *inputs: Any) -> Mapping[str, V]:
+        """The values in the order of the proposals.
+
+        Args:
+            compute: a pure function of the proposal and the inputs.
+            inputs: if they differ from the last ones, all values are computed again.
+        """
+        if inputs != self._inputs:
+            self._changes, self._inputs, self._values = Changeset(), inputs, {}
+        values = self._values
+        changed = changed_paths(self._changes, changes)
+        if changed:
+            new = {path: compute(changes.files[path]) for path in changed if path in changes.files}
+            known = {**values, **new}
+            self._values = values = {path: known[path] for path in changes.files}
+            self._changes = changes
+        return MappingProxyType(values)

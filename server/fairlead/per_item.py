@@ -1,0 +1,33 @@
+"""What is computed for each item of a sequence that grows, once per item. Pure, below all other modules."""
+
+from collections.abc import Callable, Sequence
+from itertools import compress, count
+from operator import is_not
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+def common_prefix(old: Sequence[Any], new: Sequence[Any]) -> int:
+    """How many of the first members of two sequences are identical."""
+    return next(compress(count(), map(is_not, old, new)), min(len(old), len(new)))
+
+
+class PerItem(Generic[T, V]):
+    """A value for each item, computed again only from the first item on that is another object than before.
+
+    The items must not change.
+    """
+
+    def __init__(self, compute: Callable[[T], V]) -> None:
+        self._compute = compute
+        self._items: list[T] = []
+        self._values: list[V] = []
+
+    def of(self, items: Sequence[T]) -> Sequence[V]:
+        """The values of all items. Holds until the next call."""
+        shared = common_prefix(self._items, items)
+        self._items[shared:] = items[shared:]
+        self._values[shared:] = map(self._compute, items[shared:])
+        return self._values

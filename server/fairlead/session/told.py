@@ -1,0 +1,23 @@
+"""The notes of one kind that a conversation contains. Compaction may have removed some."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+from fairlead.agent.messages import Message
+from fairlead.per_item import PerItem
+
+
+class Told:
+    """Finds the texts for the model that begin in a certain way. Looks at each message once."""
+
+    def __init__(self, begin: str) -> None:
+        self._begin = begin
+        self._notes = PerItem[Message, tuple[str, ...]](self._notes_in)
+
+    def of(self, messages: Sequence[Message]) -> list[str]:
+        """The notes in the order of the conversation."""
+        return list(chain.from_iterable(self._notes.of(messages)))
+
+    def _notes_in(self, message: Message) -> tuple[str, ...]:
+        texts = (block["text"] for block in message["content"] if block["type"] == "text")
+        return tuple(text for text in texts if text.startswith(self._begin)) if message["role"] == "user" else ()
