@@ -130,7 +130,7 @@ async def test_a_client_that_follows_the_differences_has_the_states(workspace: P
 
 
 async def test_states_come_before_what_depends_on_them(workspace: Path, replay: Replay) -> None:
-    """Order, 2: with every difference, before the end of the call that changed it. A held state is never lost."""
+    """Order, 2: the state that a call changed comes before its end, whether or not later ones are in it too."""
     turns = [*({"calls": [edit]} for edit in EDITS if "write_file" in edit), {"text": "."}]
     async with Client(workspace, settings=replay(*turns), capabilities=EDITOR) as client:
         await client.run()
@@ -140,14 +140,12 @@ async def test_states_come_before_what_depends_on_them(workspace: Path, replay: 
                 written += 1
                 so_far = Client(workspace)
                 so_far.log = client.log[:index]
-                assert len(folded(so_far, "agent/edits")["files"]) == written
+                assert len(folded(so_far, "agent/edits")["files"]) >= written
         assert written == 6
 
 
-async def test_a_killed_server_restores_a_state_that_it_still_held(
-    workspace: Path, replay: Replay, storage: Path
-) -> None:
-    """Order, 5, and docs/plan.md L14: what is saved does not wait for what is sent."""
+async def test_what_a_killed_server_has_sent_was_saved(workspace: Path, replay: Replay, storage: Path) -> None:
+    """Order, 5, and docs/plan.md L14: the journal is written before a state or an event is sent."""
     settings = replay({"calls": [EDITS[1]]}, {"text": "."})
     async with Client(workspace, settings=settings, capabilities=EDITOR, storage=storage) as client:
         _, answer = client.begin("agent/runTask", {"prompt": "Do it."})

@@ -1,7 +1,9 @@
 """A real language server, and a client that knows nothing of it: questions, and errors of proposed text (L18, P20)."""
 
+import asyncio
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import psutil
 import pytest
 
 from support.client import Client, Json
-from support.fake_api import Call, FakeApi, Text, Turn
+from support.fake_api import Call, FakeApi, Text, Turn, Wait
 
 PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 PATIENT: Json = {"languageServers": {}, "check": {"newErrorsSeconds": 600}}
@@ -56,13 +58,18 @@ async def test_the_model_reads_what_its_step_broke_before_anything_is_accepted(
     with FakeApi() as api:
         api.push(Turn((step("in_progress"), edit("shapes.py", "width * height", "str(width * height)"))))
         api.push(Turn((edit("old.py", "\nbroken", "\n\nbroken"), step("completed"))))
-        api.push(Turn((edit("shapes.py", "str(width * height)", "height * width"),)))
+        seen = threading.Event()
+        api.push(Wait(Turn((edit("shapes.py", "str(width * height)", "height * width"),)), seen, 0))
         api.push(Turn((Text("Done."),)))
         connected = connect(api, settings=PATIENT)
         connected.env["PATH"] = PROGRAMS
         async with connected as client:
-            result = await client.run("Return text")
-            assert result["stopReason"] == "end_turn"
+            running = asyncio.ensure_future(client.run("Return text"))
+            await client.until(
+                lambda: any(file["problems"] for edits in client.all("agent/edits") for file in edits["files"])
+            )
+            seen.set()
+            assert (await running)["stopReason"] == "end_turn"
             first, second, third, fourth = [request.body for request in api.requests]
             assert (new_errors(first), new_errors(second), new_errors(fourth)) == ([], [], [])
             head, line = new_errors(third)

@@ -79,8 +79,7 @@ def run_events() -> Iterator[Golden]:
 def _published(name: str, event: SessionEvent, shape: type | None = None) -> Golden:
     client = RecordingClient()
     publisher = Publisher(SESSION, lambda: ROOT, client.protocol, lambda: "task-1")
-    publisher(event)
-    publisher.flush()
+    publisher([event])
     [(method, params)] = client.sent
     return Golden(name, method, "server-to-client", "params", params, shape)
 
@@ -88,9 +87,8 @@ def _published(name: str, event: SessionEvent, shape: type | None = None) -> Gol
 def _difference(name: str, before: SessionEvent, after: SessionEvent) -> Golden:
     client = RecordingClient()
     publisher = Publisher(SESSION, lambda: ROOT, client.protocol, lambda: None, incremental=True)
-    for event in (before, after):
-        publisher(event)
-        publisher.flush()
+    publisher([before])
+    publisher([after])
     [_, (method, params)] = client.sent
     return Golden(name, method, "server-to-client", "params", params, wire.ChangedWire)
 

@@ -4,16 +4,17 @@ import asyncio
 import json
 import re
 import sys
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from fairlead.cli.apply import apply_workspace_edit
 from fairlead.lsp import protocol as wire
 from protocol.page import Page, blocks
-from support.client import Client
+from support.client import Client, Json
 
 SHOWN_SESSION = "5bda328d487f"
 DEADLINE = 30
+STATES = ("agent/plan", "agent/edits")
 
 
 async def test_the_example_session_is_what_happens(tmp_path: Path) -> None:
@@ -39,25 +40,13 @@ async def _play(session: str, spellings: dict[str, str]) -> None:
     try:
         steps = re.findall(r"^(-->|<--) (.*(?:\n {4}.*)*)", session, re.M)
         assert len(steps) > 20
-        for arrow, text in steps:
+        for arrow, turn in groupby(steps, lambda step: step[0]):
+            texts = [text for _, text in turn]
             if arrow == "-->":
-                for shown, real in spellings.items():
-                    text = text.replace(shown, real)
-                body = json.dumps({"jsonrpc": "2.0", **json.loads(text)}).encode()
-                server.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-                continue
-            header = await server.stdout.readuntil(b"\r\n\r\n")
-            length = re.search(rb"Content-Length: (\d+)", header)
-            assert length is not None
-            body = await server.stdout.readexactly(int(length[1]))
-            real_session = re.search(r'"sessionId":\s*"(\w+)"', body.decode())
-            if real_session:
-                spellings[SHOWN_SESSION] = real_session[1]
-            expected = json.loads(text)
-            message = json.loads(body)
-            if message.get("method") == "workspace/applyEdit":
-                assert apply_workspace_edit(message["params"]) == {"applied": True}
-            assert _like_shown(message, expected, spellings) == expected
+                for text in texts:
+                    await _send(server.stdin, text, spellings)
+            else:
+                await _compare(server.stdout, [json.loads(text) for text in texts], spellings)
         assert await server.wait() == 0
     finally:
         if server.returncode is None:
@@ -65,12 +54,49 @@ async def _play(session: str, spellings: dict[str, str]) -> None:
             await server.wait()
 
 
-def _like_shown(message: dict[str, Any], shown: dict[str, Any], spellings: dict[str, str]) -> dict[str, Any]:
+async def _send(stdin: asyncio.StreamWriter, text: str, spellings: dict[str, str]) -> None:
+    for shown, real in spellings.items():
+        text = text.replace(shown, real)
+    body = json.dumps({"jsonrpc": "2.0", **json.loads(text)}).encode()
+    stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+
+async def _compare(stdout: asyncio.StreamReader, expected: list[Json], spellings: dict[str, str]) -> None:
+    """Reads as far as the page does. A state that another one replaced in time may be missing (Order, 5)."""
+    found: list[Json] = []
+    while not found or found[-1] != expected[-1]:
+        header = await stdout.readuntil(b"\r\n\r\n")
+        length = re.search(rb"Content-Length: (\d+)", header)
+        assert length is not None
+        body = await stdout.readexactly(int(length[1]))
+        real_session = re.search(r'"sessionId":\s*"(\w+)"', body.decode())
+        if real_session:
+            spellings[SHOWN_SESSION] = real_session[1]
+        message = json.loads(body)
+        if message.get("method") == "workspace/applyEdit":
+            assert apply_workspace_edit(message["params"]) == {"applied": True}
+        found.append(_like_shown(message, expected, spellings))
+        assert found[-1] in expected, f"the page does not show {found[-1]}"
+    assert _without_states(found) == _without_states(expected)
+    for method in STATES:
+        shown = [message for message in expected if message.get("method") == method]
+        rest = iter(shown)
+        sent = [message for message in found if message.get("method") == method]
+        assert all(message in rest for message in sent)
+        assert sent[-1:] == shown[-1:]
+
+
+def _without_states(messages: list[Json]) -> list[Json]:
+    return [message for message in messages if message.get("method") not in STATES]
+
+
+def _like_shown(message: Json, shown: list[Json], spellings: dict[str, str]) -> Json:
     """A message as the page writes it: without `jsonrpc`, of the capabilities only those shown, with its names."""
     del message["jsonrpc"]
     if "capabilities" in (message.get("result") or {}):
         capabilities = message["result"]["capabilities"]
-        message["result"] = {"capabilities": {name: capabilities[name] for name in shown["result"]["capabilities"]}}
+        names = next(answer["result"]["capabilities"] for answer in shown if "result" in answer)
+        message["result"] = {"capabilities": {name: capabilities[name] for name in names}}
     text = re.sub(r'"seconds": [\d.]+', '"seconds": 0', json.dumps(message, ensure_ascii=False))
     for page, real in spellings.items():
         text = text.replace(real, page)

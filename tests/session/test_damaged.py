@@ -19,7 +19,6 @@ from fairlead.lsp.publish import Publisher
 from fairlead.models.factory import ModelChoice
 from fairlead.plan.history import history_page
 from fairlead.session.errors import RequestRefused
-from fairlead.session.events import SessionEvent
 from fairlead.session.report.listing import transcript
 from fairlead.session.report.summary import record_page
 from fairlead.session.server_context import ServerContext
@@ -105,21 +104,12 @@ def write(folder: Path, session_id: str, root: Path, changes_made: list[Change])
 class Wire:
     """Encodes what is sent, as the server does."""
 
-    def __init__(self) -> None:
-        self.before_answer: set[Callable[[], None]] = set()
-
     def send_notification(self, method: str, params: Any) -> None:
         json.dumps(params).encode()
 
 
-def as_a_client_sees(session_id: str, roots: Roots) -> Callable[[SessionEvent], None]:
-    publisher = Publisher(session_id, lambda: roots, Wire(), lambda: None, 0)
-
-    def see(event: SessionEvent) -> None:
-        publisher(event)
-        publisher.flush()
-
-    return see
+def as_a_client_sees(session_id: str, roots: Roots) -> Publisher:
+    return Publisher(session_id, lambda: roots, Wire(), lambda: None, 0)
 
 
 async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:

@@ -69,7 +69,7 @@ class Desk:
             Documents(), user, lambda: ModelChoice(endpoint), Settings(), layers=layers, roots=roots
         )
         self.events: list[SessionEvent] = []
-        self.session = Session("0123456789ab", "", roots, context, self.events.append, Journals().in_memory())
+        self.session = Session("0123456789ab", "", roots, context, self.events.extend, Journals().in_memory())
 
     def seen(self, *kinds: type[Event]) -> list[str]:
         return [type(event).__name__ for event in self.events if isinstance(event, kinds)]

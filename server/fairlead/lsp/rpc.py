@@ -53,8 +53,8 @@ class AgentProtocol(LanguageServerProtocol):
         for method in UNCONVERTED:
             self.fm.builtin_features.pop(method, None)
         self.exit_code: int | None = None
-        self.before_answer: set[Callable[[], None]] = set()
-        """Called before the next request or answer is sent: they send the notifications that must come first."""
+        self.before_answer: Callable[[], None] = lambda: None
+        """Called before a request or an answer is sent: sends the notifications that must come first."""
         self._initialized = False
         self._numbers = itertools.count(1)
         self._waiting: dict[str, asyncio.Future[Any]] = {}
@@ -113,7 +113,7 @@ class AgentProtocol(LanguageServerProtocol):
         msg_id = f"fairlead-{next(self._numbers)}"
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[msg_id] = answer
-        self._send_held()
+        self.before_answer()
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
         try:
             return await answer
@@ -175,16 +175,11 @@ class AgentProtocol(LanguageServerProtocol):
             return JsonRPCNotification(method, "2.0", params)
         return self.structure_message(message)
 
-    def _send_held(self) -> None:
-        held, self.before_answer = self.before_answer, set()
-        for send in held:
-            send()
-
     def _refuse(self, msg_id: Any, code: int, text: str) -> None:
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": {"code": code, "message": text}})
 
     def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
-        self._send_held()
+        self.before_answer()
         if error is not None and error.code == INTERNAL_ERROR:
             error = types.ResponseError(INTERNAL_ERROR, "Fairlead has an internal error. The log has the details.")
         if error is not None and self.writer is not None:

@@ -9,7 +9,7 @@ import gc
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -80,6 +80,7 @@ class AgentServer(LanguageServer):
             self.documents, self.editor, self.choose_model, Settings(), watch=self.watcher.watch
         )
         self.sessions = Sessions(self.context, self._event_sink, self._publish_list)
+        self.protocol.before_answer = self.sessions.flush
         self.run_progress = Progress(self.protocol)
         self.content = ProposedContent(self.protocol, self.sessions)
         self.lenses = Lenses(self.protocol, self.sessions)
@@ -157,7 +158,7 @@ class AgentServer(LanguageServer):
         level = logging.ERROR if details or not isinstance(error, JsonRpcException) else logging.DEBUG
         log.log(level, "%s\n%s", error, details)
 
-    def _event_sink(self, session_id: str, seq: int) -> Callable[[SessionEvent], None]:
+    def _event_sink(self, session_id: str, seq: int) -> Callable[[Sequence[SessionEvent]], None]:
         progress = self.run_progress
         token, encoding = partial(progress.token, session_id), self.documents.encoding
         incremental = self.editor.capabilities.incremental
@@ -165,14 +166,15 @@ class AgentServer(LanguageServer):
             session_id, lambda: self.context.roots, self.protocol, token, seq, encoding, incremental=incremental
         )
 
-        def on_event(event: SessionEvent) -> None:
-            publisher(event)
-            progress.on_event(session_id, event)
-            if isinstance(event, EditsChanged):
-                self.content.refresh(session_id, event.changes)
-                self.lenses.refresh()
+        def on_events(events: Sequence[SessionEvent]) -> None:
+            publisher(events)
+            for event in events:
+                progress.on_event(session_id, event)
+                if isinstance(event, EditsChanged):
+                    self.content.refresh(session_id, event.changes)
+                    self.lenses.refresh()
 
-        return on_event
+        return on_events
 
 
 @functools.cache  # compiles a function for each type, which a second server in one process can share

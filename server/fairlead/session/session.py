@@ -12,6 +12,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.events import (
     CheckFinished,
     CommandEnded,
+    CommandStarted,
     Event,
     RunFinished,
     RunStarted,
@@ -57,6 +58,10 @@ from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import Protections
 
+HOLD_SECONDS = 0.033
+"""How long an event waits for others."""
+_AT_ONCE = (RunStarted, RunFinished, CommandStarted, CommandEnded)
+
 
 class Session:
     """Owns the state of one conversation. `sink` gets its events; states precede the event that changed them."""
@@ -67,7 +72,7 @@ class Session:
         title: str,
         roots: Roots,
         context: ServerContext,
-        sink: Callable[[SessionEvent], None],
+        sink: Callable[[Sequence[SessionEvent]], None],
         journal: Journal,
     ) -> None:
         self.id = session_id
@@ -107,6 +112,9 @@ class Session:
         self._exiting = False
         self.plan_version = 0
         self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None, 0)
+        self._sent = self._published
+        self._held: list[Event] = []
+        self._timer: asyncio.TimerHandle | None = None
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._rules = ProjectRules(self.files, self.publish)
         self._folders_note = FoldersNote()
@@ -289,9 +297,15 @@ class Session:
         await command.stop()
 
     def publish(self, event: Event | None = None) -> None:
-        """Saves the session, then sends the plan and the proposals if they changed, then the event."""
+        """Records an event of the run, or that something else changed.
+
+        An event waits a moment for others (`flush`), so that they take one entry of the journal and one state, and
+        mostly while the next request is under way. The start and the end of a run or a command do not wait.
+        """
         if event is not None:
             self.evidence.recorder.on_event(event)
+            self.journal_writer.note(event)
+            self._held.append(event)
         if isinstance(event, RunStarted | RunFinished):
             self.state = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
             self.updated = self._context.now()
@@ -307,13 +321,34 @@ class Session:
         before, self._published = self._published, now
         if not now.same_plan(before):
             self.plan_version += 1
-        self.journal_writer.save(event)
-        if not now.same_plan(before):
-            self._sink(self.plan_state())
-        if not now.same_edits(before):
-            self._sink(self.edits())
-        if event is not None:
-            self._sink(event)
+        if event is None or isinstance(event, _AT_ONCE):
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Saves the session, then sends what is held: the plan and the proposals if they changed, then the events.
+
+        Nothing is sent before it is saved, so what the user saw survives a kill.
+        """
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        before, self._sent = self._sent, self._published
+        held, self._held = self._held, []
+        self.journal_writer.save(held)
+        states: list[SessionEvent] = []
+        if not self._sent.same_plan(before):
+            states.append(self.plan_state())
+        if not self._sent.same_edits(before):
+            states.append(self.edits())
+        if states or held:
+            self._sink([*states, *held])
+
+    def flush_held(self) -> None:
+        """As `flush`, if anything is held."""
+        if self._timer is not None:
+            self.flush()
 
     def _check_results(self) -> tuple[CheckFinished | None, SmallestSet | None]:
         """The results of checks that belong to the proposals as they are now."""
@@ -410,9 +445,11 @@ class Session:
         if changed:
             await self.observe(changed)
         self._prompt_context.report()
-        feedback = [*self._folders_note.take(self.roots, self.history.messages), *await self.feedback.take()]
+        folders = self._folders_note.take(self.roots, self.history.messages)
         rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
-        return [*feedback, *rules, *await self._code.take_report(self.plan.snapshot())]
+        report = await self._code.take_report(self.plan.snapshot())
+        # last: what is taken is in no saved state until it is in the history
+        return [*folders, *await self.feedback.take(), *rules, *report]
 
     def _agent(self, mode: Mode, commands: Commands) -> Agent:
         settings = self._context.settings

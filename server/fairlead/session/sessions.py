@@ -39,7 +39,7 @@ class Sessions:
     def __init__(
         self,
         context: ServerContext,
-        subscribe: Callable[[str, int], Callable[[SessionEvent], None]],
+        subscribe: Callable[[str, int], Callable[[Sequence[SessionEvent]], None]],
         on_list: Callable[[tuple[Row, ...]], None],
     ) -> None:
         """
@@ -88,12 +88,12 @@ class Sessions:
     def _new_session(self, session_id: str, title: str, roots: Roots, journal: Journal, events_sent: int) -> Session:
         sink = self._subscribe(session_id, events_sent)
 
-        def on_event(event: SessionEvent) -> None:
-            sink(event)
-            if isinstance(event, PlanChanged | EditsChanged | RunStarted | RunFinished):
+        def on_events(events: Sequence[SessionEvent]) -> None:
+            sink(events)
+            if any(isinstance(event, PlanChanged | EditsChanged | RunStarted | RunFinished) for event in events):
                 self._schedule_list()
 
-        return Session(session_id, title, roots, self._context, on_event, journal)
+        return Session(session_id, title, roots, self._context, on_events, journal)
 
     def restore(self) -> None:
         """Finds the saved sessions of this workspace: those that began with one of its folders.
@@ -332,6 +332,11 @@ class Sessions:
         finally:
             self._observing = None
 
+    def flush(self) -> None:
+        """Saves and sends what sessions hold (`Session.publish`)."""
+        for session in self:
+            session.flush_held()
+
     async def close(self) -> None:
         """Ends what runs in all sessions, and stops loading."""
         for task in (self._loader, self._observing, *self._loading.values()):
@@ -341,5 +346,6 @@ class Sessions:
 
     def close_journals(self) -> None:
         """Writes what is not saved yet, after all runs have ended."""
+        self.flush()
         for session in self:
             session.journal_writer.close()

@@ -1,7 +1,7 @@
-"""Decides when a session's state is saved: with each event that may have changed it, before the event is sent."""
+"""Decides when a session's state is saved: with the events that may have changed it, before they are sent."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fairlead.agent.events import Event, FeedbackSent, ReminderSent, Retry, Text, Thinking, ToolOutput
@@ -42,16 +42,19 @@ class JournalWriter:
         """Continues the count of events of an earlier process."""
         self._events = self._reserved = events_sent
 
-    def save(self, event: Event | None = None) -> None:
-        """Writes what has changed, before the event is sent if there is one."""
-        if event is not None:
-            self._calls = with_event(self._calls, event, self._now())
-            self._events += 1
+    def note(self, event: Event) -> None:
+        """Counts an event, which is in the state from now on."""
+        self._calls = with_event(self._calls, event, self._now())
+        self._events += 1
+
+    def save(self, events: Sequence[Event] = ()) -> None:
+        """Writes what has changed, before these events are sent."""
         # the number of events is saved ahead, so that a delta needs no entry
         is_reserved = self._events <= self._reserved
-        if is_reserved and isinstance(event, _NOT_SAVED):
+        saved = [event for event in events if not isinstance(event, _NOT_SAVED)]
+        if events and is_reserved and not saved:
             return
-        if is_reserved and isinstance(event, ToolOutput):
+        if events and is_reserved and all(isinstance(event, ToolOutput) for event in saved):
             if self._output_timer is None:
                 self._output_timer = asyncio.get_running_loop().call_later(OUTPUT_DELAY, self.save)
             return
