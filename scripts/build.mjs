@@ -1,4 +1,4 @@
-// `npm run build`: bundles the extension into dist/extension.js. --production minifies it; --watch builds again after each change.
+// `npm run build`: bundles the extension and its page into dist/. --production minifies it; --watch builds again after each change.
 
 import path from "node:path";
 import { root } from "./process.mjs";
@@ -13,22 +13,42 @@ const announceBuilds = {
   },
 };
 
-await main(async () => {
-  await ensureNode();
-  const { context } = await import("esbuild");
-  const bundle = await context({
-    entryPoints: [path.join(root, "client/src/extension.ts")],
-    outfile: path.join(root, "dist/extension.js"),
-    bundle: true,
+// The extension, and the page of the conversation with its style sheet.
+const bundles = [
+  {
+    entryPoints: { extension: path.join(root, "client/src/extension.ts") },
     platform: "node",
     format: "cjs",
     target: "node20",
     external: ["vscode"],
-    sourcemap: true,
-    minify: process.argv.includes("--production"),
-    plugins: process.argv.includes("--watch") ? [announceBuilds] : [],
-  });
-  if (process.argv.includes("--watch")) return bundle.watch();
-  await bundle.rebuild();
-  await bundle.dispose();
+  },
+  {
+    entryPoints: {
+      conversation: path.join(root, "client/src/conversation/webview/main.ts"),
+      "conversation-style": path.join(root, "client/src/conversation/webview/conversation.css"),
+    },
+    platform: "browser",
+    format: "iife",
+    target: "chrome124",
+  },
+];
+
+await main(async () => {
+  await ensureNode();
+  const { context } = await import("esbuild");
+  for (const [index, bundle] of bundles.entries()) {
+    const build = await context({
+      ...bundle,
+      outdir: path.join(root, "dist"),
+      bundle: true,
+      sourcemap: true,
+      minify: process.argv.includes("--production"),
+      plugins: process.argv.includes("--watch") && index === 0 ? [announceBuilds] : [],
+    });
+    if (process.argv.includes("--watch")) await build.watch();
+    else {
+      await build.rebuild();
+      await build.dispose();
+    }
+  }
 });

@@ -18,7 +18,8 @@ await build({
   platform: "node",
   format: "cjs",
   target: "node20",
-  external: ["vscode"],
+  // jsdom reads files of its own package
+  external: ["vscode", "jsdom"],
   sourcemap: "inline",
 });
 const built = tests.map((file) => path.join(out, file.replace(/\.ts$/, ".js")));

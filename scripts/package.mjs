@@ -12,6 +12,7 @@ import { ensureNode, ensurePython, main, together } from "./setup.mjs";
 
 const staging = path.join(root, ".build", "vsix");
 const FILES = ["LICENSE", "client/media"];
+const BUNDLES = ["extension.js", "conversation.js", "conversation-style.css"];
 /** The tabs of the extension page, and where their texts come from. */
 const PAGES = { "README.md": "docs/vscode.md", "CHANGELOG.md": "CHANGELOG.md" };
 
@@ -22,7 +23,7 @@ await main(async () => {
   await during("bundle the extension", () =>
     checked(process.execPath, [path.join(root, "scripts/build.mjs"), "--production"]),
   );
-  copy("dist/extension.js");
+  for (const file of BUNDLES) copy(`dist/${file}`);
   for (const file of FILES) copy(file);
   for (const [page, source] of Object.entries(PAGES)) fs.writeFileSync(path.join(staging, page), standalone(source));
   fs.writeFileSync(path.join(staging, "package.json"), JSON.stringify(manifest(), null, 2));

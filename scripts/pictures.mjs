@@ -63,7 +63,7 @@ async function takeStills(theme) {
   await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
   await page.page.mouse.move(600, 600);
   await take(page, "diff");
-  await page.runCommand("Agent: Show Conversation");
+  await page.runCommand("Agent: Open Conversation in Editor");
   await conversationSays(page, ["hello.py now has type hints"]);
   await take(page, "conversation");
   await editor.close();

@@ -3,7 +3,8 @@
 import * as vscode from "vscode";
 import { NoticeActions } from "./questions/noticeActions";
 import { Approvals } from "./questions/approvals";
-import { Conversation } from "./sessions/conversation";
+import { Conversation } from "./conversation/conversation";
+import { ConversationActions } from "./conversation/conversationActions";
 import { ReviewCursor } from "./review/cursor";
 import { EditorTasks } from "./code/editorTasks";
 import { Decorations } from "./review/decorations";
@@ -63,7 +64,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const edits = new EditsView(store);
   const cursor = new ReviewCursor(store, review, diffs);
   const sessions = new Sessions(store, agent, runs);
-  const conversation = new Conversation(store, sessions, restored);
+  const conversationActions = new ConversationActions(store, noticeActions, questions, runs, diffs);
+  const conversation = new Conversation(context.extensionUri, store, conversationActions);
   const pages = new Pages(store, agent, restored);
   const planEdits = new PlanEdits(store, agent);
   const terminals = new Terminals(store, agent);
@@ -95,6 +97,9 @@ export function activate(context: vscode.ExtensionContext): void {
     tell: () => sessions.steer(),
     setApiKey: () => access.setApiKey(),
     showConversation: () => conversation.show(),
+    openConversation: () => {
+      conversation.openEditor();
+    },
     showPlanHistory: () => pages.showHistory(),
     copyRecord: () => pages.copyRecord(),
     copyRecordAsJson: () => pages.copyRecordAsJson(),
@@ -192,6 +197,7 @@ export function activate(context: vscode.ExtensionContext): void {
     proposed,
     diffs,
     conversation,
+    conversationActions,
     sessions,
     pages,
     terminals,

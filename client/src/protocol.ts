@@ -53,7 +53,6 @@ export const serverCommand = { accept: "fairlead.server.accept", reject: "fairle
 export const scheme = {
   base: "fairlead-base",
   proposed: "fairlead-proposed",
-  conversation: "fairlead-conversation",
   page: "fairlead-page",
 } as const;
 

@@ -6,16 +6,19 @@ import type {
   AskParams,
   CommandStarted,
   Edits,
+  Mode,
   OpenedSession,
   Plan,
+  PlanItem,
+  RunResult,
   SessionRow,
   UsageEvent,
 } from "./protocol";
 import { failureText } from "./ui/commandOutput";
 
-/** One entry of the conversation. */
-export type Entry =
-  | { kind: "prompt"; text: string; model: string }
+/** One entry of the conversation. It is replaced when it changes, so that who drew it sees what is new. */
+export type Entry = Readonly<
+  | { kind: "prompt"; text: string }
   | { kind: "steered"; text: string }
   | { kind: "text"; text: string }
   | { kind: "thinking"; text: string }
@@ -31,13 +34,19 @@ export type Entry =
       /** Why its command did not succeed, such as `exit code 1`; else empty. */
       failure: string;
     }
+  /** A plan item began. */
+  | { kind: "step"; itemId: string; content: string }
   | { kind: "note"; text: string }
   | { kind: "context"; title: string; text: string }
   | { kind: "rules"; files: readonly { uri: string; cut: boolean }[] }
-  | { kind: "end"; stopReason: string; message: string; record: string };
+  /** `errorKind` is the kind of the error with which the run ended; else empty. */
+  | { kind: "end"; stopReason: string; message: string; record: string; errorKind: string }
+>;
 
 export type EndEntry = Extract<Entry, { kind: "end" }>;
-type ToolEntry = Extract<Entry, { kind: "tool" }>;
+export type ToolEntry = Extract<Entry, { kind: "tool" }>;
+/** How a run ended. */
+export type RunEnd = Pick<RunResult, "stopReason" | "message" | "record"> & Partial<Pick<RunResult, "error">>;
 
 export interface Session {
   readonly id: string;
@@ -58,6 +67,8 @@ export interface Session {
   commands: CommandStarted[];
   /** Why the last run paused; undefined if it did not, or the session has continued. */
   pause: { readonly reason: string } | undefined;
+  /** The mode of the last run. */
+  mode: Mode;
   /** Whether the user asked only for a plan and has not approved it yet. */
   planOnly: boolean;
   /** The number of runs that this window started. */
@@ -107,6 +118,7 @@ export function newSession(id: string): Session {
     approvals: [],
     questions: [],
     commands: [],
+    mode: "agent",
     planOnly: false,
     runsStarted: 0,
     runsEnded: 0,
@@ -115,8 +127,8 @@ export function newSession(id: string): Session {
 }
 
 /** Marks the current run as ended, and adds its end to the conversation. */
-export function closeRun(session: Session, result: Pick<EndEntry, "stopReason" | "message" | "record">): EndEntry {
-  const end: EndEntry = { kind: "end", ...result };
+export function closeRun(session: Session, result: RunEnd): EndEntry {
+  const end = endEntry(result);
   session.running = false;
   session.retry = undefined;
   session.pause = PAUSES.includes(result.stopReason) ? { reason: result.message } : undefined;
@@ -127,6 +139,10 @@ export function closeRun(session: Session, result: Pick<EndEntry, "stopReason" |
   return end;
 }
 
+export function endEntry({ stopReason, message, record, error }: RunEnd): EndEntry {
+  return { kind: "end", stopReason, message, record, errorKind: error?.kind ?? "" };
+}
+
 /** Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is final. */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
   if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
@@ -134,17 +150,15 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
   if (isStopping(session) && !FINAL_EVENTS.includes(event.kind) && !isCheck) return undefined;
   if (!isCheck) session.retry = undefined;
   switch (event.kind) {
-    case "run_started": {
+    case "run_started":
       session.model = event.model;
-      const prompt = session.entries.findLast((entry) => entry.kind === "prompt");
-      if (prompt) prompt.model = event.model;
       break;
-    }
     case "text":
     case "thinking": {
       const last = session.entries.at(-1);
-      if (last?.kind === event.kind) last.text += event.text;
-      else session.entries.push({ kind: event.kind, text: event.text });
+      const isContinued = last?.kind === event.kind;
+      if (isContinued) session.entries.pop();
+      session.entries.push({ kind: event.kind, text: (isContinued ? last.text : "") + event.text });
       break;
     }
     case "tool_started": {
@@ -157,20 +171,17 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     case "command_ended": {
       session.commands = session.commands.filter(({ toolCallId }) => toolCallId !== event.toolCallId);
-      const tool = findTool(session, event.toolCallId);
-      if (tool) tool.failure = failureText(event);
+      changeTool(session, event.toolCallId, () => ({ failure: failureText(event) }));
       break;
     }
-    case "tool_output": {
-      const tool = findTool(session, event.toolCallId);
-      if (tool && tool.output.length < OUTPUT_LIMIT) tool.output += event.text;
+    case "tool_output":
+      changeTool(session, event.toolCallId, ({ output }) => ({
+        output: output.length < OUTPUT_LIMIT ? output + event.text : output,
+      }));
       break;
-    }
-    case "tool_finished": {
-      const tool = findTool(session, event.toolCallId);
-      if (tool) Object.assign(tool, { outcome: event.isError ? "error" : "ok", result: event.text });
+    case "tool_finished":
+      changeTool(session, event.toolCallId, () => ({ outcome: event.isError ? "error" : "ok", result: event.text }));
       break;
-    }
     case "reminder":
       session.entries.push({ kind: "note", text: "The agent was reminded to update the plan." });
       break;
@@ -217,7 +228,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
 export function transcriptEntry({ role, text, failed }: OpenedSession["transcript"][number]): Entry {
   switch (role) {
     case "user":
-      return { kind: "prompt", text, model: "" };
+      return { kind: "prompt", text };
     case "context":
       return { kind: "context", title: "", text };
     case "assistant":
@@ -236,7 +247,19 @@ function toolEntry(title: string, outcome: ToolEntry["outcome"]): ToolEntry {
   return { kind: "tool", id: "", name: "", title, locations: [], output: "", outcome, result: "", failure: "" };
 }
 
-function findTool(session: Session, id: string): ToolEntry | undefined {
-  const entry = session.entries.findLast((other) => other.kind === "tool" && other.id === id);
-  return entry?.kind === "tool" ? entry : undefined;
+function changeTool(session: Session, id: string, change: (tool: ToolEntry) => Partial<ToolEntry>): void {
+  const index = session.entries.findLastIndex((entry) => entry.kind === "tool" && entry.id === id);
+  const tool = session.entries[index];
+  if (tool?.kind === "tool") session.entries[index] = { ...tool, ...change(tool) };
 }
+
+/** Takes a new version of the plan. While the agent works, the conversation shows which steps began. */
+export function applyPlan(session: Session, plan: Plan): void {
+  const begun = new Set(session.plan?.items.filter(isInProgress).map(({ id }) => id));
+  session.plan = plan;
+  if (!session.running) return;
+  for (const { id, content } of plan.items.filter((item) => isInProgress(item) && !begun.has(item.id)))
+    session.entries.push({ kind: "step", itemId: id, content });
+}
+
+const isInProgress = ({ status }: PlanItem): boolean => status === "in_progress";

@@ -10,13 +10,20 @@ import type {
   Mode,
   OpenedSession,
   Plan,
-  RunResult,
   SessionRow,
 } from "./protocol";
 import { DecisionHistory } from "./review/decisions";
-import { applyEvent, closeRun, newSession, transcriptEntry, type Change, type Session } from "./session";
-
-type RunEnd = Pick<RunResult, "stopReason" | "message" | "record">;
+import {
+  applyEvent,
+  applyPlan,
+  closeRun,
+  endEntry,
+  newSession,
+  transcriptEntry,
+  type Change,
+  type RunEnd,
+  type Session,
+} from "./session";
 
 export class Store {
   readonly decisions = new DecisionHistory();
@@ -119,9 +126,10 @@ export class Store {
     session.running = true;
     session.runsStarted += 1;
     session.pause = undefined;
+    session.mode = mode;
     // a question does not change whether a plan waits for approval
     if (mode !== "ask") session.planOnly = mode === "plan";
-    session.entries.push({ kind: "prompt", text: prompt, model: "" });
+    session.entries.push({ kind: "prompt", text: prompt });
     this.activeId = id;
     this.emit("sessions", session);
     return session;
@@ -137,16 +145,16 @@ export class Store {
   }
 
   /** The server answered the session's run with this number. */
-  endRun(id: string, run: number, { stopReason, message, record }: RunEnd): void {
+  endRun(id: string, run: number, result: RunEnd): void {
     const session = this.session(id);
     session.runsEnded = Math.max(session.runsEnded, run);
     const end = session.stoppedRuns.get(run);
     if (end) {
       session.stoppedRuns.delete(run);
-      Object.assign(end, { stopReason, message, record });
+      session.entries[session.entries.lastIndexOf(end)] = endEntry(result);
       this.emit("conversation", session);
     } else if (session.running && run === session.runsStarted) {
-      closeRun(session, { stopReason, message, record });
+      closeRun(session, result);
       this.emitRunEnd(session);
     }
   }
@@ -172,7 +180,7 @@ export class Store {
   setPlan(plan: Plan): void {
     const session = this.session(plan.sessionId);
     if (session.plan && plan.version < session.plan.version) return;
-    session.plan = plan;
+    applyPlan(session, plan);
     this.emit("plan", session);
   }
 

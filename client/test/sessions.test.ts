@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conversationMarkdown } from "../src/sessions/markdown";
+import { entryView } from "../src/conversation/entryViews";
 import type { AgentEvent, Edits, OpenedSession, Plan, SessionList } from "../src/protocol";
 import { ago, sessionNodes } from "../src/sessions/sessionRows";
 import { Store } from "../src/state";
@@ -97,7 +97,7 @@ test("a stopped run is shown as ended at once, and its later events are not show
   assert.ok(session.running, "the answer to the first run ends the first alone");
   store.endRun(first, two, { stopReason: "end_turn", message: "Done.", record: "" });
   assert.deepEqual(shown(), ["One", "I begin", "Stopped.", "Two", "Here", "Done."]);
-  assert.deepEqual(session.entries[2], { kind: "end", ...cancelled });
+  assert.deepEqual(session.entries[2], { kind: "end", ...cancelled, errorKind: "" });
   assert.ok(!session.running);
 });
 
@@ -135,13 +135,17 @@ test("the conversation of an earlier window can be read, and contains messages t
   store.addEvent(params<AgentEvent>("event.steered"));
   const session = store.get(first);
   assert.ok(session);
-  const text = conversationMarkdown(session, (uri) => uri);
-  for (const part of [
-    "翻譯問候語 👋",
-    "✗ read\\_file src/問候.py",
-    "It greets in Chinese now.",
-    "**You**, while it works\n\n> 用您好 (say it politely)",
-  ]) {
-    assert.ok(text.includes(part), `${part} in ${text}`);
-  }
+  const views = session.entries.map((entry) => entryView(entry, session, (uri) => uri));
+  const texts = views.map((view) =>
+    "body" in view && view.body.text !== "" ? view.body.text : "title" in view ? view.title : "",
+  );
+  assert.ok(texts.some((text) => text.includes("翻譯問候語 👋")));
+  const read = views.find((view) => view.kind === "tool");
+  assert.deepEqual([read?.title, read?.state], ["read_file src/問候.py", "failed"]);
+  assert.ok(texts.includes("It greets in Chinese now."));
+  assert.deepEqual(views.at(-1), {
+    kind: "prompt",
+    body: { text: "用您好 (say it politely)", omitted: 0 },
+    note: "while it works",
+  });
 });

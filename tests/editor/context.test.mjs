@@ -71,7 +71,7 @@ editorTest("a mention is completed with Enter or Tab, and only then Enter runs t
 
 editorTest("the conversation shows what the agent was told, and no secret", async ({ page }) => {
   await page.closeToast("Agent: First.");
-  await page.runCommand("Agent: Show Conversation");
+  await page.runCommand("Agent: Open Conversation in Editor");
   await conversationSays(page, [
     "Context: src/greet.ts, lines 2 to 3 (selected); src/app/main.ts; my notes.md; the problems that the editor shows; active",
   ]);
@@ -117,7 +117,7 @@ editorTest("#changes sends what Git sees as changed", async ({ page, workspace }
   await page.press("Enter");
   await page.toast("Agent: First.");
   await page.closeToast("Agent: First.");
-  await page.runCommand("Agent: Show Conversation");
+  await page.runCommand("Agent: Open Conversation in Editor");
   await conversationSays(page, ["Context: the uncommitted changes (git diff)"]);
   await page.webview().locator("summary", { hasText: "Context: " }).first().click();
   const text = await conversationSays(page, [
@@ -159,7 +159,7 @@ editorTest("the document of a task completes mentions, and knows the file behind
   await page.titleAction("Run This Task");
   await page.toast("Agent: First.");
   await page.closeToast("Agent: First.");
-  await page.runCommand("Agent: Show Conversation");
+  await page.runCommand("Agent: Open Conversation in Editor");
   await conversationSays(page, [
     "Context: src/greet.ts; data.json; active file src/app/main.ts; 1 error; branch topic",
   ]);

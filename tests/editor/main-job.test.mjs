@@ -51,11 +51,13 @@ const labels = (rows) => rows.map((row) => row.label);
 
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
+    "Agent: Open Conversation in Editor",
     "Agent: Run Task",
     "Agent: Run Task (Plan First)...",
     "Agent: Send Question...",
     "Agent: Set API Key",
     "Agent: Show Command Permissions",
+    "Agent: Show Conversation",
     "Agent: Show Log",
   ];
   await page.until("what the palette offers", async () => isDeepStrictEqual(await page.commands("Agent"), offered));
@@ -171,9 +173,9 @@ editorTest(
   },
 );
 
-editorTest("the conversation is a page that can be read, with links to files", async ({ page }) => {
-  await page.runCommand("Agent: Show Conversation");
-  await page.webview().locator("h1", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 30_000 });
+editorTest("the conversation can be read, with links to files", async ({ page }) => {
+  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.webview().locator("h2", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 30_000 });
   const parts = [
     "A recorded conversation replaces the model",
     "I make a plan.",
@@ -184,7 +186,7 @@ editorTest("the conversation is a page that can be read, with links to files", a
     "All three steps are done.",
   ];
   assert.ok(!(await conversationSays(page, parts)).includes("First the file, then the plan."), "thinking is folded");
-  await page.webview().locator("a", { hasText: "Read hello.py" }).first().click({ timeout: 30_000 });
+  await page.webview().getByRole("link", { name: "Open Read hello.py" }).first().click({ timeout: 30_000 });
   await page.tab("hello.py");
 });
 

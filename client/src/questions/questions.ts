@@ -43,6 +43,11 @@ export class Questions {
     }
   }
 
+  /** Answers a question, if it is still open. */
+  answer(question: AskParams, text: string): void {
+    this.pending.get(question)?.answer(text);
+  }
+
   /** Opens the input box. Closing it is not an answer, and it keeps the typed text. */
   open(question: AskParams): void {
     const open = this.pending.get(question);

@@ -99,6 +99,19 @@ export class Runs {
     else void vscode.window.showInformationMessage("No run is paused.");
   }
 
+  /** Continues a session's run that failed or was stopped, in the mode that it had. */
+  async retry(sessionId: string): Promise<void> {
+    const session = this.store.get(sessionId);
+    if (session && !warnIfRunning(session)) await this.run(sessionId, { continue: "paused" }, session.mode);
+  }
+
+  /** Asks for the API key, then continues the session's run. */
+  async setKeyAndRetry(sessionId: string): Promise<void> {
+    if (!(await this.access.setApiKey())) return;
+    await this.server.sendApiKey();
+    await this.retry(sessionId);
+  }
+
   /** Asks for a question and sends it in the active session or a new one. The agent answers but changes nothing. */
   async sendQuestion(): Promise<void> {
     if (!canRunHere()) return;
@@ -258,10 +271,7 @@ export class Runs {
         result.error.kind === "auth" && configuredCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
       const chosen = await vscode.window.showErrorMessage(result.message, ...actions);
       if (chosen) this.store.show(result.sessionId);
-      if (chosen === "Set API Key" && (await this.access.setApiKey())) {
-        await this.server.sendApiKey();
-        await this.run(result.sessionId, { continue: "paused" }, mode);
-      }
+      if (chosen === "Set API Key") await this.setKeyAndRetry(result.sessionId);
       if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
       return;
     }

@@ -13,8 +13,8 @@ import type { Store } from "../state";
 const STATUS_MESSAGE_MS = 5000;
 
 export class Sessions implements vscode.Disposable {
-  /** The sessions whose transcript was requested. Each promise resolves when it has arrived. */
-  private readonly transcripts = new Map<string, Promise<void>>();
+  /** The sessions whose transcript was requested. */
+  private readonly transcripts = new Set<string>();
   private readonly unsubscribe: () => void;
 
   constructor(
@@ -83,11 +83,6 @@ export class Sessions implements vscode.Disposable {
     if (shown) this.show(shown.id);
   }
 
-  /** Waits for the transcript of a session of an earlier window, if it was requested. */
-  async transcriptLoaded(session: Session | undefined): Promise<void> {
-    if (session) await this.transcripts.get(session.id);
-  }
-
   private steerable(): Session | undefined {
     const running = this.store.sessions.filter((session) => session.running);
     return running.find((session) => session === this.store.active) ?? (running.length === 1 ? running[0] : undefined);
@@ -116,7 +111,8 @@ export class Sessions implements vscode.Disposable {
   private loadTranscript({ id, row, entries }: Session, chosen: boolean): void {
     // a session without a title has not run yet
     if (!row?.title || entries.length > 0 || this.transcripts.has(id)) return;
-    this.transcripts.set(id, this.requestTranscript(id, chosen));
+    this.transcripts.add(id);
+    void this.requestTranscript(id, chosen);
   }
 
   private async requestTranscript(sessionId: string, chosen: boolean): Promise<void> {

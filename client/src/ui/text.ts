@@ -4,7 +4,17 @@ import { lexer, type Token, type Tokens } from "marked";
 
 /** Writes control and direction characters as escapes, so that the user sees exactly what runs. */
 export function escapeInvisible(text: string): string {
-  return text.replace(/[^\P{C}\n\t]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+  return text.replace(/[^\P{C}\n\t]/gu, escapeCharacter);
+}
+
+const escapeCharacter = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+
+/**
+ * A text of the model for reading: line endings are `\n`, and control and direction characters are written as escapes, except the two
+ * that join characters, which emoji and some scripts need.
+ */
+export function visibleText(text: string): string {
+  return text.replace(/\r\n?/g, "\n").replace(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu, escapeCharacter);
 }
 
 /** Prevents links: in a message, VS Code turns `[words](address)` into a link and hides the address. */

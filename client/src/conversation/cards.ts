@@ -1,0 +1,137 @@
+// What waits for the user in the shown session, as cards with buttons. Pure.
+
+import type { CardView } from "./messages";
+import type { AskParams } from "../protocol";
+import { describeApproval } from "../questions/approvalTexts";
+import type { NoticeAction } from "../questions/noticeTexts";
+import { isReadyToGo, pauseReason } from "../questions/waiting";
+import type { Session } from "../session";
+import { plural } from "../ui/format";
+import { escapeInvisible, visibleText } from "../ui/text";
+
+/** What a button does, through the same paths as the notices and the rows. */
+export type CardAction =
+  | NoticeAction
+  | { readonly kind: "reply"; readonly question: AskParams; readonly text: string }
+  | { readonly kind: "retry"; readonly sessionId: string }
+  | { readonly kind: "setKey"; readonly sessionId: string }
+  | { readonly kind: "command"; readonly command: string };
+
+export interface Card {
+  /** The approval or question, or the name of a card of which there is only one. */
+  readonly about: object | string;
+  readonly title: string;
+  readonly subject?: string;
+  readonly details?: readonly string[];
+  readonly buttons: readonly { readonly label: string; readonly action: CardAction }[];
+  /** The question that the user can also answer in words. */
+  readonly question?: AskParams;
+}
+
+/** Whether tasks can run in this window. */
+export interface Readiness {
+  readonly hasFolder: boolean;
+  readonly isTrusted: boolean;
+}
+
+/** Stop reasons after which the run can continue. */
+const UNFINISHED = ["cancelled", "max_tokens", "lost"];
+
+export function cardsOf(session: Session | undefined, ready: Readiness, relative: (uri: string) => string): Card[] {
+  const blocked = blockingCard(ready);
+  if (!session) return blocked;
+  return [
+    ...session.approvals.map((approval): Card => {
+      const { dialogTitle, subject, choices } = describeApproval(approval, relative);
+      const isCommand = approval.kind === "command";
+      const place = approval.mode === "sandboxed" ? "in the sandbox" : "outside the sandbox";
+      return {
+        about: approval,
+        title: isCommand ? "The agent asks to run this command." : dialogTitle,
+        subject: isCommand ? subject : "",
+        details: [isCommand ? `In ${escapeInvisible(approval.cwd ?? "")}, ${place}.` : "", ...approval.reasons].filter(
+          Boolean,
+        ),
+        buttons: choices.map(({ title, option }) => ({ label: title, action: { kind: "decide", approval, option } })),
+      };
+    }),
+    ...session.questions.map((question): Card => ({
+      about: question,
+      title: visibleText(question.question),
+      buttons: question.options.map((text) => ({
+        label: visibleText(text),
+        action: { kind: "reply", question, text },
+      })),
+      question,
+    })),
+    ...blocked,
+    ...(session.running ? [] : restCards(session)),
+  ];
+}
+
+/** What the user can do while nothing runs. */
+function restCards(session: Session): Card[] {
+  const last = session.entries.at(-1);
+  const cards: Card[] = [];
+  const retry = { kind: "retry", sessionId: session.id } as const;
+  if (pauseReason(session) !== undefined) {
+    const action = { kind: "continueRun", sessionId: session.id } as const;
+    cards.push({ about: "pause", title: "The run paused before its end.", buttons: [{ label: "Continue", action }] });
+  } else if (last?.kind === "end" && last.stopReason === "error") {
+    const setKey = { label: "Set API Key", action: { kind: "setKey", sessionId: session.id } } as const;
+    const buttons = [...(last.errorKind === "auth" ? [setKey] : []), { label: "Retry", action: retry }];
+    cards.push({ about: "error", title: "The run ended with an error.", buttons });
+  } else if (last?.kind === "end" && UNFINISHED.includes(last.stopReason)) {
+    const buttons = [{ label: "Continue", action: retry }];
+    cards.push({ about: "stopped", title: "The run did not finish.", buttons });
+  }
+  if (isReadyToGo(session)) {
+    const buttons = [command("Go", "fairlead.go"), command("Show Plan", "fairlead.plan.focus")];
+    cards.push({ about: "plan", title: "The plan is ready. Edit it if you like, then choose Go.", buttons });
+  }
+  const files = session.edits?.files.length ?? 0;
+  if (files > 0) {
+    const buttons = [command("Review Changes", "fairlead.reviewAll")];
+    cards.push({ about: "review", title: `${plural(files, "file")} to review.`, buttons });
+  }
+  return cards;
+}
+
+function blockingCard({ hasFolder, isTrusted }: Readiness): Card[] {
+  if (!hasFolder) {
+    const buttons = [command("Open Folder", "vscode.openFolder")];
+    return [{ about: "folder", title: "Open the folder that the agent should work in.", buttons }];
+  }
+  if (isTrusted) return [];
+  const buttons = [command("Manage Trust", "workbench.trust.manage")];
+  return [{ about: "trust", title: "The agent runs only in a workspace that you trust.", buttons }];
+}
+
+const command = (label: string, name: string): Card["buttons"][number] => ({
+  label,
+  action: { kind: "command", command: name },
+});
+
+/** `idOf` returns the same id for the same card. */
+export function cardView(card: Card, idOf: (about: object | string) => string): CardView {
+  return {
+    id: idOf(card.about),
+    title: card.title,
+    subject: card.subject ?? "",
+    details: card.details ?? [],
+    buttons: card.buttons.map(({ label }) => label),
+    takesText: card.question !== undefined,
+  };
+}
+
+/** Names objects: each gets an id that no other has. A string is its own id. */
+export function objectIds(): (about: object | string) => string {
+  const ids = new WeakMap<object, string>();
+  let last = 0;
+  return (about) => {
+    if (typeof about === "string") return about;
+    const id = ids.get(about) ?? `#${++last}`;
+    ids.set(about, id);
+    return id;
+  };
+}

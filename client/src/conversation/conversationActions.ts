@@ -1,0 +1,139 @@
+// What happens when the user clicks in the conversation. The webview's messages say only what the user wants.
+
+import * as vscode from "vscode";
+import type { Card, CardAction } from "./cards";
+import { wholeText } from "./entryViews";
+import type { Intention } from "./messages";
+import { placesOf } from "../folders";
+import type { NoticeActions } from "../questions/noticeActions";
+import type { Questions } from "../questions/questions";
+import type { Diffs } from "../review/diffs";
+import { fileOrRenamed } from "../review/diffUris";
+import { relative } from "../review/editsView";
+import type { Runs } from "../sessions/runs";
+import type { Entry } from "../session";
+import type { Store } from "../state";
+
+type Answer = Extract<Intention, { kind: "press" | "answer" }>;
+type Click = Extract<Intention, { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" }>;
+
+/** Read-only documents with the whole text of an entry. */
+const WHOLE = "fairlead-entry";
+
+export class ConversationActions implements vscode.Disposable {
+  private readonly texts = new Map<string, string>();
+  private readonly registered: vscode.Disposable;
+
+  constructor(
+    private readonly store: Store,
+    private readonly notices: NoticeActions,
+    private readonly questions: Questions,
+    private readonly runs: Runs,
+    private readonly diffs: Diffs,
+  ) {
+    this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE, {
+      provideTextDocumentContent: (uri) => this.texts.get(uri.toString()) ?? "This text is no longer available.\n",
+    });
+  }
+
+  dispose(): void {
+    this.registered.dispose();
+  }
+
+  /** Answers a card by one of its buttons, or in words. */
+  async answer(card: Card, answer: Answer): Promise<void> {
+    if (answer.kind === "press") {
+      const button = card.buttons[answer.button];
+      if (button) await this.act(button.action);
+    } else if (card.question && answer.text.trim() !== "") {
+      await this.act({ kind: "reply", question: card.question, text: answer.text.trim() });
+    }
+  }
+
+  async perform(intention: Click): Promise<void> {
+    switch (intention.kind) {
+      case "open":
+        await this.open(vscode.Uri.parse(intention.uri), intention.line);
+        return;
+      case "openPath":
+        await this.openPath(intention.path, intention.line);
+        return;
+      case "showWhole":
+        await this.showWhole(intention.entry);
+        return;
+      case "copy": {
+        const entry = this.entry(intention.entry);
+        if (entry) await copy(wholeText(entry));
+        return;
+      }
+      case "copyText":
+        await copy(intention.text);
+    }
+  }
+
+  private async act(action: CardAction): Promise<void> {
+    switch (action.kind) {
+      case "reply":
+        this.questions.answer(action.question, action.text);
+        return;
+      case "retry":
+        await this.runs.retry(action.sessionId);
+        return;
+      case "setKey":
+        await this.runs.setKeyAndRetry(action.sessionId);
+        return;
+      case "command":
+        await vscode.commands.executeCommand(action.command);
+        return;
+      default:
+        await this.notices.perform(action);
+    }
+  }
+
+  /** Opens a file of the workspace at a line, or its diff if changes are proposed for it. */
+  private async open(uri: vscode.Uri, line: number | null): Promise<void> {
+    const session = this.store.active;
+    if (!session || uri.scheme !== "file" || !vscode.workspace.getWorkspaceFolder(uri)) return;
+    const file = fileOrRenamed(session, uri.path);
+    if (file) {
+      const hunk = file.hunks.find(({ newStart, newLines }) => line !== null && line < newStart + newLines);
+      await this.diffs.open(session.id, file, line === null ? undefined : hunk);
+      return;
+    }
+    const start = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0);
+    const options = { preview: true, ...(line === null ? {} : { selection: new vscode.Range(start, start) }) };
+    try {
+      await vscode.window.showTextDocument(uri, options);
+    } catch {
+      void vscode.window.showInformationMessage(`${relative(uri.toString())} cannot be opened.`);
+    }
+  }
+
+  private async openPath(path: string, line: number | null): Promise<void> {
+    const uris = placesOf(path.replace(/^\.\//, ""));
+    for (const uri of uris) {
+      if (!vscode.workspace.getWorkspaceFolder(uri)) continue;
+      await this.open(uri, line);
+      return;
+    }
+  }
+
+  private async showWhole(index: number): Promise<void> {
+    const entry = this.entry(index);
+    const session = this.store.active;
+    if (!entry || !session) return;
+    const path = entry.kind === "text" ? `/Answer ${index + 1}.md` : `/Output ${index + 1}.txt`;
+    const uri = vscode.Uri.from({ scheme: WHOLE, authority: session.id, path });
+    this.texts.set(uri.toString(), wholeText(entry));
+    await vscode.window.showTextDocument(uri, { preview: true });
+  }
+
+  private entry(index: number): Entry | undefined {
+    return this.store.active?.entries[index];
+  }
+}
+
+async function copy(text: string): Promise<void> {
+  await vscode.env.clipboard.writeText(text);
+  vscode.window.setStatusBarMessage("Copied.", 3000);
+}

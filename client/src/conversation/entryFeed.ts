@@ -1,0 +1,57 @@
+// Which entries a webview has, and which it needs. Pure.
+
+import { entryView } from "./entryViews";
+import type { EntryView, Update } from "./messages";
+import type { Plan } from "../protocol";
+import type { Entry, Session } from "../session";
+
+/** How many entries a webview gets at first, and with each request for earlier ones. */
+export const PAGE = 200;
+
+export class EntryFeed {
+  private sessionId: string | undefined;
+  /** The first entry of the session. Another one means that an earlier window's entries were added before it. */
+  private head: Entry | undefined;
+  private readonly sent = new Map<number, Entry>();
+  private plan: Plan | undefined;
+  private wasRunning = false;
+  private first = 0;
+
+  /** `relative` converts a URI to a path for display. */
+  constructor(private readonly relative: (uri: string) => string) {}
+
+  /** Forgets what the webview has, because it starts again. */
+  reset(): void {
+    this.sessionId = undefined;
+  }
+
+  /** The webview wants the entries from this one on, or no longer has those before it. */
+  showFrom(first: number): void {
+    this.first = first;
+    for (const index of this.sent.keys()) if (index < first) this.sent.delete(index);
+  }
+
+  /** What the webview needs to show the session's entries, or undefined if it has them. */
+  next(session: Session | undefined): Extract<Update, { kind: "entries" }> | undefined {
+    const [sessionId, entries] = [session?.id ?? "", session?.entries ?? []];
+    const isNew = sessionId !== this.sessionId || entries[0] !== this.head;
+    if (isNew) {
+      this.sent.clear();
+      this.first = Math.max(0, entries.length - PAGE);
+    }
+    const changed: [number, EntryView][] = [];
+    const stepsChanged = this.plan !== session?.plan || this.wasRunning !== session?.running;
+    for (let index = this.first; session && index < entries.length; index++) {
+      const entry = entries[index];
+      if (!entry || (entry === this.sent.get(index) && !(stepsChanged && entry.kind === "step"))) continue;
+      this.sent.set(index, entry);
+      changed.push([index, entryView(entry, session, this.relative)]);
+    }
+    this.sessionId = sessionId;
+    this.head = entries[0];
+    this.plan = session?.plan;
+    this.wasRunning = session?.running ?? false;
+    if (!isNew && changed.length === 0) return undefined;
+    return { kind: "entries", isNew, first: this.first, changed };
+  }
+}

@@ -1,0 +1,125 @@
+// How each entry of a conversation is drawn. Pure.
+
+import type { EntryView, Place, ShownText } from "./messages";
+import { stepRow } from "../plan/planRows";
+import { isWorking } from "../questions/waiting";
+import type { EndEntry, Entry, Session, ToolEntry } from "../session";
+import { escapeInvisible, plainOutput, visibleText } from "../ui/text";
+
+/** The longest text that is drawn, in characters. The rest can be opened in an editor. */
+const MAX_TEXT = 100_000;
+const MAX_OUTPUT = 10_000;
+/** A longer result is not shown next to the title. */
+const MAX_NOTE = 100;
+
+const END_TEXTS: Record<string, string> = {
+  cancelled: "Stopped by you.",
+  max_tokens: "Cut off by the output limit.",
+  max_turn_requests: "Paused before the end.",
+  budget: "Paused: the budget is used up.",
+  loop: "Paused: the model repeated itself.",
+  refusal: "The model refused.",
+  error: "Ended with an error.",
+  lost: "The agent's server stopped; the run was interrupted. Your files are unchanged.",
+};
+
+/** The glyphs of the icons that the Plan uses for a step. */
+const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error: "✗", warning: "⚠", person: "✓" };
+
+type Relative = (uri: string) => string;
+
+/** `relative` converts a URI to a path for display. */
+export function entryView(entry: Entry, session: Session, relative: Relative): EntryView {
+  switch (entry.kind) {
+    case "prompt":
+      return { kind: "prompt", body: shown(entry.text), note: "" };
+    case "steered":
+      return { kind: "prompt", body: shown(entry.text), note: "while it works" };
+    case "text":
+      return { kind: "answer", body: shown(entry.text) };
+    case "thinking":
+      return { kind: "thinking", body: shown(entry.text) };
+    case "step":
+      return stepView(entry, session, relative);
+    case "tool":
+      return toolView(entry);
+    case "note":
+      return { kind: "note", text: visibleText(entry.text) };
+    case "context":
+      return { kind: "context", title: visibleText(entry.title), body: shown(entry.text) };
+    case "rules":
+      return { kind: "rules", files: entry.files.map(({ uri, cut }) => rulesView(uri, cut, relative)) };
+    case "end":
+      return endView(entry);
+  }
+}
+
+/** The text of an entry as the user copies it, or reads it in an editor. */
+export function wholeText(entry: Entry): string {
+  switch (entry.kind) {
+    case "tool":
+      return [entry.title, toolBody(entry)].filter(Boolean).join("\n\n");
+    case "end":
+      return [entry.message, entry.record].filter(Boolean).join("\n\n");
+    case "rules":
+      return entry.files.map(({ uri }) => uri).join("\n");
+    case "step":
+      return entry.content;
+    default:
+      return entry.text;
+  }
+}
+
+function stepView(
+  { itemId, content }: Extract<Entry, { kind: "step" }>,
+  session: Session,
+  relative: Relative,
+): EntryView {
+  const item = session.plan?.items.find(({ id }) => id === itemId);
+  if (!item) return { kind: "step", label: visibleText(content), mark: "", description: "no longer in the plan" };
+  const row = stepRow(item, isWorking(session) ? "works" : "rests", relative);
+  const mark = item.status === "completed" ? (MARKS[row.icon] ?? "✓") : item.status === "in_progress" ? "▸" : "○";
+  return { kind: "step", label: visibleText(row.label), mark, description: visibleText(row.description) };
+}
+
+function toolView(tool: ToolEntry): EntryView {
+  const isCommand = tool.name === "bash";
+  const state = tool.failure !== "" || tool.outcome === "error" ? "failed" : tool.outcome;
+  const [place = null] = tool.locations;
+  const title = escapeInvisible(isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " "));
+  const body = toolBody(tool);
+  const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
+  const note = isShort ? body : tool.failure;
+  return { kind: "tool", state, title, isCommand, place, note, body: shown(isShort ? "" : body, MAX_OUTPUT) };
+}
+
+function toolBody(tool: ToolEntry): string {
+  const output = (tool.outcome === "running" ? plainOutput(tool.output) : tool.result).trimEnd();
+  if (tool.name === "todo" && tool.outcome === "ok") return planLines(output);
+  const isLong = tool.name === "bash" && tool.title.includes("\n");
+  return [isLong ? escapeInvisible(tool.title) : "", output].filter(Boolean).join("\n\n");
+}
+
+function planLines(text: string): string {
+  const lines = text.split("\n").filter((line) => /^\[[ x>]\]/.test(line));
+  return lines.map((line) => `${{ x: "☑", ">": "▸" }[line[1] ?? ""] ?? "☐"} ${line.slice(4)}`).join("\n");
+}
+
+function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Place; label: string } {
+  const note = isCut ? " (only its beginning, because it is too long)" : "";
+  return { place: { uri, line: null }, label: `${escapeInvisible(relative(uri))}${note}` };
+}
+
+function endView({ stopReason, message, record }: EndEntry): EntryView {
+  const title = END_TEXTS[stopReason] ?? "";
+  // the message of a finished run is its last answer, which is above
+  return { kind: "end", title, body: shown(title === "" ? "" : message), record: visibleText(record) };
+}
+
+/** The beginning of a text, with nothing invisible in it. */
+function shown(text: string, limit = MAX_TEXT): ShownText {
+  const cut = text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
+  return { text: visibleText(cut), omitted: text.length - cut.length };
+}
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";

@@ -1,0 +1,116 @@
+// What the extension and the webview of the conversation tell each other. Plain values, so that both sides can be tested alone.
+
+/** A file in the workspace, and a line in it from 1. */
+export interface Place {
+  readonly uri: string;
+  readonly line: number | null;
+}
+
+/** A text that may be shortened: how many of its characters are not shown. */
+export interface ShownText {
+  readonly text: string;
+  readonly omitted: number;
+}
+
+/** An entry of the conversation as it is drawn. */
+export type EntryView =
+  | { readonly kind: "prompt"; readonly body: ShownText; readonly note: string }
+  | { readonly kind: "answer"; readonly body: ShownText }
+  | { readonly kind: "thinking"; readonly body: ShownText }
+  | { readonly kind: "step"; readonly label: string; readonly mark: string; readonly description: string }
+  | {
+      readonly kind: "tool";
+      readonly state: "running" | "ok" | "failed";
+      readonly title: string;
+      readonly isCommand: boolean;
+      readonly place: Place | null;
+      /** A few words after the title: why it failed, or a short result. */
+      readonly note: string;
+      readonly body: ShownText;
+    }
+  | { readonly kind: "note"; readonly text: string }
+  | { readonly kind: "context"; readonly title: string; readonly body: ShownText }
+  | { readonly kind: "rules"; readonly files: readonly { readonly place: Place; readonly label: string }[] }
+  | { readonly kind: "end"; readonly title: string; readonly body: ShownText; readonly record: string };
+
+/** Something that waits for the user, with the buttons that answer it. */
+export interface CardView {
+  readonly id: string;
+  readonly title: string;
+  /** A command or file, shown exactly; else empty. */
+  readonly subject: string;
+  readonly details: readonly string[];
+  readonly buttons: readonly string[];
+  /** Whether the user can also answer in words. */
+  readonly takesText: boolean;
+}
+
+/** Everything except the entries. */
+export interface StateView {
+  /** Empty if there is no session. */
+  readonly title: string;
+  /** The recording that replaces the model; else empty. */
+  readonly replay: string;
+  readonly isRunning: boolean;
+  /** What the agent does now; empty if it rests. */
+  readonly doing: string;
+  readonly cards: readonly CardView[];
+}
+
+/** From the extension to the webview. */
+export type Update =
+  | { readonly kind: "state"; readonly state: StateView }
+  | {
+      readonly kind: "entries";
+      /** Whether they replace everything that is shown. */
+      readonly isNew: boolean;
+      /** The earlier entries are not sent until they are asked for. */
+      readonly first: number;
+      readonly changed: readonly (readonly [index: number, entry: EntryView])[];
+    };
+
+/** From the webview to the extension: what the user wants. */
+export type Intention =
+  | { readonly kind: "ready" }
+  /** Show the entries from this one on. */
+  | { readonly kind: "showFrom"; readonly first: number }
+  | { readonly kind: "press"; readonly card: string; readonly button: number }
+  | { readonly kind: "answer"; readonly card: string; readonly text: string }
+  | { readonly kind: "open"; readonly uri: string; readonly line: number | null }
+  /** Open a file by a path that the model wrote. */
+  | { readonly kind: "openPath"; readonly path: string; readonly line: number | null }
+  /** Show an entry in an editor, without omissions. */
+  | { readonly kind: "showWhole"; readonly entry: number }
+  | { readonly kind: "copy"; readonly entry: number }
+  | { readonly kind: "copyText"; readonly text: string };
+
+type Fields = Readonly<Record<string, unknown>>;
+type Check = (value: unknown) => boolean;
+
+const MAX_TEXT = 1_000_000;
+const isText: Check = (value) => typeof value === "string" && value.length <= MAX_TEXT;
+const isIndex: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isLine: Check = (value) => value === null || isIndex(value);
+
+/** The fields of each intention. */
+const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Check>>>> = {
+  ready: {},
+  showFrom: { first: isIndex },
+  press: { card: isText, button: isIndex },
+  answer: { card: isText, text: isText },
+  open: { uri: isText, line: isLine },
+  openPath: { path: isText, line: isLine },
+  showWhole: { entry: isIndex },
+  copy: { entry: isIndex },
+  copyText: { text: isText },
+};
+
+/** The intention that a message of the webview is, or undefined: what draws untrusted text is not trusted either. */
+export function parseIntention(message: unknown): Intention | undefined {
+  if (typeof message !== "object" || message === null) return undefined;
+  const { kind, ...fields } = message as Fields;
+  if (typeof kind !== "string" || !Object.hasOwn(INTENTIONS, kind)) return undefined;
+  const checks = Object.entries(INTENTIONS[kind as Intention["kind"]]);
+  const isValid = checks.every(([name, isRight]) => Object.hasOwn(fields, name) && isRight(fields[name]));
+  return isValid && Object.keys(fields).length === checks.length ? (message as Intention) : undefined;
+}

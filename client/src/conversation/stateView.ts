@@ -1,0 +1,28 @@
+// What the conversation shows next to its entries. Pure.
+
+import { cardView, type Card } from "./cards";
+import type { StateView } from "./messages";
+import { isBlocked } from "../questions/waiting";
+import type { Session } from "../session";
+import { visibleText } from "../ui/text";
+
+export function stateView(
+  session: Session | undefined,
+  cards: readonly Card[],
+  idOf: (about: object | string) => string,
+): StateView {
+  return {
+    title: visibleText(session?.title ?? ""),
+    replay: session?.model.startsWith("replay") ? visibleText(session.model.replace(/^replay \((.*)\)$/, "$1")) : "",
+    isRunning: session?.running ?? false,
+    doing: session?.running ? visibleText(doing(session)) : "",
+    cards: cards.map((card) => cardView(card, idOf)),
+  };
+}
+
+function doing(session: Session): string {
+  if (isBlocked(session)) return "Waiting for you";
+  if (session.retry) return "Waiting to send the request again";
+  const step = session.plan?.items.find(({ status }) => status === "in_progress");
+  return step ? step.activeForm || step.content : "Working";
+}

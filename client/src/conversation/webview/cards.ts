@@ -1,0 +1,54 @@
+// What waits for the user, below the entries.
+
+import type { CardView } from "../messages";
+import { button, element } from "./elements";
+import { preformatted } from "./markdown";
+
+export class Cards {
+  readonly element = element("div", "cards");
+  private readonly drawn = new Map<string, { readonly text: string; readonly element: HTMLElement }>();
+
+  /** Draws the cards. One that did not change stays, with what is typed in it and the focus. */
+  update(cards: readonly CardView[]): void {
+    const elements = cards.map((card) => {
+      const text = JSON.stringify(card);
+      const known = this.drawn.get(card.id);
+      const drawn = known?.text === text ? known : { text, element: cardElement(card) };
+      this.drawn.set(card.id, drawn);
+      return drawn.element;
+    });
+    for (const id of this.drawn.keys()) if (!cards.some((card) => card.id === id)) this.drawn.delete(id);
+    const isSame = elements.length === this.element.children.length && elements.every((each) => each.isConnected);
+    if (!isSame) this.element.replaceChildren(...elements);
+  }
+}
+
+function cardElement({ id, title, subject, details, buttons, takesText }: CardView): HTMLElement {
+  const name = element("p", "title", title);
+  name.id = `card-${id}`;
+  const shown = subject === "" ? [] : [preformatted(subject, "Command")];
+  const choices = buttons.map((label, index) => {
+    const made = button(label, "press");
+    made.dataset.button = String(index);
+    return made;
+  });
+  const lines = details.map((detail) => element("p", "detail", detail));
+  const row = choices.length > 0 ? [element("div", "buttons", ...choices)] : [];
+  const card = element("section", "card", name, ...shown, ...lines, ...row, ...(takesText ? [answerForm(title)] : []));
+  card.dataset.card = id;
+  card.setAttribute("role", "group");
+  card.setAttribute("aria-labelledby", name.id);
+  return card;
+}
+
+function answerForm(question: string): HTMLFormElement {
+  const input = element("input", "");
+  input.type = "text";
+  input.name = "answer";
+  input.placeholder = "Your answer";
+  input.setAttribute("aria-label", `Your answer to: ${question}`);
+  const send = button("Answer", "answer");
+  send.type = "submit";
+  const form = element("form", "answer", input, send);
+  return form;
+}

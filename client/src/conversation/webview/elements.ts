@@ -1,0 +1,22 @@
+// Small helpers that make elements.
+
+/** An element with a class and children; strings become text. */
+export function element<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  className: string,
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[Tag] {
+  const made = document.createElement(tag);
+  if (className !== "") made.className = className;
+  made.append(...children.filter((child) => child !== ""));
+  return made;
+}
+
+/** A button. What it does is found by `action` where the click arrives. */
+export function button(label: string, action: string, name = label): HTMLButtonElement {
+  const made = element("button", "", label);
+  made.type = "button";
+  made.dataset.action = action;
+  if (name !== label) made.setAttribute("aria-label", name);
+  return made;
+}

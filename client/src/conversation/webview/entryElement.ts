@@ -1,0 +1,147 @@
+// Draws one entry of the conversation, and draws it again when it has changed.
+
+import type { EntryView, Place, ShownText } from "../messages";
+import { button, element } from "./elements";
+import { markdownBlocks, preformatted, type Block } from "./markdown";
+
+const TOOL_MARKS = { running: "◌", ok: "✓", failed: "✗" } as const;
+const TOOL_WORDS = { running: "running", ok: "done", failed: "failed" } as const;
+
+/** An entry in the page. */
+export class EntryElement {
+  readonly element: HTMLElement;
+  private blocks: Block[] = [];
+
+  constructor(
+    readonly index: number,
+    private view: EntryView,
+  ) {
+    this.element = element("article", `entry ${view.kind}`);
+    this.element.dataset.entry = String(index);
+    this.draw();
+  }
+
+  /** Draws the entry again. What the user folded or unfolded stays so. */
+  update(view: EntryView): void {
+    const isSame = view.kind === this.view.kind;
+    const isOpen = this.element.querySelector("details")?.open;
+    const wasFailed = isFailed(this.view);
+    this.view = view;
+    if (isSame && view.kind === "answer") {
+      this.drawAnswer(view.body);
+      return;
+    }
+    this.element.className = `entry ${view.kind}`;
+    this.blocks = [];
+    this.draw();
+    const details = this.element.querySelector("details");
+    // a call that fails unfolds, so that the reason is seen
+    if (details && isOpen !== undefined && wasFailed === isFailed(view)) details.open = isOpen;
+  }
+
+  private draw(): void {
+    if (this.view.kind === "answer") {
+      const buttons = element("div", "actions", button("Copy", "copy", "Copy answer"));
+      this.element.replaceChildren(element("div", "markdown"), element("div", "rest"), buttons);
+      this.drawAnswer(this.view.body);
+    } else {
+      this.element.replaceChildren(...parts(this.view));
+    }
+  }
+
+  /** Replaces only the blocks that changed: what is read or selected above stays, and a screen reader announces only what is new. */
+  private drawAnswer(body: ShownText): void {
+    const [markdown, rest] = this.element.children;
+    const blocks = markdownBlocks(body.text, this.blocks);
+    const same = blocks.findIndex((block, index) => block !== this.blocks[index]);
+    const kept = same < 0 ? blocks.length : same;
+    for (const { element: old } of this.blocks.slice(kept)) old.remove();
+    markdown?.append(...blocks.slice(kept).map((block) => block.element));
+    this.blocks = blocks;
+    rest?.replaceChildren(...omission(body));
+  }
+}
+
+function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
+  switch (view.kind) {
+    case "prompt": {
+      const who = element("h3", "who", "You", view.note === "" ? "" : `, ${view.note}`);
+      const text = element("div", "plain", view.body.text);
+      text.dir = "auto";
+      const buttons = element("div", "actions", button("Copy", "copy", "Copy message"));
+      return [who, text, ...omission(view.body), buttons];
+    }
+    case "thinking":
+      return [folded(element("span", "", "Thinking"), [markdownPart(view.body)], view.body)];
+    case "step": {
+      const label = element("span", "label", view.label);
+      label.dir = "auto";
+      return [element("h3", "", mark(view.mark), label, note(view.description))];
+    }
+    case "tool":
+      return [toolPart(view)];
+    case "note":
+      return [element("p", "", view.text)];
+    case "context": {
+      const title = view.title === "" ? "Context" : `Context: ${view.title}`;
+      return [folded(element("span", "", title), [preformatted(view.body.text, "Context")], view.body)];
+    }
+    case "rules": {
+      const links = view.files.flatMap(({ place, label }) => [", ", placeLink(place, label)]).slice(1);
+      return [element("p", "", "Rules: ", ...links)];
+    }
+    case "end": {
+      const title = view.title === "" ? [] : [element("p", "title", view.title)];
+      const message = view.body.text === "" ? [] : [element("p", "plain", view.body.text)];
+      const record = view.record === "" ? [] : [element("p", "record", view.record)];
+      return [...title, ...message, ...omission(view.body), ...record];
+    }
+  }
+}
+
+function toolPart(view: Extract<EntryView, { kind: "tool" }>): HTMLElement {
+  const title = view.isCommand ? element("code", "label", view.title) : element("span", "label", view.title);
+  const state = element("span", "mark", TOOL_MARKS[view.state]);
+  state.setAttribute("role", "img");
+  state.setAttribute("aria-label", TOOL_WORDS[view.state]);
+  const open = view.place ? [placeLink(view.place, "Open", `Open ${view.title}`)] : [];
+  const head = element("span", "head", state, title, note(view.note));
+  if (view.body.text === "") return element("div", "line", head, ...open);
+  const part = folded(head, [preformatted(view.body.text, "Output")], view.body);
+  part.open = view.state === "failed";
+  return open.length > 0 ? element("div", "line", part, ...open) : part;
+}
+
+function folded(summary: HTMLElement, content: readonly Node[], body: ShownText): HTMLDetailsElement {
+  return element("details", "", element("summary", "", summary), ...content, ...omission(body));
+}
+
+function markdownPart({ text }: ShownText): HTMLElement {
+  return element("div", "markdown", ...markdownBlocks(text).map((block) => block.element));
+}
+
+/** What says that a text is not shown completely. */
+function omission({ omitted }: ShownText): Node[] {
+  if (omitted === 0) return [];
+  const count = omitted.toLocaleString("en");
+  return [element("p", "omission", `${count} more characters. `, button("Open All in Editor", "showWhole"))];
+}
+
+function placeLink({ uri, line }: Place, label: string, name = label): HTMLAnchorElement {
+  const link = element("a", "place", label);
+  link.href = "#";
+  link.dataset.uri = uri;
+  if (line !== null) link.dataset.line = String(line);
+  if (name !== label) link.setAttribute("aria-label", name);
+  return link;
+}
+
+function mark(text: string): HTMLElement | string {
+  if (text === "") return "";
+  const made = element("span", "mark", text);
+  made.setAttribute("aria-hidden", "true");
+  return made;
+}
+
+const note = (text: string): HTMLElement | string => (text === "" ? "" : element("span", "note", text));
+const isFailed = (view: EntryView): boolean => view.kind === "tool" && view.state === "failed";

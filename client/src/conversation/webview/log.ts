@@ -1,0 +1,115 @@
+// The list of entries. It follows the end while the user is there, and shows earlier entries when the user asks for them.
+
+import type { Update } from "../messages";
+import { button, element } from "./elements";
+import { EntryElement } from "./entryElement";
+
+/** With more entries than this, the earliest are removed while the end is shown. */
+const MOST_ENTRIES = 600;
+const ENTRIES_LEFT = 200;
+const EARLIER = 200;
+/** How far from its end the list counts as being at its end, in pixels. */
+const NEAR_END = 40;
+
+export class Log {
+  readonly element = element("div", "log");
+  private readonly earlier = element("div", "earlier");
+  private readonly entries = new Map<number, EntryElement>();
+  private first = 0;
+  private followsEnd = true;
+
+  /** `showFrom` tells the extension which entries are shown from now on. */
+  constructor(private readonly showFrom: (first: number) => void) {
+    this.element.setAttribute("role", "log");
+    this.element.setAttribute("aria-label", "Conversation");
+    this.element.setAttribute("aria-live", "polite");
+    this.element.tabIndex = 0;
+    this.element.append(this.earlier);
+    this.element.addEventListener("scroll", () => {
+      this.followsEnd = this.isNearEnd();
+    });
+    new ResizeObserver(() => {
+      this.toEnd();
+    }).observe(this.element);
+  }
+
+  update({ isNew, first, changed }: Extract<Update, { kind: "entries" }>): void {
+    if (isNew) {
+      this.element.replaceChildren(this.earlier);
+      this.entries.clear();
+      this.followsEnd = true;
+    }
+    const before = this.element.scrollHeight - this.element.scrollTop;
+    const isEarlier = !isNew && first < this.first;
+    this.first = first;
+    for (const [index, view] of changed) {
+      const known = this.entries.get(index);
+      if (known) known.update(view);
+      else this.insert(new EntryElement(index, view));
+    }
+    this.drawEarlier();
+    // what the user reads stays where it is
+    if (isEarlier) this.element.scrollTop = this.element.scrollHeight - before;
+    else this.toEnd();
+    if (this.followsEnd && this.entries.size > MOST_ENTRIES) this.trim();
+  }
+
+  /** The number of the entry that contains an element of the page. */
+  entryOf(target: Element): number | undefined {
+    const index = target.closest<HTMLElement>("[data-entry]")?.dataset.entry;
+    return index === undefined ? undefined : Number(index);
+  }
+
+  showEarlier(): void {
+    this.followsEnd = false;
+    this.showFrom(Math.max(0, this.first - EARLIER));
+  }
+
+  private insert(entry: EntryElement): void {
+    this.entries.set(entry.index, entry);
+    const next = this.entries.get(entry.index + 1);
+    if (next) next.element.before(entry.element);
+    else {
+      const previous = this.entries.get(entry.index - 1)?.element ?? (this.entries.size > 1 ? null : this.earlier);
+      if (previous) previous.after(entry.element);
+      else this.insertInOrder(entry);
+    }
+  }
+
+  /** Earlier entries arrive in their order, the first of them without a neighbour. */
+  private insertInOrder(entry: EntryElement): void {
+    const later = [...this.entries.keys()].filter((index) => index > entry.index);
+    const next = this.entries.get(Math.min(...later));
+    if (next) next.element.before(entry.element);
+    else this.element.append(entry.element);
+  }
+
+  /** Removes the earliest entries, so that a long run does not fill the page. */
+  private trim(): void {
+    const last = Math.max(...this.entries.keys());
+    this.first = last + 1 - ENTRIES_LEFT;
+    for (const [index, entry] of this.entries) {
+      if (index >= this.first) continue;
+      entry.element.remove();
+      this.entries.delete(index);
+    }
+    this.drawEarlier();
+    this.toEnd();
+    this.showFrom(this.first);
+  }
+
+  private drawEarlier(): void {
+    const label = `Show Earlier Messages (${this.first.toLocaleString("en")})`;
+    if (this.first === 0) this.earlier.replaceChildren();
+    else if (this.earlier.textContent !== label) this.earlier.replaceChildren(button(label, "earlier"));
+  }
+
+  private toEnd(): void {
+    if (this.followsEnd) this.element.scrollTop = this.element.scrollHeight;
+  }
+
+  private isNearEnd(): boolean {
+    const { scrollHeight, scrollTop, clientHeight } = this.element;
+    return scrollHeight - scrollTop - clientHeight < NEAR_END;
+  }
+}

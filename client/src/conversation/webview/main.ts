@@ -1,0 +1,67 @@
+// The script of the conversation's webview. It draws what the extension sends, and sends what the user wants.
+
+import type { Intention, StateView, Update } from "../messages";
+import { Cards } from "./cards";
+import { element } from "./elements";
+import { Log } from "./log";
+
+declare function acquireVsCodeApi(): { postMessage(message: Intention): void };
+
+const host = acquireVsCodeApi();
+const send = (intention: Intention): void => {
+  host.postMessage(intention);
+};
+const log = new Log((first) => {
+  send({ kind: "showFrom", first });
+});
+const cards = new Cards();
+const heading = element("h2", "session");
+const replay = element("p", "replay");
+const working = element("p", "working");
+const announcer = element("p", "for-screen-readers");
+announcer.setAttribute("role", "status");
+const page = document.getElementById("conversation");
+page?.append(element("header", "", heading, replay), log.element, working, cards.element, announcer);
+
+function drawState({ title, replay: recording, doing, cards: shown }: StateView): void {
+  heading.textContent = title || "Conversation";
+  replay.textContent = recording === "" ? "" : `Replay. A recorded conversation replaces the model: ${recording}.`;
+  working.textContent = doing === "" ? "" : `${doing}…`;
+  cards.update(shown);
+  const asked = shown[0]?.title ?? "";
+  if (announcer.textContent !== asked) announcer.textContent = asked;
+}
+
+function onClick(event: MouseEvent): void {
+  const target = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-action], a") : null;
+  if (!target) return;
+  const entry = log.entryOf(target);
+  const { action, uri, path, line, button } = target.dataset;
+  const card = target.closest<HTMLElement>("[data-card]")?.dataset.card;
+  const place = line === undefined ? null : Number(line);
+  if (uri !== undefined || path !== undefined) event.preventDefault();
+  if (uri !== undefined) send({ kind: "open", uri, line: place });
+  else if (path !== undefined) send({ kind: "openPath", path, line: place });
+  else if (action === "copyCode")
+    send({ kind: "copyText", text: target.closest(".code")?.querySelector("pre")?.textContent ?? "" });
+  else if (action === "copy" && entry !== undefined) send({ kind: "copy", entry });
+  else if (action === "showWhole" && entry !== undefined) send({ kind: "showWhole", entry });
+  else if (action === "earlier") log.showEarlier();
+  else if (action === "press" && card !== undefined) send({ kind: "press", card, button: Number(button) });
+}
+
+function onSubmit(event: SubmitEvent): void {
+  event.preventDefault();
+  const form = event.target instanceof HTMLFormElement ? event.target : undefined;
+  const card = form?.closest<HTMLElement>("[data-card]")?.dataset.card;
+  const text = form?.querySelector("input")?.value.trim() ?? "";
+  if (card !== undefined && text !== "") send({ kind: "answer", card, text });
+}
+
+document.addEventListener("click", onClick);
+document.addEventListener("submit", onSubmit);
+window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
+  if (data.kind === "entries") log.update(data);
+  else drawState(data.state);
+});
+send({ kind: "ready" });

@@ -1,0 +1,137 @@
+// The model's Markdown as elements. It is untrusted: no HTML of its own, no images, no addresses except those of the web and of files in
+// the workspace (docs/faults.md 41).
+
+import DOMPurify from "dompurify";
+import { Lexer, Marked, type Token, type Tokens } from "marked";
+
+/** A block of a text: a paragraph, a list, a code block. */
+export interface Block {
+  /** Its Markdown. A block with the same Markdown looks the same. */
+  readonly raw: string;
+  readonly element: HTMLElement;
+}
+
+/** A longer paragraph is shown as plain text. The parser's time for emphasis grows with the square of the length. */
+const MAX_PARAGRAPH = 4000;
+/** Quotes and lists within each other, at the start of a line. */
+const DEEP = /^((?:[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+)){20})/gm;
+const TAGS = "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul".split(
+  " ",
+);
+const ATTRIBUTES = ["href", "title", "align", "start", "data-path", "data-line"];
+const WEB = /^https?:\/\/[^\s]+$/i;
+const FILE = /^(?!\/|[a-z][a-z0-9+.-]*:|#)([^?#]+?)(?:#L(\d+)(?:-L?\d+)?|:(\d+)(?:[:-]\d+)?)?$/i;
+
+const marked = new Marked({
+  gfm: true,
+  renderer: {
+    html: ({ text }) => escapeHtml(text),
+    image: ({ text, href }) => escapeHtml(`[image: ${text || href}]`),
+    checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+    link({ href, tokens }: Tokens.Link) {
+      return `<a${linkAttributes(href)}>${this.parser.parseInline(tokens)}</a>`;
+    },
+  },
+});
+
+/** The blocks of a text. Blocks that `known` has are taken from it as long as they are the same, so that they stay in the page. */
+export function markdownBlocks(text: string, known: readonly Block[] = []): Block[] {
+  const tokens = tokensOf(text).filter(({ type }) => type !== "space" && type !== "def");
+  return tokens.map((token, index) => {
+    const old = known[index];
+    return old?.raw === token.raw ? old : { raw: token.raw, element: blockElement(token) };
+  });
+}
+
+function tokensOf(text: string): Token[] {
+  const lexer = new Lexer({ gfm: true });
+  // the backslash ends the nesting
+  lexer.blockTokens(text.replace(DEEP, "$1\\"), lexer.tokens);
+  for (const { src, tokens } of lexer.inlineQueue) {
+    if (src.length <= MAX_PARAGRAPH) lexer.inlineTokens(src, tokens);
+    else tokens.push({ type: "text", raw: src, text: src, escaped: false });
+  }
+  return lexer.tokens;
+}
+
+function blockElement(token: Token): HTMLElement {
+  if (token.type === "code") return codeBlock((token as Tokens.Code).text, (token as Tokens.Code).lang ?? "");
+  const element = document.createElement("div");
+  element.dir = "auto";
+  element.append(sanitized(marked.parser([token])));
+  for (const pre of element.querySelectorAll("pre")) pre.replaceWith(codeBlock(pre.textContent, ""));
+  for (const table of element.querySelectorAll("table")) {
+    const scrolled = document.createElement("div");
+    scrolled.className = "scrolled";
+    scrolled.tabIndex = 0;
+    scrolled.setAttribute("role", "region");
+    scrolled.setAttribute("aria-label", "Table");
+    table.replaceWith(scrolled);
+    scrolled.append(table);
+  }
+  return element;
+}
+
+function sanitized(html: string): DocumentFragment {
+  return DOMPurify.sanitize(html, {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOWED_URI_REGEXP: /^(?:https?:\/\/|#$)/i,
+    ADD_URI_SAFE_ATTR: ["data-path", "data-line"],
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    RETURN_DOM_FRAGMENT: true,
+  });
+}
+
+/** An address of the web is shown when the pointer rests on the link. An address that is neither of the web nor of a file is no link. */
+function linkAttributes(href: string): string {
+  if (WEB.test(href)) return ` href="${escapeHtml(href)}" title="${escapeHtml(href)}"`;
+  const [, encoded = "", fragment, suffix] = FILE.exec(href) ?? [];
+  const path = decoded(encoded);
+  if (path === "" || path.startsWith("/") || path.split(/[\\/]/).includes("..")) return "";
+  const line = fragment ?? suffix;
+  const attributes = ` href="#" data-path="${escapeHtml(path)}"`;
+  return line === undefined ? attributes : `${attributes} data-line="${line}"`;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** A block of code with a button that copies it. */
+export function codeBlock(text: string, language: string): HTMLElement {
+  const block = document.createElement("div");
+  block.className = "code";
+  const bar = document.createElement("div");
+  bar.className = "bar";
+  const name = document.createElement("span");
+  name.textContent = language.split(/\s/, 1)[0]?.slice(0, 30) ?? "";
+  const copy = document.createElement("button");
+  copy.type = "button";
+  copy.dataset.action = "copyCode";
+  copy.textContent = "Copy";
+  copy.setAttribute("aria-label", "Copy code");
+  bar.append(name, copy);
+  block.append(bar, preformatted(text, "Code"));
+  return block;
+}
+
+/** Text as it is, which scrolls also by keyboard. */
+export function preformatted(text: string, label: string): HTMLElement {
+  const pre = document.createElement("pre");
+  pre.textContent = text;
+  pre.tabIndex = 0;
+  pre.setAttribute("role", "region");
+  pre.setAttribute("aria-label", label);
+  return pre;
+}
+
+function escapeHtml(text: string): string {
+  const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
+}

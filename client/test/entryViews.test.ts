@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { entryView, wholeText } from "../src/conversation/entryViews";
+import type { EntryView } from "../src/conversation/messages";
+import type { AgentEvent, CommandEnded, CommandStarted, Edits, Plan, PlanItem } from "../src/protocol";
+import { transcriptEntry, type Session } from "../src/session";
+import { Store } from "../src/state";
+import { params } from "./goldens";
+
+const relative = (uri: string): string => decodeURIComponent(uri.replace("file:///project/", ""));
+const viewsOf = (session: Session): EntryView[] => session.entries.map((each) => entryView(each, session, relative));
+const whole = (text: string): { text: string; omitted: number } => ({ text, omitted: 0 });
+
+/** A store with a running session, and a function that sends it events. */
+function running(prompt = "Do *this*"): { store: Store; session: Session; send: (event: object) => void } {
+  const store = new Store();
+  const session = store.startRun("s", prompt);
+  let seq = 0;
+  const send = (event: object): void => {
+    store.addEvent({ sessionId: "s", seq: ++seq, ...event } as AgentEvent);
+  };
+  return { store, session, send };
+}
+
+const call = (name: string, title: string): object => ({
+  kind: "tool_started",
+  toolCallId: "1",
+  name,
+  title,
+  toolKind: "read",
+  input: {},
+  locations: [{ uri: "file:///project/a%20b.py", line: 3 }],
+});
+const result = (text: string, isError = false): object => ({ kind: "tool_finished", toolCallId: "1", isError, text });
+
+test("the conversation has the prompt, the thinking, the answer, calls with their outcome and place, and the end", () => {
+  const { store, session, send } = running();
+  send({ kind: "thinking", text: "Let me " });
+  send({ kind: "thinking", text: "think." });
+  send({ kind: "text", text: "I read " });
+  send({ kind: "text", text: "it." });
+  send(call("read_file", "Read a b.py"));
+  send(result("Error: no such file", true));
+  store.endRun("s", 1, { stopReason: "cancelled", message: "Stopped.", record: "1 of 2 steps." });
+  assert.deepEqual(viewsOf(session), [
+    { kind: "prompt", body: whole("Do *this*"), note: "" },
+    { kind: "thinking", body: whole("Let me think.") },
+    { kind: "answer", body: whole("I read it.") },
+    {
+      kind: "tool",
+      state: "failed",
+      title: "Read a b.py",
+      isCommand: false,
+      place: { uri: "file:///project/a%20b.py", line: 3 },
+      note: "",
+      body: whole("Error: no such file"),
+    },
+    { kind: "end", title: "Stopped by you.", body: whole("Stopped."), record: "1 of 2 steps." },
+  ]);
+});
+
+test("the last answer of a run is not repeated at its end", () => {
+  const { store, session, send } = running();
+  send({ kind: "text", text: "Done." });
+  store.endRun("s", 1, { stopReason: "end_turn", message: "Done.", record: "" });
+  assert.deepEqual(viewsOf(session).at(-1), { kind: "end", title: "", body: whole(""), record: "" });
+});
+
+test("an entry that changes is another object, so that it is drawn again, and no other one is", () => {
+  const { session, send } = running();
+  send({ kind: "text", text: "a" });
+  send(call("bash", "make"));
+  const before = [...session.entries];
+  send({ kind: "tool_output", toolCallId: "1", text: "out" });
+  assert.deepEqual(
+    session.entries.map((entry, index) => entry === before[index]),
+    [true, true, false],
+  );
+});
+
+test("a short result is next to the title, a long one is folded", () => {
+  const { session, send } = running();
+  send(call("edit_file", "Edit a b.py"));
+  send(result("Proposed at line 1 (+1 -1)."));
+  const short = viewsOf(session).at(-1);
+  assert.deepEqual(short?.kind === "tool" && [short.note, short.body.text], ["Proposed at line 1 (+1 -1).", ""]);
+  send(result("one\ntwo"));
+  const long = viewsOf(session).at(-1);
+  assert.deepEqual(long?.kind === "tool" && [long.note, long.body.text], ["", "one\ntwo"]);
+});
+
+test("a failed command has a cross and the reason; one that was stopped on purpose has neither", () => {
+  const shown = (end: Partial<CommandEnded>): unknown => {
+    const { session, send } = running();
+    const started = params<CommandStarted>("event.command");
+    const own = { sessionId: "s", toolCallId: "1" };
+    send({ ...call("bash", "make\nmake test"), locations: [] });
+    send({ ...started, ...own });
+    send({ ...params<CommandEnded>("event.command_ended"), ...own, ...end });
+    send(result(""));
+    const view = viewsOf(session).at(-1);
+    return view?.kind === "tool" && [view.state, view.title, view.note, view.body.text];
+  };
+  const command = ["make", "make\nmake test"];
+  assert.deepEqual(shown({ ended: "exited", exitCode: 0 }), ["ok", command[0], "", command[1]]);
+  assert.deepEqual(shown({ ended: "exited", exitCode: 1 }), ["failed", command[0], "exit code 1", command[1]]);
+  assert.deepEqual(shown({ ended: "timeout", exitCode: null }), ["failed", command[0], "timed out", command[1]]);
+  assert.deepEqual(shown({ ended: "stopped", exitCode: null }), ["ok", command[0], "", command[1]]);
+});
+
+test("while a command runs its output is shown, without colours", () => {
+  const { session, send } = running();
+  send(call("bash", "make"));
+  send({ kind: "tool_output", toolCallId: "1", text: "\x1b[31m10 %\r20 %\x1b[0m\n" });
+  const view = viewsOf(session).at(-1);
+  assert.deepEqual(view?.kind === "tool" && [view.state, view.body.text], ["running", "20 %"]);
+});
+
+test("each step that begins is a heading with the state that the plan has now", () => {
+  const { store, session } = running();
+  const plan = params<Plan>("plan");
+  const [first] = plan.items;
+  assert.ok(first);
+  const item = (over: Partial<PlanItem>): PlanItem => ({
+    ...first,
+    id: "7",
+    content: "Greet",
+    ...over,
+  });
+  const shown = (): unknown => viewsOf(session).filter(({ kind }) => kind === "step");
+  const set = (version: number, items: PlanItem[]): void => {
+    store.setPlan({ ...plan, sessionId: "s", version, items });
+  };
+  set(1, [item({ status: "pending" })]);
+  assert.deepEqual(shown(), []);
+  set(2, [item({ status: "in_progress", activeForm: "Greeting" })]);
+  set(3, [item({ status: "in_progress", activeForm: "Greeting" })]);
+  assert.deepEqual(shown(), [{ kind: "step", label: "Greet", mark: "▸", description: "Greeting" }]);
+  set(4, [item({ status: "completed", verification: "verified", decidedBy: "make" })]);
+  assert.deepEqual(shown(), [{ kind: "step", label: "Greet", mark: "✓", description: "verified" }]);
+  set(5, [item({ status: "completed", verification: "failed", decidedBy: "make" })]);
+  assert.deepEqual(shown(), [{ kind: "step", label: "Greet", mark: "⚠", description: "failed: make" }]);
+  set(6, []);
+  assert.deepEqual(shown(), [{ kind: "step", label: "Greet", mark: "", description: "no longer in the plan" }]);
+});
+
+test("docs/faults.md 41: characters that hide or reverse text are shown, and an endless text is cut", () => {
+  const { session, send } = running();
+  send({ kind: "text", text: "a\u202eb\u0007 \u{e0041} 👩‍💻\r\nc" });
+  assert.deepEqual(viewsOf(session).at(-1), {
+    kind: "answer",
+    body: whole("a\\u{202e}b\\u{7} \\u{e0041} 👩‍💻\nc"),
+  });
+  send({ kind: "text", text: "😀".repeat(2_500_000) });
+  const view = viewsOf(session).at(-1);
+  assert.ok(view?.kind === "answer" && view.body.text.length < 101_000 && view.body.omitted > 4_800_000);
+  assert.doesNotMatch(view.body.text, /[\ud800-\udbff]$/);
+  const entry = session.entries.at(-1);
+  assert.ok(entry && wholeText(entry).length > 5_000_000);
+});
+
+test("what the agent was told about the editor is text", () => {
+  const { session, send } = running();
+  const event = params<Extract<AgentEvent, { kind: "context" }>>("event.context");
+  send({ ...event, sessionId: "s", title: "<b>a.py</b>", text: "```\n<b>x</b>" });
+  assert.deepEqual(viewsOf(session).at(-1), { kind: "context", title: "<b>a.py</b>", body: whole("```\n<b>x</b>") });
+  const restored = transcriptEntry({ role: "context", text: "x", failed: false });
+  assert.deepEqual(restored, { kind: "context", title: "", text: "x" });
+});
+
+test("the project's rules that the agent got are named once", () => {
+  const { session, send } = running();
+  const rules = params<Extract<AgentEvent, { kind: "rules" }>>("event.rules");
+  const feedback = params<Extract<AgentEvent, { kind: "feedback" }>>("event.feedback");
+  send({ ...rules, sessionId: "s" });
+  send({ ...feedback, sessionId: "s", text: '<rules file="src/AGENTS.md">\nUse tabs.\n</rules>' });
+  const views = viewsOf(session).slice(1);
+  assert.deepEqual(
+    views.map((view) => view.kind === "rules" && view.files.map(({ label }) => label)),
+    [["AGENTS.md", "src/AGENTS.md (only its beginning, because it is too long)"]],
+  );
+});
+
+test("a failed call has its cross also in the conversation of an earlier window", () => {
+  const store = new Store();
+  const { plan, edits } = { plan: params<Plan>("plan"), edits: params<Edits>("edits") };
+  const transcript = [
+    { role: "tool", text: "bash make", failed: true },
+    { role: "tool", text: "read_file a", failed: false },
+  ] as const;
+  store.addTranscript({ sessionId: plan.sessionId, state: "idle", plan, edits, transcript });
+  assert.ok(store.active);
+  assert.deepEqual(
+    viewsOf(store.active).map((view) => view.kind === "tool" && [view.title, view.state]),
+    [
+      ["bash make", "failed"],
+      ["read_file a", "ok"],
+    ],
+  );
+});

@@ -1,0 +1,10 @@
+// An empty page for the scripts of a webview, without VS Code and without a layout. To be imported before what draws in it.
+
+import { JSDOM } from "jsdom";
+
+const { window } = new JSDOM("<!DOCTYPE html><html lang='en'><head><title>Test</title></head><body></body></html>");
+const NAMES = ["document", "Element", "HTMLElement", "HTMLFormElement", "Node", "NodeFilter"] as const;
+for (const name of NAMES) Object.defineProperty(globalThis, name, { value: window[name], configurable: true });
+Object.defineProperty(globalThis, "window", { value: window, configurable: true });
+
+export const page: Document = window.document;
