@@ -29,6 +29,7 @@ export class Conversation implements vscode.Disposable {
   private readonly shown = new Set<Shown>();
   private readonly idOf = objectIds();
   private view: vscode.WebviewView | undefined;
+  private editor: vscode.WebviewPanel | undefined;
   private readonly redraw = throttled(() => {
     this.draw();
   }, REDRAW_MS);
@@ -58,7 +59,7 @@ export class Conversation implements vscode.Disposable {
       }),
       vscode.window.registerWebviewPanelSerializer(EDITOR, {
         deserializeWebviewPanel: (panel) => {
-          this.attach(panel.webview, panel);
+          this.attachEditor(panel);
           return Promise.resolve();
         },
       }),
@@ -76,8 +77,20 @@ export class Conversation implements vscode.Disposable {
 
   /** Shows the conversation in an editor, in addition to the view. */
   openEditor(): void {
+    if (this.editor) {
+      this.editor.reveal();
+      return;
+    }
     const panel = vscode.window.createWebviewPanel(EDITOR, "Conversation", vscode.ViewColumn.Active);
     panel.iconPath = vscode.Uri.joinPath(this.extension, "client", "media", "agent.svg");
+    this.attachEditor(panel);
+  }
+
+  private attachEditor(panel: vscode.WebviewPanel): void {
+    this.editor = panel;
+    panel.onDidDispose(() => {
+      if (this.editor === panel) this.editor = undefined;
+    });
     this.attach(panel.webview, panel);
   }
 
@@ -137,7 +150,7 @@ export class Conversation implements vscode.Disposable {
   private draw(): void {
     const session = this.store.active;
     const state = stateView(session, this.cards(), this.idOf);
-    if (this.view) this.view.description = state.title;
+    if (this.view) this.view.description = state.title.replaceAll("`", "");
     for (const shown of this.shown) {
       if (!shown.isReady) continue;
       const entries = shown.feed.next(session);

@@ -20,3 +20,8 @@ export function button(label: string, action: string, name = label): HTMLButtonE
   if (name !== label) made.setAttribute("aria-label", name);
   return made;
 }
+
+/** A text of the user, in which names between backticks are code. */
+export function withCode(text: string): (Node | string)[] {
+  return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 === 1 ? element("code", "", part) : part));
+}

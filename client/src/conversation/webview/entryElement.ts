@@ -1,7 +1,7 @@
 // Draws one entry of the conversation, and draws it again when it has changed.
 
 import type { EntryView, Place, ShownText } from "../messages";
-import { button, element } from "./elements";
+import { button, element, withCode } from "./elements";
 import { markdownBlocks, preformatted, type Block } from "./markdown";
 
 const TOOL_MARKS = { running: "◌", ok: "✓", failed: "✗" } as const;
@@ -66,7 +66,7 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
   switch (view.kind) {
     case "prompt": {
       const who = element("h3", "who", "You", view.note === "" ? "" : `, ${view.note}`);
-      const text = element("div", "plain", view.body.text);
+      const text = element("div", "plain", ...withCode(view.body.text));
       text.dir = "auto";
       const buttons = element("div", "actions", button("Copy", "copy", "Copy message"));
       return [who, text, ...omission(view.body), buttons];

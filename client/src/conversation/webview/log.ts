@@ -12,25 +12,35 @@ const EARLIER = 200;
 const NEAR_END = 40;
 
 export class Log {
-  readonly element = element("div", "log");
+  /** Scrolls. It also contains what is above and below the entries. */
+  readonly scroller = element("div", "scroller");
+  private readonly element = element("div", "log");
   private readonly earlier = element("div", "earlier");
   private readonly entries = new Map<number, EntryElement>();
   private first = 0;
   private followsEnd = true;
 
-  /** `showFrom` tells the extension which entries are shown from now on. */
-  constructor(private readonly showFrom: (first: number) => void) {
+  /** `showFrom` tells the extension which entries are shown from now on. `above` and `below` scroll with the entries. */
+  constructor(
+    private readonly showFrom: (first: number) => void,
+    above: HTMLElement,
+    below: readonly HTMLElement[],
+  ) {
     this.element.setAttribute("role", "log");
     this.element.setAttribute("aria-label", "Conversation");
     this.element.setAttribute("aria-live", "polite");
-    this.element.tabIndex = 0;
     this.element.append(this.earlier);
-    this.element.addEventListener("scroll", () => {
+    this.scroller.tabIndex = 0;
+    this.scroller.setAttribute("role", "region");
+    this.scroller.setAttribute("aria-label", "Messages");
+    this.scroller.append(above, this.element, ...below);
+    this.scroller.addEventListener("scroll", () => {
       this.followsEnd = this.isNearEnd();
     });
-    new ResizeObserver(() => {
-      this.toEnd();
-    }).observe(this.element);
+    const observer = new ResizeObserver(() => {
+      if (this.followsEnd) this.toEnd();
+    });
+    for (const observed of [this.scroller, this.element, ...below]) observer.observe(observed);
   }
 
   update({ isNew, first, changed }: Extract<Update, { kind: "entries" }>): void {
@@ -39,7 +49,7 @@ export class Log {
       this.entries.clear();
       this.followsEnd = true;
     }
-    const before = this.element.scrollHeight - this.element.scrollTop;
+    const before = this.scroller.scrollHeight - this.scroller.scrollTop;
     const isEarlier = !isNew && first < this.first;
     this.first = first;
     for (const [index, view] of changed) {
@@ -49,8 +59,8 @@ export class Log {
     }
     this.drawEarlier();
     // what the user reads stays where it is
-    if (isEarlier) this.element.scrollTop = this.element.scrollHeight - before;
-    else this.toEnd();
+    if (isEarlier) this.scroller.scrollTop = this.scroller.scrollHeight - before;
+    else if (this.followsEnd) this.toEnd();
     if (this.followsEnd && this.entries.size > MOST_ENTRIES) this.trim();
   }
 
@@ -104,12 +114,14 @@ export class Log {
     else if (this.earlier.textContent !== label) this.earlier.replaceChildren(button(label, "earlier"));
   }
 
-  private toEnd(): void {
-    if (this.followsEnd) this.element.scrollTop = this.element.scrollHeight;
+  /** Scrolls to the end, and stays there. */
+  toEnd(): void {
+    this.followsEnd = true;
+    this.scroller.scrollTop = this.scroller.scrollHeight;
   }
 
   private isNearEnd(): boolean {
-    const { scrollHeight, scrollTop, clientHeight } = this.element;
+    const { scrollHeight, scrollTop, clientHeight } = this.scroller;
     return scrollHeight - scrollTop - clientHeight < NEAR_END;
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Intention, StateView, Update } from "../messages";
 import { Cards } from "./cards";
-import { element } from "./elements";
+import { element, withCode } from "./elements";
 import { Log } from "./log";
 
 declare function acquireVsCodeApi(): { postMessage(message: Intention): void };
@@ -11,20 +11,23 @@ const host = acquireVsCodeApi();
 const send = (intention: Intention): void => {
   host.postMessage(intention);
 };
-const log = new Log((first) => {
-  send({ kind: "showFrom", first });
-});
 const cards = new Cards();
 const heading = element("h2", "session");
 const replay = element("p", "replay");
 const working = element("p", "working");
 const announcer = element("p", "for-screen-readers");
 announcer.setAttribute("role", "status");
-const page = document.getElementById("conversation");
-page?.append(element("header", "", heading, replay), log.element, working, cards.element, announcer);
+const log = new Log(
+  (first) => {
+    send({ kind: "showFrom", first });
+  },
+  element("header", "", heading, replay),
+  [working, cards.element],
+);
+document.getElementById("conversation")?.append(log.scroller, announcer);
 
 function drawState({ title, replay: recording, doing, cards: shown }: StateView): void {
-  heading.textContent = title || "Conversation";
+  heading.replaceChildren(...withCode(title || "Conversation"));
   replay.textContent = recording === "" ? "" : `Replay. A recorded conversation replaces the model: ${recording}.`;
   working.textContent = doing === "" ? "" : `${doing}…`;
   cards.update(shown);
