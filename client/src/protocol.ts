@@ -318,11 +318,11 @@ export interface Outcome {
 
 export interface ReviewResult {
   readonly outcomes: readonly Outcome[];
-  readonly edits: Edits;
+  readonly edits: Edits | null;
 }
 
 export interface AmendResult {
-  readonly edits: Edits;
+  readonly edits: Edits | null;
 }
 
 interface EventOf<Kind extends string> {

@@ -123,7 +123,8 @@ async def test_a_client_that_follows_the_differences_has_the_states(workspace: P
             ("redo", {}),
             ("undo", {}),
         ):
-            await client.request(f"agent/edits/{method}", {"sessionId": session, **params})
+            answer = await client.request(f"agent/edits/{method}", {"sessionId": session, **params})
+            assert answer["edits"] is None
             await check()
         await client.run("Again.", sessionId=session)
         await check()

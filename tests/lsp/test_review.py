@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from support.calls import edit, write
 from support.client import Client, Refuse
@@ -217,18 +218,25 @@ async def test_both_sides_of_the_diff_can_be_read(workspace: Path, replay: Repla
     """docs/protocol.md: `fairlead-base` and `fairlead-proposed`; refreshed on change; an unknown explains itself."""
     file = workspace / "a ü.txt"
     file.write_text("1\n", encoding="utf-8")
-    async with Client(workspace, settings=replay({"calls": [edit("a ü.txt", "1", "2")]}, {"text": "."})) as client:
+    (workspace / "b.txt").write_text("1\n")
+    settings = replay({"calls": [edit("a ü.txt", "1", "2"), edit("b.txt", "1", "2")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
         await client.until(lambda: client.last("client/registerCapability"))
         session = (await client.request("agent/sessions/create", {}))["sessionId"]
         await client.run(sessionId=session)
         path = file.as_uri().removeprefix("file://")
-        refreshed = await client.until(lambda: client.last("workspace/textDocumentContent/refresh"))
-        assert refreshed["uri"].startswith("fairlead-")
 
         async def content(uri: str) -> str:
             return (await client.request("workspace/textDocumentContent", {"uri": uri}))["text"]
 
+        schemes = ("fairlead-base", "fairlead-proposed")
         assert await content(f"fairlead-base://{session}{path}") == "1\n"
         assert await content(f"fairlead-proposed://{session}{path}") == "2\n"
         assert "no longer exists" in await content(f"fairlead-proposed://unknown{path}")
         assert "does not know" in await content("fairlead-proposed:nonsense")
+        assert client.last("workspace/textDocumentContent/refresh") is None
+        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        await client.until(lambda: len(client.all("workspace/textDocumentContent/refresh")) >= 2)
+        await client.request("agent/sessions/list", {})
+        refreshed = [unquote(each["uri"]) for each in client.all("workspace/textDocumentContent/refresh")]
+        assert sorted(refreshed) == [unquote(f"{scheme}://{session}{path}") for scheme in schemes]

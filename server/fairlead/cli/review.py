@@ -179,6 +179,7 @@ class Review:
                 {"command": wire.COMMAND_EDITS, "arguments": [{"sessionId": self._edits["sessionId"]}]},
             )
             return False
+        assert answer["edits"] is not None  # it is, for a client that does not announce `incremental`
         self._edits = answer["edits"]
         for uri in self._reports:
             self._show_outcomes(uri, [outcome for outcome in answer["outcomes"] if outcome["uri"] == uri])

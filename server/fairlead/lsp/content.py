@@ -26,6 +26,8 @@ class ProposedContent:
         self._protocol = protocol
         self._sessions = sessions
         self._sent: dict[str, Changeset] = {}
+        self._fetched: set[str] = set()
+        """The URIs whose text the client has got. It needs no refresh of others."""
         self._pending: set[asyncio.Task[None]] = set()
         self.registered = False
 
@@ -54,6 +56,7 @@ class ProposedContent:
         path = parsed.path
         with contextlib.suppress(WorkspaceError):  # a proposal of a removed folder is still shown
             path = files.roots.resolve(str(path))
+        self._fetched.add(proposal_uri(parsed.scheme, parsed.session_id, path))
         proposal = files.proposal(path) or files.changes.for_target(str(path))
         if proposal is None:
             try:
@@ -75,8 +78,9 @@ class ProposedContent:
         for path in changed_paths(old, changes):
             before, after = old.get(path), changes.get(path)
             for scheme, attribute in ((wire.BASE_SCHEME, "base"), (wire.PROPOSED_SCHEME, "proposed")):
-                if getattr(before, attribute, None) != getattr(after, attribute, None):
-                    self._request_refresh(proposal_uri(scheme, session_id, Path(path)))
+                uri = proposal_uri(scheme, session_id, Path(path))
+                if uri in self._fetched and getattr(before, attribute, None) != getattr(after, attribute, None):
+                    self._request_refresh(uri)
 
     def _request_refresh(self, uri: str) -> None:
         task = asyncio.ensure_future(self._refresh(uri))

@@ -324,11 +324,11 @@ class OutcomeWire(TypedDict):
 
 class ReviewResult(TypedDict):
     outcomes: list[OutcomeWire]
-    edits: EditsWire
+    edits: EditsWire | None
 
 
 class AmendResult(TypedDict):
-    edits: EditsWire
+    edits: EditsWire | None
 
 
 class LocationWire(TypedDict):

@@ -34,6 +34,11 @@ def current_edits(server: AgentServer, session: Session) -> wire.EditsWire:
     return convert.edits(session.id, session.roots, session.edits(), server.documents.encoding)
 
 
+def answered_edits(server: AgentServer, session: Session) -> wire.EditsWire | None:
+    """The proposals after a decision; None for a client that has them already, as a difference."""
+    return None if server.editor.capabilities.incremental else current_edits(server, session)
+
+
 def session_target(session: Session, params: Params) -> Target:
     """The target with the session's spelling of its paths, because clients spell one file in several ways."""
     target = read_target(params)

@@ -3,7 +3,7 @@
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.checks import check_accepted
-from fairlead.lsp.features.handlers import current_edits, named_session, resolved, session_target
+from fairlead.lsp.features.handlers import answered_edits, named_session, resolved, session_target
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import WrongRequest
@@ -36,7 +36,7 @@ async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
     session = await named_session(server, params)
     path = resolved(session, params.path())
     await decisions.amend(session, path, params.text("text"), params.optional_integer("version"))
-    return {"edits": current_edits(server, session)}
+    return {"edits": answered_edits(server, session)}
 
 
 async def undo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
@@ -51,5 +51,5 @@ async def redo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
 
 
 def _result(server: AgentServer, session: Session, outcomes: list[HunkOutcome]) -> wire.ReviewResult:
-    edits = current_edits(server, session)
+    edits = answered_edits(server, session)
     return {"outcomes": [convert.outcome(outcome) for outcome in outcomes], "edits": edits}

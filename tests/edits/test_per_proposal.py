@@ -1,0 +1,61 @@
+"""What is kept for each item or proposal is what a new computation gives, and only what changed is computed."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.edits.changeset import Changeset, propose
+from fairlead.edits.origins import Author
+from fairlead.edits.per_proposal import PerProposal
+from fairlead.edits.proposal import Proposal
+from fairlead.per_item import PerItem, common_prefix
+
+paths = st.sampled_from(["a", "b", "c", "d"])
+steps = st.lists(st.tuples(st.sampled_from(["propose", "remove"]), paths, st.sampled_from(["x\n", "y\n"])), max_size=12)
+AUTHOR = Author("1", "call-1")
+
+
+@given(steps, st.lists(st.integers(0, 1)))
+def test_values_of_proposals_are_those_of_a_new_computation(
+    made: list[tuple[str, str, str]], inputs: list[int]
+) -> None:
+    """For any changes, in the order of the proposals; an input that changes makes all of them change."""
+    kept, changes = PerProposal[tuple[str | None, int]](), Changeset()
+    for index, (kind, path, text) in enumerate(made):
+        changes = propose(changes, path, "old\n", text, AUTHOR) if kind == "propose" else changes.without(path)
+        given_input = inputs[index] if index < len(inputs) else 0
+
+        def value(proposal: Proposal, chosen: int = given_input) -> tuple[str | None, int]:
+            return proposal.proposed, chosen
+
+        found = kept.of(changes, value, given_input)
+        assert list(found.items()) == [(path, value(proposal)) for path, proposal in changes.files.items()]
+
+
+def test_only_changed_proposals_are_computed() -> None:
+    changes = Changeset()
+    for path in ("a", "b", "c"):
+        changes = propose(changes, path, "old\n", "x\n", AUTHOR)
+    seen: list[str] = []
+    kept = PerProposal[None]()
+    kept.of(changes, lambda proposal: seen.append(proposal.path))
+    kept.of(propose(changes, "b", "old\n", "y\n", AUTHOR), lambda proposal: seen.append(proposal.path))
+    assert seen == ["a", "b", "c", "b"]
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=8), max_size=5))
+def test_values_of_items_are_those_of_a_new_computation(sequences: list[list[int]]) -> None:
+    """For any sequences; what they share with the last one from the start is not computed again."""
+    items = [[str(number)] for number in range(4)]
+    computed: list[list[str]] = []
+
+    def length(item: list[str]) -> int:
+        computed.append(item)
+        return int(item[0])
+
+    kept, last = PerItem[list[str], int](length), list[list[str]]()
+    for sequence in sequences:
+        given_items = [items[number] for number in sequence]
+        computed.clear()
+        assert list(kept.of(given_items)) == sequence
+        assert computed == given_items[common_prefix(last, given_items) :]
+        last = given_items
