@@ -43,7 +43,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
     { name: "build", needs: ["node"], ...script("scripts/build.mjs") },
     {
       name: "client",
-      needs: ["node"],
+      needs: ["python", "node"], // one test runs the server
       count: countTap,
       ...script("scripts/client-tests.mjs"),
     },

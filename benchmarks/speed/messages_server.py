@@ -1,7 +1,7 @@
 """A Messages API server as fast as can be, in a process of its own; it measures the gap from answer to next request.
 
-Run as `python messages_server.py ROUNDS TOOL`; prints its port, then, at the end of its input, the gaps in seconds as
-JSON.
+Run as `python messages_server.py ROUNDS TOOL`; prints its port, then, at the end of its input, the times when requests
+had arrived and the gaps before them, in seconds as JSON.
 """
 
 import json
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Tool = Literal["read_file", "edit_file"]
@@ -27,8 +28,14 @@ def start_messages_server(rounds: int, tool: Tool = "read_file") -> tuple[subpro
 
 def gaps_of(process: subprocess.Popen[str]) -> list[float]:
     """Ends the server; returns the gaps in ms."""
+    return seen_by(process)[1]
+
+
+def seen_by(process: subprocess.Popen[str]) -> tuple[float, list[float]]:
+    """Ends the server; returns when the first request had arrived, in seconds since the epoch, and the gaps in ms."""
     out, _ = process.communicate("")
-    return [gap * 1000 for gap in json.loads(out)]
+    seen = json.loads(out)
+    return seen["first"], [gap * 1000 for gap in seen["gaps"]]
 
 
 def events(*blocks: dict[str, Any], stop_reason: str) -> bytes:
@@ -68,7 +75,15 @@ def answer(number: int, rounds: int, tool: Tool) -> bytes:
     return head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
 
 
-def serve(connection: socket.socket, rounds: int, tool: Tool, gaps: list[float]) -> None:
+@dataclass
+class Seen:
+    """What the server measured."""
+
+    first: float = 0.0
+    gaps: list[float] = field(default_factory=list[float])
+
+
+def serve(connection: socket.socket, rounds: int, tool: Tool, seen: Seen) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     data, sent_at, number = b"", 0.0, 0
     while True:
@@ -82,7 +97,8 @@ def serve(connection: socket.socket, rounds: int, tool: Tool, gaps: list[float])
         while len(data) < length:
             data += connection.recv(1 << 20)
         if sent_at:
-            gaps.append(time.perf_counter() - sent_at)
+            seen.gaps.append(time.perf_counter() - sent_at)
+        seen.first = seen.first or time.time()
         data = data[length:]
         connection.sendall(answer(number, rounds, tool))
         sent_at = time.perf_counter()
@@ -90,7 +106,7 @@ def serve(connection: socket.socket, rounds: int, tool: Tool, gaps: list[float])
 
 
 def main() -> None:
-    rounds, gaps = int(sys.argv[1]), list[float]()
+    rounds, seen = int(sys.argv[1]), Seen()
     tool: Tool = "edit_file" if sys.argv[2] == "edit_file" else "read_file"
     listener = socket.create_server(("127.0.0.1", 0))
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
@@ -99,11 +115,11 @@ def main() -> None:
     def accept() -> None:
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=serve, args=(connection, rounds, tool, gaps), daemon=True).start()
+            threading.Thread(target=serve, args=(connection, rounds, tool, seen), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     sys.stdin.read()
-    sys.stdout.write(json.dumps(gaps))
+    sys.stdout.write(json.dumps(asdict(seen)))
 
 
 if __name__ == "__main__":

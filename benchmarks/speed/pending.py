@@ -17,6 +17,7 @@ from typing import Any
 
 sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
 
+from speed.figures import Figures
 from speed.messages_server import NEW, OLD, gaps_of, start_messages_server
 from support.client import EDITOR, Client, Json
 
@@ -45,7 +46,7 @@ class CountingClient(Client):
         await super()._take(message)
 
 
-async def measured(pending: Sequence[int], capabilities: Json) -> None:
+async def measured(figures: Figures, pending: Sequence[int], capabilities: Json) -> None:
     rounds = pending[-1]
     process, url = start_messages_server(rounds, "edit_file")
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
@@ -62,42 +63,50 @@ async def measured(pending: Sequence[int], capabilities: Json) -> None:
             session: str = (await client.request("agent/sessions/create", {}))["sessionId"]
             result = await client.run(deadline=600, sessionId=session)
             assert result["stopReason"] == "end_turn", result
-            gaps = gaps_of(process)
+            all_gaps, gaps = gaps_of(process), dict[int, float]()
             for count in pending:
-                sample = gaps[max(0, count - SAMPLE) : count]
-                gap = statistics.median(sample)
-                print(f"  gap with {count:>5,} files pending       {gap:8.1f}, most {max(sample):.1f}")
+                sample = all_gaps[max(0, count - SAMPLE) : count]
+                gaps[count] = statistics.median(sample)
+                print(f"  gap with {count:>5,} files pending       {gaps[count]:8.1f}, most {max(sample):.1f}")
+            few, many = pending[0], pending[-1]
+            figures.compare(f"gap with {many} files pending", gaps[many], "ms", f"with {few}", gaps[few], 1.5)
             for method in STATES:
                 print(f"  {method:<33}{client.counts[method]:8,} notifications, {client.sizes[method] / 1e6:.2f} MB")
-            await decisions(client, session, root)
+            figures.add(f"states of {rounds} rounds", client.sizes.total() / 1e6, "MB", 2)
+            await decisions(figures, client, session, root)
 
 
-async def decisions(client: CountingClient, session: str, root: Path) -> None:
+async def decisions(figures: Figures, client: CountingClient, session: str, root: Path) -> None:
     edits = (await client.request("agent/sessions/open", {"sessionId": session}))["edits"]
     file = edits["files"][0]
     one = {"uri": file["uri"], "hunk": file["hunks"][0]["id"]}
     everything = {"sessionId": session, "target": {"all": True}}
     pending = len(edits["files"])
-    await timed("accept one hunk", client.request("agent/edits/accept", {"sessionId": session, "target": one}, 600))
-    await timed("accept all", client.request("agent/edits/accept", everything, 600))
+    decided = {"sessionId": session, "target": one}
+    await timed(figures, "accept one hunk", client.request("agent/edits/accept", decided, 600), 20)
+    await timed(figures, "accept all", client.request("agent/edits/accept", everything, 600), 1000)
     assert (root / f"f{pending - 1}.txt").read_text().startswith(NEW)
-    await timed("undo all", client.request("agent/edits/undo", {"sessionId": session}, 600))
+    await timed(figures, "undo all", client.request("agent/edits/undo", {"sessionId": session}, 600), 1000)
     assert (root / f"f{pending - 1}.txt").read_text().startswith(OLD)
 
 
-async def timed(name: str, request: Awaitable[Any]) -> None:
+async def timed(figures: Figures, name: str, request: Awaitable[Any], target: float) -> None:
     start = time.perf_counter()
     await request
-    print(f"  {name:<33}{(time.perf_counter() - start) * 1000:8.1f}")
+    taken = (time.perf_counter() - start) * 1000
+    figures.add(name, taken, "ms", target)
+    print(f"  {name:<33}{taken:8.1f}")
 
 
-def main(smallest: bool = False) -> None:
+def main(figures: Figures, smallest: bool = False) -> None:
     pending = SMALLEST if smallest else PENDING
     print(f"{pending[-1]} rounds that each edit another file, in ms (median of {SAMPLE} rounds)")
     for name, capabilities in (("differences", INCREMENTAL), ("whole states", EDITOR)):
         print(f"  with {name}:")
-        asyncio.run(measured(pending, capabilities))
+        # the targets are for clients that announce `incremental`, as the VS Code client does
+        kept = figures if capabilities is INCREMENTAL else Figures()
+        asyncio.run(measured(kept, pending, capabilities))
 
 
 if __name__ == "__main__":
-    main()
+    main(Figures())

@@ -1,7 +1,9 @@
 """`npm run bench`: the gap per round, start-up and memory of the server, beside a plain SDK loop and a bare server;
 then what many pending files cost (pending.py), what proposals in long files cost (long_files.py), what a flood of
-output does (flood.py), what the sandbox costs per command (sandbox.py), what the evidence of a step costs (checks.py),
-what language servers cost (language_servers.py), and one long run (soak.py).
+output does (flood.py), what the sandbox costs per command (sandbox.py), what a search takes (search.py), what the
+evidence of a step costs (checks.py),
+what language servers cost (language_servers.py), and one long run (soak.py). At the end it prints the figures that have
+a target (docs/performance.md); `--json FILE` writes them too.
 
 With `--smallest` each of them runs once and as small as it can be. The tests do that, so that none breaks unnoticed.
 
@@ -32,12 +34,15 @@ import language_servers
 import long_files
 import pending
 import sandbox
+import search
 import soak
 
 from fairlead.plan import TodoManager
 from fairlead.tools.todo import SPEC
-from speed.messages_server import gaps_of, start_messages_server
-from support.client import Client
+from speed.figures import Figures
+from speed.messages_server import gaps_of, seen_by, start_messages_server
+from support.client import Client, Json
+from support.fake_api import Call, FakeApi, Text, Turn
 
 HERE = Path(__file__).parent
 STARTS, ROUNDS = 7, 200
@@ -63,14 +68,12 @@ async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
             await client.request("agent/sessions/create", {})
             server = psutil.Process(client.process.pid)
             await warm(server)
-            start = time.perf_counter()
-            running = asyncio.ensure_future(client.run(deadline=300))
-            await client.event("usage")
-            first = (time.perf_counter() - start) * 1000
-            result = await running
+            start = time.time()
+            result = await client.run(deadline=300)
             assert result["stopReason"] == "end_turn", result
             memory = server.memory_info().rss / 1e6
-    return gaps_of(process), memory, first
+    first, gaps = seen_by(process)
+    return gaps, memory, (first - start) * 1000
 
 
 async def warm(server: psutil.Process) -> None:
@@ -118,8 +121,29 @@ def start_up(command: list[str]) -> float:
     return elapsed
 
 
-def median(values: list[float]) -> str:
-    return f"{statistics.median(values):8.2f}" if values else "       -"
+def median(values: list[float]) -> float:
+    return statistics.median(values) if values else 0.0
+
+
+def uncached(rounds: int) -> float:
+    """The share of the input that the provider's cache did not have, in percent, in a run that edits one file."""
+
+    async def run(api: FakeApi) -> Json:
+        with workspace() as root:
+            env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
+            async with Client(root, env=env, settings={"loop": {"maxRounds": rounds + 5}}) as client:
+                result = await client.run(deadline=300)
+                assert result["stopReason"] == "end_turn", result
+                return client.events("usage")[-1]
+
+    turns = [Turn((Call("write_file", {"path": "notes.txt", "content": "round 0\n"}),))]
+    for number in range(1, rounds):
+        edit = {"path": "notes.txt", "old_text": f"round {number - 1}", "new_text": f"round {number}"}
+        turns.append(Turn((Call("edit_file", edit),)))
+    with FakeApi([*turns, Turn((Text("Done."),))]) as api:
+        usage = asyncio.run(run(api))
+    read = usage["cacheReadTokens"]
+    return 100 * (1 - read / (read + usage["cacheWriteTokens"] + usage["inputTokens"]))
 
 
 def plan_cost() -> None:
@@ -139,28 +163,45 @@ def plan_cost() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smallest", action="store_true", help="run each once, as small as it can be")
-    smallest = parser.parse_args().smallest
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures that have a target")
+    given = parser.parse_args()
+    smallest, figures = given.smallest, Figures()
     starts, rounds = (SMALLEST_STARTS, SMALLEST_ROUNDS) if smallest else (STARTS, ROUNDS)
     print(
         f"gap between an answer and the next request, in ms (median of the first 50 of {rounds} rounds, of the last 20)"
     )
     ours, memory, first = asyncio.run(fairlead_run(rounds))
     plain, plain_memory = sdk_run(rounds)
-    print(f"  fairlead server, everything on   {median(ours[:50])} {median(ours[-20:])}")
-    print(f"  plain loop on the SDK's helper   {median(plain[:50])} {median(plain[-20:])}")
-    print("spawn to initialize answered, in ms (median)")
-    for name, command in {
+    print(f"  fairlead server, everything on   {median(ours[:50]):8.2f} {median(ours[-20:]):8.2f}")
+    print(f"  plain loop on the SDK's helper   {median(plain[:50]):8.2f} {median(plain[-20:]):8.2f}")
+    beside = "plain SDK loop"
+    figures.compare("gap, first 50 rounds", median(ours[:50]), "ms", beside, median(plain[:50]), 1)
+    figures.compare(f"gap, last 20 of {rounds} rounds", median(ours[-20:]), "ms", beside, median(plain[-20:]), 1)
+    print("spawn to initialize answered, in ms (median of alternating starts)")
+    commands = {
         "fairlead serve": [sys.executable, "-m", "fairlead", "serve"],
         "bare pygls server": [sys.executable, str(HERE / "bare_server.py")],
-    }.items():
-        print(f"  {name:<33}{median([start_up(command) for _ in range(starts)])}")
-    print(f"task to the first answer when warm, in ms{first:20.2f}")
+    }
+    started = [[start_up(command) for command in commands.values()] for _ in range(starts)]
+    serve, bare = (median(list(times)) for times in zip(*started, strict=True))
+    for name, time_taken in zip(commands, (serve, bare), strict=True):
+        print(f"  {name:<33}{time_taken:8.2f}")
+    figures.compare("spawn to `initialize`", serve, "ms", "bare pygls", bare, 1.1)
+    print(f"task to its first request when warm, in ms{first:19.2f}")
+    figures.add("a task's first request, server warm", first, "ms", 10)
     print(f"memory after {rounds} rounds, in MB (resident)")
     print(f"  fairlead server                  {memory:8.1f}")
     print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
+    figures.add(f"memory after {rounds} rounds", memory, "MB", 120)
     plan_cost()
-    for part in (pending, long_files, flood, sandbox, checks, language_servers, soak):
+    for part in (pending, sandbox, search):
+        part.main(figures, smallest)
+    for part in (long_files, flood, checks, language_servers, soak):
         part.main(smallest)
+    figures.add("not cached of 50 rounds", uncached(SMALLEST_ROUNDS if smallest else 50), "%", 2)
+    print(f"\n{figures.table()}")
+    if given.json is not None:
+        figures.write(given.json)
 
 
 def at_home_elsewhere() -> None:

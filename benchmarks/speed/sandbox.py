@@ -22,6 +22,7 @@ from fairlead.workspace.paths import Roots
 
 sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
 
+from speed.figures import Figures
 from support.client import Client
 
 RUNS = 40
@@ -29,6 +30,7 @@ SIZES = (100, 100_000)
 SMALLEST = 2, (100,)
 # a folder in memory may not support layers
 PLACE = os.environ.get("TMPDIR", "/var/tmp")
+STATUS = "git status --short"
 VIEW = View({"f0/0.txt": Entry(b"proposed\n")})
 
 
@@ -98,7 +100,7 @@ async def through_the_server(root: Path, runs: int) -> float:
     return (taken[1] - taken[0]) / runs * 1000
 
 
-async def measure(runs: int, sizes: Sequence[int]) -> None:
+async def measure(figures: Figures, runs: int, sizes: Sequence[int]) -> None:
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=PLACE) as folder:
         for files in sizes:
             root = workspace(Path(folder), files)
@@ -108,22 +110,29 @@ async def measure(runs: int, sizes: Sequence[int]) -> None:
                 return
             programs = {"unshare": "", **({"bubblewrap": found.bubblewrap} if found.bubblewrap else {})}
             layers = {n: await replace(found, bubblewrap=program).layer() for n, program in programs.items()}
-            for command in ("true", "echo changed > f0/1.txt", "git status --short"):
+            bare_true = 0.0
+            for command in ("true", "echo changed > f0/1.txt", STATUS):
                 times = await compare(root, layers, command, runs)
                 bare = times.pop("bare")[0]
+                bare_true = bare_true or bare
+                if command == STATUS and files == sizes[-1]:
+                    status = min(all_ for all_, *_ in times.values())
+                    figures.compare(f"`{STATUS}` in {files:,} files", status, "ms", "bare", bare, 1.2)
                 print(f"  {files:>7,} files, `{command}`{'':{30 - len(command)}} bare {bare:6.1f}")
                 for name, (all_, set_up, ran, read_back) in times.items():
                     parts = f"set-up {set_up:.1f}, run {ran:.1f}, read back {read_back:.1f}"
                     print(f"    {name:<40} {all_:10.1f}  {all_ - bare:+6.1f}  ({parts})")
             for layer in layers.values():
                 await layer.aclose()
-            print(f"  {files:>7,} files, `true` through the server {await through_the_server(root, runs):10.1f}")
+            taken = await through_the_server(root, runs)
+            print(f"  {files:>7,} files, `true` through the server {taken:10.1f}")
+            figures.add(f"a command beyond the bare one, {files:,} files", taken - bare_true, "ms", 30)
 
 
-def main(smallest: bool = False) -> None:
+def main(figures: Figures, smallest: bool = False) -> None:
     print("the sandbox per command, in ms: in all, and beyond the bare command")
-    asyncio.run(measure(*(SMALLEST if smallest else (RUNS, SIZES))))
+    asyncio.run(measure(figures, *(SMALLEST if smallest else (RUNS, SIZES))))
 
 
 if __name__ == "__main__":
-    main()
+    main(Figures())

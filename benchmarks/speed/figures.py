@@ -1,0 +1,82 @@
+"""The figures of `npm run bench` that have a target (docs/performance.md), as a table and as JSON."""
+
+import json
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+
+import psutil
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured once, and what it may be at most: a number, or so many times another figure of the same run."""
+
+    name: str
+    value: float
+    unit: str
+    target: float
+    beside: str = ""
+    """What it is compared with; empty: the target is a number of `unit`."""
+    compared: float | None = None
+
+    @property
+    def ratio(self) -> float:
+        """The figure, as a multiple of its target."""
+        return self.value / (self.target if self.compared is None else self.target * self.compared)
+
+    @property
+    def is_met(self) -> bool:
+        return self.ratio <= 1
+
+
+class Figures:
+    """Collects the figures of one run."""
+
+    def __init__(self) -> None:
+        self.all: list[Figure] = []
+
+    def add(self, name: str, value: float, unit: str, target: float) -> None:
+        """A figure that may be at most `target`."""
+        self.all.append(Figure(name, value, unit, target))
+
+    def compare(self, name: str, value: float, unit: str, beside: str, compared: float, target: float) -> None:
+        """A figure that may be at most `target` times the figure `compared`, which `beside` names."""
+        self.all.append(Figure(name, value, unit, target, beside, max(compared, 1e-9)))
+
+    def table(self) -> str:
+        """The figures in Markdown, as docs/performance.md has them."""
+        lines = ["| what | figure | beside | ratio | at most | |", "|---|---:|---:|---:|---:|---|"]
+        for each in self.all:
+            if each.compared is None:
+                beside, ratio, most = "", "", f"{each.target:,g} {each.unit}"
+            else:
+                beside = f"{each.beside}: {_shown(each.compared)} {each.unit}"
+                ratio, most = f"{each.value / each.compared:.2f}", f"{each.target:g} times"
+            met = "" if each.is_met else "missed"
+            lines.append(f"| {each.name} | {_shown(each.value)} {each.unit} | {beside} | {ratio} | {most} | {met} |")
+        return "\n".join(lines)
+
+    def write(self, path: Path) -> None:
+        """Writes the figures with the machine, the date and the commit as JSON."""
+        figures = [{**asdict(each), "met": each.is_met} for each in self.all]
+        path.write_text(json.dumps({**machine(), "figures": figures}, indent=2) + "\n")
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def machine() -> dict[str, str | int]:
+    """What a reader must know to compare figures."""
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return {
+        "date": date.today().isoformat(),
+        "commit": head.stdout.strip(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "cores": psutil.cpu_count() or 0,
+        "memoryGb": round(psutil.virtual_memory().total / 1e9),
+    }
