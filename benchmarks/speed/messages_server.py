@@ -93,6 +93,9 @@ def serve(connection: socket.socket, rounds: int, tool: Tool, seen: Seen) -> Non
                 return
             data += more
         head, data = data.split(b"\r\n\r\n", 1)
+        if head.startswith(b"HEAD "):
+            connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            continue
         length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
         while len(data) < length:
             data += connection.recv(1 << 20)

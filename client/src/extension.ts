@@ -52,7 +52,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const agent = new AgentServer(context, store, approvals, questions, log);
   const access = new ModelAccess(context.secrets);
   const notices: Notices = new Notices(store, (act) => noticeActions.perform(act));
-  const prompts = new Prompts(context.workspaceState);
+  const prompts = new Prompts(context.workspaceState, () => void agent.warm());
   const runs = new Runs(store, agent, prompts, access, notices);
   const editorTasks = new EditorTasks(runs);
   const noticeActions = new NoticeActions(store, approvals, questions, runs);

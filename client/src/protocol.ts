@@ -20,6 +20,7 @@ export const method = {
   undo: "agent/edits/undo",
   redo: "agent/edits/redo",
   credentials: "agent/credentials",
+  warm: "agent/warm",
   trust: "agent/trust",
   plan: "agent/plan",
   edits: "agent/edits",

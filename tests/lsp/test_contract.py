@@ -259,9 +259,14 @@ async def test_an_untrusted_workspace_gets_no_run(workspace: Path, replay: Repla
         async with Client(workspace, env=env, trusted=False) as client:
             error = await client.error("agent/runTask", {"prompt": "go"})
             assert error.code == -32803 and "not trusted" in error.message
-            assert api.requests == []
+            assert "not trusted" in (await client.error("agent/warm", {})).message
+            assert (api.requests, api.connections) == ([], 0)
             client.notify("agent/trust", {"trusted": True})
-            assert (await client.run())["message"] == "ok"
+            assert await client.request("agent/warm", {}) is None
+            warm = api.connections
+            result = await client.run()
+            assert (result["message"], api.connections) == ("ok", warm)
+            assert await client.request("agent/warm", {"sessionId": result["sessionId"]}) is None
 
 
 async def test_credentials_go_before_settings_and_environment_and_nowhere_else(workspace: Path) -> None:

@@ -131,8 +131,32 @@ async def test_a_model_can_be_used_again_after_it_was_closed() -> None:
 
 async def test_the_certificates_are_read_once_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later session creates its client without reading them, even if they can no longer be read."""
-    load_sdk()
+    await asyncio.to_thread(load_sdk)
     monkeypatch.setenv("SSL_CERT_FILE", "/not/there")
     with FakeApi([HELLO]) as api:
         async with opened(api) as model:
             assert (await reply(model)).text == ANSWER
+
+
+async def test_a_warm_connection_is_the_one_that_the_request_uses() -> None:
+    """docs/protocol.md, `agent/warm`: its request contains neither the key nor anything else of the user's."""
+    with FakeApi([HELLO]) as api:
+        async with opened(api) as model:
+            await asyncio.gather(model.connect(), model.connect())
+            warm = api.connections
+            assert (await reply(model)).text == ANSWER
+            assert api.connections == warm
+            [head, *_] = api.heads
+            assert not head.keys() & {"x-api-key", "authorization", "content-type"}
+            assert len(api.requests) == 1
+
+
+async def test_a_warm_connection_that_the_server_has_closed_is_replaced() -> None:
+    """It is not shown or counted as a retry; a server that is not there at all fails only the request."""
+    with FakeApi([HELLO]) as api:
+        api.answers_once = True
+        async with opened(api) as model:
+            await model.connect()
+            assert not [event for event in await events(model) if isinstance(event, Retrying)]
+    async with opened(api) as model:
+        await model.connect()

@@ -120,6 +120,8 @@ def requests() -> Iterator[Golden]:
     key = {"apiKey": "a-key", "authToken": "a-token", "baseUrl": "http://localhost:11434"}
     yield _asks("credentials.params", wire.CREDENTIALS, key)
     yield _answers("credentials.result", wire.CREDENTIALS, None)
+    yield _asks("warm.params", wire.WARM, {"sessionId": SESSION})
+    yield _answers("warm.result", wire.WARM, None)
     yield _asks("trust.params", wire.TRUST, {"trusted": True})
 
 

@@ -128,6 +128,9 @@ class FakeApi:
     ) -> None:
         self.window = window
         self.answers_once = False  # closes each connection after its first request
+        self.connections = 0
+        self.heads: list[Json] = []
+        """The headers of the HEAD requests, which ask for nothing but a connection."""
         self._turns = list(turns)
         self._key = key if require_key else None
         self._plain = plain
@@ -311,6 +314,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().setup()
         assert isinstance(self.server, _Server)
         self.api, self.stopping, self.answered = self.server.api, self.server.stopping, False
+        self.api.connections += 1
 
     def _serve(self) -> None:
         length = int(self.headers.get("content-length") or 0)
@@ -334,6 +338,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_stream(answer)
         else:
             self._send_json(200, answer, {"request-id": self.api.mint("req")})
+
+    def do_HEAD(self) -> None:
+        self.api.heads.append({name.lower(): value for name, value in self.headers.items()})
+        self.answered = True
+        self._send_head(404, {"content-length": "0"})
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
 

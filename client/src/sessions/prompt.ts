@@ -15,10 +15,15 @@ export class Prompts {
   /** Completes the mention at the end of the open box with its active row. */
   private completeInBox: () => void = () => undefined;
 
-  constructor(private readonly memory: vscode.Memento) {}
+  /** `onOpen` is called when the user is about to type a task. */
+  constructor(
+    private readonly memory: vscode.Memento,
+    private readonly onOpen: () => void,
+  ) {}
 
   /** Asks for a task. Returns undefined if the user closes the box or switches to the editor. */
   async ask(title: string, placeholder = "What should the agent do?"): Promise<string | undefined> {
+    this.onOpen();
     const pick = vscode.window.createQuickPick<vscode.QuickPickItem & PromptChoice>();
     const inEditor = { iconPath: new vscode.ThemeIcon("edit"), tooltip: "Write the Task in an Editor (Several Lines)" };
     pick.title = title;

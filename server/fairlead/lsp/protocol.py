@@ -25,6 +25,7 @@ RECORD = "agent/record"
 PLAN_HISTORY = "agent/plan/history"
 COMMAND_RULES = "agent/command/rules"
 CREDENTIALS = "agent/credentials"
+WARM = "agent/warm"
 TRUST = "agent/trust"
 
 PLAN = "agent/plan"

@@ -12,6 +12,10 @@ from fairlead.models.messages_api import MessagesApiModel
 class ClosableModel(Model, Protocol):
     """A model that may hold open connections."""
 
+    async def connect(self) -> None:
+        """Prepare the next request, without sending anything of the user's."""
+        ...
+
     async def aclose(self) -> None: ...
 
 

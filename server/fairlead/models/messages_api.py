@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import importlib
 import json
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Set
 from functools import cache
 from threading import Lock
@@ -27,6 +28,9 @@ from fairlead.models.transport import decoding_errors, transport_errors
 from fairlead.per_item import PerItem
 
 CONNECT_TIMEOUT = 15.0
+DEFAULT_URL = "https://api.anthropic.com"
+KEEP_SECONDS = 120.0
+"""How long an idle connection is kept: a command takes longer than the 5 s of the transport's default."""
 DRAIN_TIMEOUT = 0.5
 CLEARING_BETA = "context-management-2025-06-27"
 
@@ -34,8 +38,11 @@ _import_lock = Lock()
 
 
 def load_sdk() -> Any:
-    """Import the SDK and what its first client needs. Takes about a second the first time; safe in any thread."""
+    """Import the SDK and what its first request needs, in a thread. Takes about a second the first time."""
     with _import_lock:
+        if "anthropic" not in sys.modules:
+            anyio = importlib.import_module("anyio")
+            anyio.run(anyio.sleep, 0)  # imports what the first connection needs
         sdk = importlib.import_module("anthropic")
         _certificates()
         return sdk
@@ -56,6 +63,8 @@ class MessagesApiModel:
         self._sleep = sleep
         self._sdk: Any = None
         self._client: Any = None
+        self._http: Any = None
+        self._opening = asyncio.Lock()
         self._encoded = PerItem[Message, bytes](_encode)
         # optional fields that this server has accepted or refused so far
         self._accepted_fields: set[str] = set()
@@ -74,6 +83,28 @@ class MessagesApiModel:
         self._endpoint.check()
         return with_retries(lambda: self._attempt(request), self._sleep)
 
+    async def connect(self) -> None:
+        """Open the connection that the next request will use. If that fails, the request will report it."""
+        if self._endpoint.cloud is not None:  # they sign in first, which may ask the user
+            return
+        with contextlib.suppress(ModelError):
+            self._endpoint.check()
+            await self._connect()
+
+    async def _connect(self) -> None:
+        sdk = await self._load()
+        await self._open_client(sdk)
+        with contextlib.suppress(TimeoutError, *transport_errors()):
+            async with asyncio.timeout(CONNECT_TIMEOUT):
+                # without the key, which only a request needs
+                await self._http.head(self._endpoint.base_url or DEFAULT_URL)
+            self._reuses_connection = True
+
+    async def _load(self) -> Any:
+        if self._sdk is None:  # in a thread, because the first import takes seconds on a busy machine
+            self._sdk = await asyncio.to_thread(load_sdk)
+        return self._sdk
+
     async def aclose(self) -> None:
         """Close the connections. The model can be used again afterwards."""
         client, self._client = self._client, None
@@ -81,9 +112,7 @@ class MessagesApiModel:
             await client.close()
 
     async def _attempt(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
-        if self._sdk is None:  # in a thread, because the first import takes seconds on a busy machine
-            self._sdk = await asyncio.to_thread(load_sdk)
-        sdk, stream = self._sdk, None
+        sdk, stream = await self._load(), None
         try:
             stream = await self._open(sdk, request)
             async with contextlib.aclosing(self._read(sdk, stream)) as events:
@@ -182,13 +211,14 @@ class MessagesApiModel:
 
     async def _open_client(self, sdk: Any) -> Any:
         endpoint = self._endpoint
-        if self._client is None and endpoint.cloud is not None:
-            self._client = await clouds.create_client(
-                sdk, endpoint.cloud, endpoint.base_url, endpoint.silence, self._http_client
-            )
-        elif self._client is None:
-            self._client = await asyncio.to_thread(_create_client, sdk, endpoint, self._http_client)
-        return self._client
+        async with self._opening:
+            if self._client is None and endpoint.cloud is not None:
+                self._client = await clouds.create_client(
+                    sdk, endpoint.cloud, endpoint.base_url, endpoint.silence, self._http_client
+                )
+            elif self._client is None:
+                self._client = await asyncio.to_thread(_create_client, sdk, endpoint, self._http_client)
+            return self._client
 
     def _http_client(self, sdk: Any) -> Any:
         """Create the transport for a client of the SDK."""
@@ -196,7 +226,10 @@ class MessagesApiModel:
         async def note_answer(_: Any) -> None:
             self._is_answered = True
 
-        return sdk.DefaultAsyncHttpxClient(verify=_certificates(), event_hooks={"response": [note_answer]})
+        limits = importlib.import_module("httpx2").Limits(keepalive_expiry=KEEP_SECONDS)
+        hooks = {"response": [note_answer]}
+        self._http = sdk.DefaultAsyncHttpxClient(verify=_certificates(), event_hooks=hooks, limits=limits)
+        return self._http
 
     def _head(self, request: Request, fields: dict[str, Any]) -> dict[str, Any]:
         """The body without the messages."""
@@ -220,7 +253,7 @@ def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], An
         # a local server accepts any key, but the SDK requires one
         api_key=endpoint.api_key or (None if endpoint.auth_token else "none"),
         auth_token=None if endpoint.api_key else endpoint.auth_token,
-        base_url=endpoint.base_url or "https://api.anthropic.com",
+        base_url=endpoint.base_url or DEFAULT_URL,
         timeout=sdk.Timeout(endpoint.silence, connect=CONNECT_TIMEOUT),
         max_retries=0,
         http_client=http_client(sdk),

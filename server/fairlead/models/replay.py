@@ -41,6 +41,9 @@ class ReplayModel:
                 await asyncio.sleep(recording.pace)
         yield _reply(turn, self._next)
 
+    async def connect(self) -> None:
+        """Do nothing: there is nobody to connect to."""
+
     async def aclose(self) -> None:
         """Do nothing: no connection is open."""
 

@@ -10,6 +10,7 @@ from fairlead.code.servers.pool import ServerPool
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.guarded_files import GuardedFiles
+from fairlead.session.session_model import SpareModel
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
@@ -38,6 +39,8 @@ class ServerContext:
     trusted: bool = True
     restores_sessions: bool = True
     """Whether unfinished sessions are loaded at the start; otherwise a session is loaded when a request names it."""
+    spare_model: SpareModel = field(default_factory=SpareModel)
+    """The model of the next new session."""
     server_pool: ServerPool = field(default_factory=ServerPool)
     """The language servers of all sessions."""
     diagnostics: DiagnosticsSource | None = None

@@ -101,7 +101,7 @@ class Session:
         self.plan.since = self.evidence.recorder.since
         self.checks = CheckQueue()
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
-        self._model = SessionModel(context.choose_model)
+        self._model = SessionModel(context.choose_model, context.spare_model)
         self._task: asyncio.Task[Outcome] | None = None
         self._caller: asyncio.Task[Any] | None = None
         self._stopped = StoppedCalls()
@@ -266,6 +266,10 @@ class Session:
             self._stopping = True
             # only after its first step: a task that is cancelled before it starts returns no outcome
             asyncio.get_running_loop().call_soon(self._task.cancel)
+
+    async def warm(self) -> None:
+        """Prepares the first request of the next run."""
+        await self._model.connect()
 
     def prepare_exit(self) -> None:
         """The process is about to end: a run that ends now counts as interrupted."""

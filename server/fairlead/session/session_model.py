@@ -9,11 +9,37 @@ from fairlead.models.factory import ClosableModel, ModelChoice, open_model
 from fairlead.models.prices import context_of, price_of
 
 
+class SpareModel:
+    """A model that is connected before the session that will use it exists."""
+
+    def __init__(self) -> None:
+        self._choice: ModelChoice | None = None
+        self._model: ClosableModel | None = None
+
+    async def connect(self, choice: ModelChoice) -> None:
+        if self._model is None or choice != self._choice:
+            await self.aclose()
+            self._model, self._choice = open_model(choice), choice
+        await self._model.connect()
+
+    def take(self, choice: ModelChoice) -> ClosableModel | None:
+        """The model for this choice, which belongs to the caller now; None if there is none."""
+        if choice != self._choice:
+            return None
+        model, self._model, self._choice = self._model, None, None
+        return model
+
+    async def aclose(self) -> None:
+        model, self._model, self._choice = self._model, None, None
+        if model is not None:
+            await model.aclose()
+
+
 class SessionModel:
     """`choose` returns the user's choice of a model."""
 
-    def __init__(self, choose: Callable[[], ModelChoice]) -> None:
-        self._choose = choose
+    def __init__(self, choose: Callable[[], ModelChoice], spare: SpareModel) -> None:
+        self._choose, self._spare = choose, spare
         self._model: ClosableModel | None = None
         self._choice: ModelChoice | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -31,9 +57,15 @@ class SessionModel:
                 closing = asyncio.ensure_future(self._model.aclose())
                 self._closing.add(closing)
                 closing.add_done_callback(self._closing.discard)
-            self._model, self._choice, self.window = open_model(choice), choice, Window(choice.endpoint.is_hosted)
+            self._model, self._choice = self._spare.take(choice) or open_model(choice), choice
+            self.window = Window(choice.endpoint.is_hosted)
         self.window.begin_run(context_tokens or context_of(self._model.name) if choice.replay is None else None)
         return self._model
+
+    async def connect(self) -> None:
+        """Prepares the next request, if there was one before."""
+        if self._model is not None:
+            await self._model.connect()
 
     def cost_of(self, usage: Usage) -> float | None:
         """The price in US dollars, None if it is not known."""

@@ -342,7 +342,7 @@ class Sessions:
         for task in (self._loader, self._observing, *self._loading.values()):
             if task is not None:
                 task.cancel()
-        await asyncio.gather(*(session.close() for session in self))
+        await asyncio.gather(self._context.spare_model.aclose(), *(session.close() for session in self))
 
     def close_journals(self) -> None:
         """Writes what is not saved yet, after all runs have ended."""

@@ -6,7 +6,7 @@ from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Generic, TypeVar
 
-AT_ONCE = 50
+AT_ONCE = 20
 
 K = TypeVar("K")
 

@@ -1,5 +1,6 @@
 """The connection as a whole: initialize, trust, settings, credentials, shutdown."""
 
+import asyncio
 import contextlib
 from typing import Any
 
@@ -59,6 +60,16 @@ async def initialized(server: AgentServer, _: Any) -> None:
     _open_workspace(server)  # before the first await: the next request may name a session
     if server.editor.capabilities.text_content:
         await server.content.register()
+
+
+async def warm(server: AgentServer, params: Params) -> None:
+    """Prepares the next run: of the named session, else of a new one."""
+    session_id, roots = params.optional_text("sessionId"), server.context.workspace()
+    if session_id is None:
+        connecting = server.context.spare_model.connect(server.choose_model())
+    else:
+        connecting = (await server.sessions.get(session_id)).warm()
+    await asyncio.gather(server.context.layers.capability(roots), connecting)
 
 
 def trust(server: AgentServer, params: Any) -> None:

@@ -32,6 +32,7 @@ REQUESTS: dict[str, Handler] = {
     wire.RECORD: plan.record,
     wire.COMMAND_RULES: plan.command_rules,
     wire.CREDENTIALS: lifecycle.credentials,
+    wire.WARM: lifecycle.warm,
 }
 
 STANDARD_REQUESTS: dict[str, Handler] = {
