@@ -28,7 +28,7 @@ from fairlead.session.state import SessionState
 from fairlead.session.store.journal import Journals
 from fairlead.session.store.type_check import matches_type
 from fairlead.workspace.paths import Roots
-from session.states import Change, changes, proposing, saying, states
+from session.states import Change, changes, planning, proposing, recording, saying, states
 from tools.stand_ins import Documents, ScriptedUser
 
 GOOD, BAD = "00000000900d", "000000000bad"
@@ -162,6 +162,7 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
 @example([saying("x")], lambda data, _: data.replace(b'"type":"text"', b'"is_error":true,"type":"text"'), 0, False)
 @example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b'"lines":[[1', b'"lines":[[1e9'), 0, True)
 @example([saying("x")], lambda data, _: data + b"[" * 100_000 + b"\n", 0, True)
+@example([planning(["x"]), recording("1", "")], lambda data, _: data, 0, False)
 def test_fault_65_a_damaged_journal_hides_no_other_session(
     changes_made: list[Change], damage: Callable[[bytes, int], bytes], number: int, restores: bool
 ) -> None:

@@ -335,7 +335,10 @@ class Sessions:
     def flush(self) -> None:
         """Saves and sends what sessions hold (`Session.publish`)."""
         for session in self:
-            session.flush_held()
+            try:
+                session.flush_held()
+            except Exception:  # an answer that is about to be sent does not depend on every session
+                log.exception("what the session %s holds cannot be sent", session.id)
 
     async def close(self) -> None:
         """Ends what runs in all sessions, and stops loading."""

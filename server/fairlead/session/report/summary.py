@@ -125,7 +125,7 @@ def _in_words(support: Support, roots: Roots) -> str:
 
 def _quoted(command: str) -> str:
     """The first line of a command as Markdown code."""
-    first = command.strip().splitlines()[0].replace("`", "'")
+    first = next(iter(command.strip().splitlines()), "").replace("`", "'")
     return f"`{first}`"
 
 
