@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { NoticeActions } from "./questions/noticeActions";
 import { Approvals } from "./questions/approvals";
 import { Conversation } from "./conversation/conversation";
+import { PromptBox } from "./conversation/promptBox";
 import { ConversationActions } from "./conversation/conversationActions";
 import { ReviewCursor } from "./review/cursor";
 import { EditorTasks } from "./code/editorTasks";
@@ -41,6 +42,9 @@ import { Status } from "./ui/status";
 import { Store } from "./state";
 import { Terminals } from "./ui/terminals";
 
+/** The settings that decide which model answers. */
+const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.provider,fairlead.baseUrl";
+
 let server: AgentServer | undefined;
 const loaded = performance.now();
 
@@ -51,9 +55,13 @@ export function activate(context: vscode.ExtensionContext): void {
   const questions = new Questions(store);
   const agent = new AgentServer(context, store, approvals, questions, log);
   const access = new ModelAccess(context.secrets);
-  const notices: Notices = new Notices(store, (act) => noticeActions.perform(act));
-  const prompts = new Prompts(context.workspaceState, () => void agent.warm());
-  const runs = new Runs(store, agent, prompts, access, notices);
+  const isSeen = (sessionId: string): boolean => conversation.shows(sessionId);
+  const notices: Notices = new Notices(store, (act) => noticeActions.perform(act), isSeen);
+  const warm = (): void => {
+    void agent.warm();
+  };
+  const prompts = new Prompts(context.workspaceState, warm);
+  const runs = new Runs(store, agent, prompts, access, notices, isSeen);
   const editorTasks = new EditorTasks(runs);
   const noticeActions = new NoticeActions(store, approvals, questions, runs);
   const restored = restoreSessions(context.storageUri, agent, store);
@@ -64,8 +72,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const edits = new EditsView(store);
   const cursor = new ReviewCursor(store, review, diffs);
   const sessions = new Sessions(store, agent, runs);
-  const conversationActions = new ConversationActions(store, noticeActions, questions, runs, diffs);
-  const conversation = new Conversation(context.extensionUri, store, conversationActions);
+  const conversationActions = new ConversationActions(store, noticeActions, questions, runs, sessions, diffs);
+  const box = new PromptBox(context.workspaceState, warm);
+  const conversation: Conversation = new Conversation(context.extensionUri, store, conversationActions, prompts, box);
   const pages = new Pages(store, agent, restored);
   const planEdits = new PlanEdits(store, agent);
   const terminals = new Terminals(store, agent);
@@ -97,6 +106,8 @@ export function activate(context: vscode.ExtensionContext): void {
     tell: () => sessions.steer(),
     setApiKey: () => access.setApiKey(),
     showConversation: () => conversation.show(),
+    newSession: () => conversation.newSession(),
+    openModelSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS),
     openConversation: () => {
       conversation.openEditor();
     },

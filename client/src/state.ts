@@ -30,7 +30,8 @@ export class Store {
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private readonly eventListeners = new Set<(event: AgentEvent) => void>();
-  private activeId: string | undefined;
+  /** Null: the user wants to begin a new session. */
+  private activeId: string | null | undefined;
 
   /** Calls `listener` after each change, until the returned function is called. */
   onChange(listener: (change: Change, session: Session) => void): () => void {
@@ -46,7 +47,7 @@ export class Store {
 
   /** The session that the views show: the one that the user ran or chose last. */
   get active(): Session | undefined {
-    return this.activeId === undefined ? undefined : this.byId.get(this.activeId);
+    return typeof this.activeId === "string" ? this.byId.get(this.activeId) : undefined;
   }
 
   get sessions(): readonly Session[] {
@@ -87,6 +88,13 @@ export class Store {
   show(id: string): void {
     this.activeId = id;
     this.emit("sessions", this.session(id));
+  }
+
+  /** Shows no session, until the user starts or chooses one. */
+  showNone(): void {
+    const { active } = this;
+    this.activeId = null;
+    if (active) this.emit("sessions", active);
   }
 
   /** Replaces the server's list. */
@@ -244,7 +252,7 @@ export class Store {
     if (!session) {
       session = newSession(id);
       this.byId.set(id, session);
-      this.activeId ??= id; // restored by the server
+      if (this.activeId === undefined) this.activeId = id; // restored by the server
     }
     return session;
   }

@@ -1,7 +1,9 @@
 // The conversation in its view: what it shows while the agent works, and what is answered there.
 
 import assert from "node:assert/strict";
-import { bash, edit, picture, plan, runTask, useAgent } from "./agent.mjs";
+import fs from "node:fs";
+import path from "node:path";
+import { bash, edit, picture, plan, ROOT, runTask, useAgent } from "./agent.mjs";
 
 const HOSTILE = [
   "A picture ![x](https://example.com/x.png) and <img src=https://example.com/y.png onerror=alert(1)>.",
@@ -19,6 +21,8 @@ const editorTest = useAgent(
     { calls: [edit("greet.py", "Hello", "Good day"), SLOW] },
     { calls: [plan(["Greet politely", "completed"], ["Say goodbye", "completed"])] },
     { text: `All of it is done.\n\n${HOSTILE}` },
+    { text: "Second answer." },
+    { text: "Third answer." },
   ],
   { workspace: { "greet.py": "# a greeting\nprint('Hello')\n" }, settings: { "fairlead.approvals": "ask" } },
 );
@@ -36,7 +40,7 @@ editorTest(
     await picture(page, "conversation-approval");
     await inView(page, ".card button", { hasText: "Allow Once" }).click();
     await appears(page, ".tool .note", "exit code 3");
-    await appears(page, ".step h3", "Greet politely");
+    await appears(page, ".step h2", "Greet politely");
   },
 );
 
@@ -68,4 +72,120 @@ editorTest(
 editorTest("what can be done next is there: the changes to review", async ({ page }) => {
   await appears(page, ".card .title", "1 file to review.");
   await picture(page, "conversation-end");
+});
+
+const typed = (page) => inView(page, "textarea").inputValue();
+
+editorTest("the prompt sends a task with Enter; an empty one and Shift+Enter send nothing", async ({ page }) => {
+  const box = inView(page, "textarea");
+  const prompts = inView(page, ".entry.prompt");
+  const before = await prompts.count();
+  await box.click();
+  await page.press("Enter");
+  await page.insertText("One more");
+  await page.press("Shift+Enter");
+  await page.insertText("thing");
+  assert.equal(await typed(page), "One more\nthing");
+  assert.equal(await prompts.count(), before);
+  await page.press("Enter");
+  await appears(page, ".entry.prompt", "One more");
+  await appears(page, ".answer", "Second answer.");
+  assert.deepEqual([await typed(page), await prompts.count()], ["", before + 1]);
+});
+
+editorTest(
+  "arrow up recalls earlier tasks, # completes a mention, / a command, and Escape closes the list",
+  async ({ page }) => {
+    const row = (text) => inView(page, ".completions li", { hasText: text });
+    await inView(page, "textarea").click();
+    await page.press("ArrowUp");
+    assert.equal(await typed(page), "One more\nthing");
+    await page.press("ArrowUp");
+    assert.equal(await typed(page), "Greet me `politely`");
+    await page.press("ArrowDown");
+    await page.press("ArrowDown");
+    assert.equal(await typed(page), "");
+    await page.insertText("/as");
+    await row("/ask").waitFor();
+    await page.press("Tab");
+    assert.equal(await typed(page), "/ask ");
+    await page.insertText("about #gre");
+    await row("#greet.py").waitFor();
+    await picture(page, "conversation-completion");
+    await page.press("Enter");
+    assert.equal(await typed(page), "/ask about #greet.py ");
+    await page.insertText("#gre");
+    await row("#greet.py").waitFor();
+    await page.press("Escape");
+    assert.equal(await row("#greet.py").count(), 0);
+  },
+);
+
+editorTest("a task that was sent is edited and sent again; a question changes nothing", async ({ page }) => {
+  await inView(page, "textarea").fill("");
+  await inView(page, ".entry.prompt", { hasText: "One more" })
+    .getByRole("button", { name: "Edit and send again" })
+    .click();
+  await page.until("the text", async () => (await typed(page)) === "One more\nthing");
+  await inView(page, "textarea").fill("/ask Is it done?");
+  await inView(page, "button", { hasText: "Send" }).click();
+  await appears(page, ".answer", "Third answer.");
+  await appears(page, ".entry.prompt", "Is it done?");
+});
+
+editorTest("a new session begins empty, and the sessions before it stay", async ({ page }) => {
+  await page.runCommand("Agent: New Session");
+  await page.until("an empty conversation", async () => (await inView(page, ".entry").count()) === 0);
+  await picture(page, "conversation-new");
+  await page.runCommand("Fairlead: Focus on Sessions View");
+  await page.clickRow("Sessions", "Greet me `politely`");
+  await appears(page, ".answer", "Third answer.");
+});
+
+const AXE = fs.readFileSync(path.join(ROOT, "node_modules/axe-core/axe.min.js"), "utf8");
+const THEMES = {
+  "vscode-dark": { colorScheme: "dark", forcedColors: "none" },
+  "vscode-light": { colorScheme: "light", forcedColors: "none" },
+  "vscode-high-contrast": { colorScheme: "dark", forcedColors: "active" },
+  "vscode-high-contrast-light": { colorScheme: "light", forcedColors: "active" },
+};
+
+editorTest("axe-core finds no violation in the conversation, in each kind of theme", async ({ page }, context) => {
+  context.after(() => page.page.emulateMedia(THEMES["vscode-dark"]));
+  const found = [];
+  for (const [name, media] of Object.entries(THEMES)) {
+    await page.page.emulateMedia(media);
+    await page.until(`the theme ${name}`, async () =>
+      (await inView(page, "body").getAttribute("class")).split(" ").includes(name),
+    );
+    const body = await inView(page, "body").elementHandle();
+    const frame = await body.ownerFrame();
+    await frame.evaluate(AXE);
+    // VS Code draws the background outside of the page
+    await frame.evaluate(() => {
+      const { style } = document.documentElement;
+      style.background = style.getPropertyValue("--vscode-sideBar-background");
+    });
+    const { violations, passes } = await frame.evaluate(() => window.axe.run(document));
+    assert.ok(passes.length > 10, `${name}: ${passes.length} rules passed`);
+    for (const { id, nodes } of violations)
+      for (const { html, failureSummary } of nodes) found.push(`${name}, ${id}: ${html} ${failureSummary}`);
+    const folder = process.env.FAIRLEAD_EDITOR_PICTURES;
+    if (folder) await page.screenshot(path.join(folder, `conversation-${name}.png`));
+  }
+  assert.deepEqual(found, []);
+});
+
+editorTest("what was typed survives hiding the view and a reload of the window", async ({ page }) => {
+  const text = "Not sent\nyet #gre";
+  await inView(page, "textarea").fill(text);
+  const survives = (what) => page.until(`the text after ${what}`, async () => (await typed(page)) === text);
+  await page.runCommand("View: Toggle Secondary Side Bar Visibility");
+  await page.until("no conversation", async () => (await page.page.locator("iframe.webview.ready").count()) === 0);
+  await page.runCommand("Agent: Show Conversation");
+  await survives("it was hidden");
+  await page.reload();
+  await page.runCommand("Agent: Show Conversation");
+  await survives("a reload");
+  await appears(page, ".answer", "Third answer.");
 });

@@ -51,6 +51,7 @@ const labels = (rows) => rows.map((row) => row.label);
 
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
+    "Agent: Choose Model",
     "Agent: Open Conversation in Editor",
     "Agent: Run Task",
     "Agent: Run Task (Plan First)...",
@@ -175,7 +176,7 @@ editorTest(
 
 editorTest("the conversation can be read, with links to files", async ({ page }) => {
   await page.runCommand("Agent: Open Conversation in Editor");
-  await page.webview().locator("h2", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("h1", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 30_000 });
   const parts = [
     "A recorded conversation replaces the model",
     "I make a plan.",

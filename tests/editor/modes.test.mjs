@@ -116,11 +116,7 @@ editorTest("a stopped run closes the choice of its question", async ({ page }) =
   await page.rows(PLAN, asks("Still there?"));
   await page.rowAction(PLAN, "Answer: Still there?", "Answer");
   await page.quickInput("Agent: Answer");
-  await page.page
-    .locator(".notification-toast", { hasText: "Agent" })
-    .locator(".monaco-button", { hasText: "Cancel" })
-    .first()
-    .click();
+  await page.viewTitleAction(PLAN, "Stop");
   await page.until("the choice closed", async () => !(await page.page.locator(".quick-input-widget").isVisible()));
   await page.rows(PLAN, (rows) => rows.length > 0 && !asks("Still there?")(rows));
 });

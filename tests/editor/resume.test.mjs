@@ -139,7 +139,7 @@ editorTest(
     await page.runCommand("Fairlead: Focus on Sessions View");
     await page.rows(SESSIONS, described("0/2"));
     await page.runCommand("Agent: Open Conversation in Editor");
-    await page.webview().locator("h2", { hasText: "Greet me" }).waitFor({ timeout: 30_000 });
+    await page.webview().locator("h1", { hasText: "Greet me" }).waitFor({ timeout: 30_000 });
     await held;
     release();
     await page.webview().locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 30_000 });

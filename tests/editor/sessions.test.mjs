@@ -43,9 +43,9 @@ editorTest("the view is there, closed, and lists a task once there is one", asyn
 
 editorTest("a second task is shown at once, with its own plan, and the first one still waits", async ({ page }) => {
   await page.runCommand("Agent: Open Conversation in Editor");
-  await page.webview().locator("h2", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
   await runTask(page, "The second task");
-  await page.webview().locator("h2", { hasText: "The second task" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("h1", { hasText: "The second task" }).waitFor({ timeout: 30_000 });
   const rows = await page.rows(
     SESSIONS,
     (all) => all.length === 2 && described("The second task", "0/2", "1 file")(all),
@@ -99,7 +99,7 @@ editorTest(
     await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
     await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
     await page.rows(CHANGES, (rows) => rows[0]?.label === "The first task");
-    await page.webview().locator("h2", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
     const rows = await page.rows(SESSIONS, (all) => find(all, "The first task").name.includes("shown"));
     assert.ok(!find(rows, "The second task").name.includes("shown"));
     await picture(page, "switched");
@@ -149,7 +149,7 @@ editorTest(
     await page.runCommand("View: Show Explorer");
     await page.reload();
     await page.clickTab("Conversation");
-    await page.webview().locator("h2", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
     await page.webview().locator(".tool", { hasText: "todo" }).waitFor({ timeout: 30_000 });
     const prompt = page.webview().locator(".prompt", { hasText: "The first task" });
     await page.until("the task in the conversation, once", async () => (await prompt.count()) === 1);
@@ -161,5 +161,5 @@ editorTest(
 
 editorTest("the conversation that VS Code has restored shows the next task", async ({ page }) => {
   await runTask(page, "The third task");
-  await page.webview().locator("h2", { hasText: "The third task" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("h1", { hasText: "The third task" }).waitFor({ timeout: 30_000 });
 });

@@ -51,6 +51,7 @@ async function open(options) {
 
 async function clear({ page, code, workspace }) {
   await closeEditors(page);
+  await closeConversation(page);
   await page.showContainer("Fairlead");
   const before = activations(code);
   // Killed, they save nothing more, so that the next ones find nothing.
@@ -71,6 +72,12 @@ const activations = (code) => code.logs().match(/activated in [\d.]+ ms/g)?.leng
 function ofExtension(code) {
   const root = path.join(code.userDataDir, "User", "workspaceStorage");
   return fs.readdirSync(root).map((id) => path.join(root, id, "fairlead.fairlead"));
+}
+
+async function closeConversation(page) {
+  const bar = page.page.locator(".part.auxiliarybar");
+  if (await bar.isVisible()) await page.runCommand("View: Toggle Secondary Side Bar Visibility");
+  await page.until("no secondary side bar", async () => !(await bar.isVisible()));
 }
 
 async function closeEditors(page) {

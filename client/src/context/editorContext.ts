@@ -28,7 +28,10 @@ export function fileEditor(): vscode.TextEditor | undefined {
   return last?.document.isClosed === false ? last : undefined;
 }
 
-export function editorContext(): EditorContext {
+/** What the user does not want to send with a task. */
+export type Omission = "editor" | "selection";
+
+export function editorContext(omitted: readonly Omission[] = []): EditorContext {
   const editor = fileEditor();
   const file = editor && fileOf(editor.document.uri);
   const openFiles = openUris();
@@ -39,7 +42,8 @@ export function editorContext(): EditorContext {
   return {
     activeFile: file?.toString() ?? null,
     visibleRange: first && end ? toRange(first.union(end)) : null,
-    selection: hasLines && !editor.selection.isEmpty ? toRange(editor.selection) : null,
+    selection:
+      hasLines && !editor.selection.isEmpty && !omitted.includes("selection") ? toRange(editor.selection) : null,
     openFiles: openFiles.slice(0, MAX_OPEN).map(String),
     problems: problemsIn(file ? [...openFiles, file] : openFiles),
     git: gitState(),

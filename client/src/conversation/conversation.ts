@@ -5,10 +5,13 @@ import * as vscode from "vscode";
 import { cardsOf, objectIds, type Card } from "./cards";
 import type { ConversationActions } from "./conversationActions";
 import { EntryFeed } from "./entryFeed";
+import { wholeText } from "./entryViews";
 import { parseIntention, type Intention, type StateView, type Update } from "./messages";
 import { pageHtml } from "./page";
+import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
 import { relative } from "../review/editsView";
+import type { Prompts } from "../sessions/prompt";
 import type { Store } from "../state";
 import { throttled } from "../ui/throttle";
 
@@ -39,6 +42,8 @@ export class Conversation implements vscode.Disposable {
     private readonly extension: vscode.Uri,
     private readonly store: Store,
     private readonly actions: ConversationActions,
+    private readonly prompts: Prompts,
+    private readonly box: PromptBox,
   ) {
     const unsubscribe = store.onChange((change, session) => {
       // "sessions": another session may have become the active one
@@ -52,6 +57,9 @@ export class Conversation implements vscode.Disposable {
       this.redraw,
       vscode.workspace.onDidGrantWorkspaceTrust(schedule),
       vscode.workspace.onDidChangeWorkspaceFolders(schedule),
+      vscode.workspace.onDidChangeConfiguration(schedule),
+      vscode.window.onDidChangeActiveTextEditor(schedule),
+      vscode.window.onDidChangeTextEditorSelection(schedule),
       vscode.window.registerWebviewViewProvider(VIEW, {
         resolveWebviewView: (view) => {
           this.resolve(view);
@@ -70,20 +78,38 @@ export class Conversation implements vscode.Disposable {
     for (const disposable of this.disposables) disposable.dispose();
   }
 
+  /** Whether the user sees this session in the view. */
+  shows(sessionId: string): boolean {
+    return this.view?.visible === true && this.store.active?.id === sessionId;
+  }
+
   /** Shows the view, wherever the user has put it, with the focus in it. */
   async show(): Promise<void> {
     await vscode.commands.executeCommand(`${VIEW}.focus`);
+    this.focusPrompt(this.view?.webview);
   }
 
   /** Shows the conversation in an editor, in addition to the view. */
   openEditor(): void {
     if (this.editor) {
       this.editor.reveal();
+      this.focusPrompt(this.editor.webview);
       return;
     }
     const panel = vscode.window.createWebviewPanel(EDITOR, "Conversation", vscode.ViewColumn.Active);
     panel.iconPath = vscode.Uri.joinPath(this.extension, "client", "media", "agent.svg");
     this.attachEditor(panel);
+  }
+
+  /** Shows an empty conversation, in which the next task begins a new session. */
+  async newSession(): Promise<void> {
+    this.store.showNone();
+    if (!this.editor?.visible) await this.show();
+    else this.focusPrompt(this.editor.webview);
+  }
+
+  private focusPrompt(webview: vscode.Webview | undefined): void {
+    for (const shown of this.shown) if (shown.webview === webview && shown.isReady) post(shown, { kind: "focus" });
   }
 
   private attachEditor(panel: vscode.WebviewPanel): void {
@@ -130,6 +156,7 @@ export class Conversation implements vscode.Disposable {
         Object.assign(shown, { isReady: true, state: "" });
         shown.feed.reset();
         this.draw();
+        post(shown, { kind: "draft", text: this.box.draft });
         return;
       case "showFrom":
         shown.feed.showFrom(intention.first);
@@ -142,6 +169,31 @@ export class Conversation implements vscode.Disposable {
         if (card) await this.actions.answer(card, intention);
         return;
       }
+      case "draft":
+        await this.box.setDraft(intention.text);
+        return;
+      case "edit": {
+        const entry = this.store.active?.entries[intention.entry];
+        if (entry) post(shown, { kind: "edit", text: wholeText(entry) });
+        return;
+      }
+      case "complete": {
+        const { request } = intention;
+        post(shown, { kind: "completions", request, items: await this.box.complete(intention.text) });
+        return;
+      }
+      case "removeChip":
+        this.box.remove(intention.chip);
+        this.draw();
+        return;
+      case "send": {
+        await this.box.setDraft("");
+        const isTaken = this.actions.send(intention.text, intention.mode, this.box.takeOmissions());
+        this.redraw.schedule();
+        // a task that did not start is not lost
+        if (!(await isTaken)) post(shown, { kind: "draft", text: intention.text });
+        return;
+      }
       default:
         await this.actions.perform(intention);
     }
@@ -149,7 +201,10 @@ export class Conversation implements vscode.Disposable {
 
   private draw(): void {
     const session = this.store.active;
-    const state = stateView(session, this.cards(), this.idOf);
+    const settings = vscode.workspace.getConfiguration("fairlead");
+    const model = session && session.model !== "" ? session.model : settings.get("model", "");
+    const prompt = { chips: this.box.chips, history: this.prompts.history, model };
+    const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) this.view.description = state.title.replaceAll("`", "");
     for (const shown of this.shown) {
       if (!shown.isReady) continue;

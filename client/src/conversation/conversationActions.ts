@@ -4,18 +4,25 @@ import * as vscode from "vscode";
 import type { Card, CardAction } from "./cards";
 import { wholeText } from "./entryViews";
 import type { Intention } from "./messages";
+import { parseSent } from "./slashCommands";
+import type { Omission } from "../context/editorContext";
 import { placesOf } from "../folders";
+import type { Mode } from "../protocol";
 import type { NoticeActions } from "../questions/noticeActions";
 import type { Questions } from "../questions/questions";
 import type { Diffs } from "../review/diffs";
 import { fileOrRenamed } from "../review/diffUris";
 import { relative } from "../review/editsView";
 import type { Runs } from "../sessions/runs";
+import type { Sessions } from "../sessions/sessions";
 import type { Entry } from "../session";
 import type { Store } from "../state";
 
 type Answer = Extract<Intention, { kind: "press" | "answer" }>;
-type Click = Extract<Intention, { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" }>;
+type Click = Extract<
+  Intention,
+  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "stop" | "chooseModel" }
+>;
 
 /** Read-only documents with the whole text of an entry. */
 const WHOLE = "fairlead-entry";
@@ -29,6 +36,7 @@ export class ConversationActions implements vscode.Disposable {
     private readonly notices: NoticeActions,
     private readonly questions: Questions,
     private readonly runs: Runs,
+    private readonly sessions: Sessions,
     private readonly diffs: Diffs,
   ) {
     this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE, {
@@ -68,7 +76,31 @@ export class ConversationActions implements vscode.Disposable {
       }
       case "copyText":
         await copy(intention.text);
+        return;
+      case "stop": {
+        const session = this.store.active;
+        if (session?.running) await this.runs.stop(session.id);
+        return;
+      }
+      case "chooseModel":
+        await vscode.commands.executeCommand("fairlead.openModelSettings");
     }
+  }
+
+  /**
+   * Sends what the user typed: as a message to the shown session if it is running, else as a task. Returns false if it did not arrive.
+   */
+  async send(text: string, mode: Mode, omitted: readonly Omission[]): Promise<boolean> {
+    const sent = parseSent(text);
+    if (sent.kind === "incomplete") return false;
+    if (sent.kind === "command") {
+      await vscode.commands.executeCommand(sent.command);
+      return true;
+    }
+    if (sent.text === "") return true;
+    const session = sent.isNew ? undefined : this.store.active;
+    if (session?.running) return this.sessions.tell(session.id, sent.text);
+    return this.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted);
   }
 
   private async act(action: CardAction): Promise<void> {

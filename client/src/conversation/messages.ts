@@ -1,5 +1,7 @@
 // What the extension and the webview of the conversation tell each other. Plain values, so that both sides can be tested alone.
 
+import type { Mode } from "../protocol";
+
 /** A file in the workspace, and a line in it from 1. */
 export interface Place {
   readonly uri: string;
@@ -45,6 +47,32 @@ export interface CardView {
   readonly takesText: boolean;
 }
 
+/** Something that is sent with the next task, which the user can remove. */
+export interface ChipView {
+  readonly id: "editor" | "selection";
+  readonly label: string;
+  readonly title: string;
+}
+
+export interface CompletionView {
+  readonly label: string;
+  readonly description: string;
+  /** The text before the cursor, completed. */
+  readonly text: string;
+}
+
+/** What surrounds the text of the prompt. */
+export interface PromptView {
+  readonly chips: readonly ChipView[];
+  /** The earlier tasks, newest first. */
+  readonly history: readonly string[];
+  readonly model: string;
+  /** What the run has cost; else empty. */
+  readonly cost: string;
+  /** How full the model's window is, in percent; null if that is unknown. */
+  readonly window: number | null;
+}
+
 /** Everything except the entries. */
 export interface StateView {
   /** Empty if there is no session. */
@@ -55,6 +83,7 @@ export interface StateView {
   /** What the agent does now; empty if it rests. */
   readonly doing: string;
   readonly cards: readonly CardView[];
+  readonly prompt: PromptView;
 }
 
 /** From the extension to the webview. */
@@ -67,7 +96,13 @@ export type Update =
       /** The earlier entries are not sent until they are asked for. */
       readonly first: number;
       readonly changed: readonly (readonly [index: number, entry: EntryView])[];
-    };
+    }
+  /** The text that was not sent: what an earlier page had, or a task that did not start. It replaces nothing that is typed. */
+  | { readonly kind: "draft"; readonly text: string }
+  /** Put this text into the prompt. */
+  | { readonly kind: "edit"; readonly text: string }
+  | { readonly kind: "completions"; readonly request: number; readonly items: readonly CompletionView[] }
+  | { readonly kind: "focus" };
 
 /** From the webview to the extension: what the user wants. */
 export type Intention =
@@ -82,7 +117,15 @@ export type Intention =
   /** Show an entry in an editor, without omissions. */
   | { readonly kind: "showWhole"; readonly entry: number }
   | { readonly kind: "copy"; readonly entry: number }
-  | { readonly kind: "copyText"; readonly text: string };
+  /** Put the text of an entry into the prompt, to change it and send it again. */
+  | { readonly kind: "edit"; readonly entry: number }
+  | { readonly kind: "copyText"; readonly text: string }
+  | { readonly kind: "send"; readonly text: string; readonly mode: Mode }
+  | { readonly kind: "stop" }
+  | { readonly kind: "draft"; readonly text: string }
+  | { readonly kind: "complete"; readonly request: number; readonly text: string }
+  | { readonly kind: "removeChip"; readonly chip: ChipView["id"] }
+  | { readonly kind: "chooseModel" };
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;
@@ -90,6 +133,8 @@ type Check = (value: unknown) => boolean;
 const MAX_TEXT = 1_000_000;
 const isText: Check = (value) => typeof value === "string" && value.length <= MAX_TEXT;
 const isIndex: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isMode: Check = (value) => value === "agent" || value === "plan" || value === "ask";
+const isChip: Check = (value) => value === "editor" || value === "selection";
 const isLine: Check = (value) => value === null || isIndex(value);
 
 /** The fields of each intention. */
@@ -102,7 +147,14 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Che
   openPath: { path: isText, line: isLine },
   showWhole: { entry: isIndex },
   copy: { entry: isIndex },
+  edit: { entry: isIndex },
   copyText: { text: isText },
+  send: { text: isText, mode: isMode },
+  stop: {},
+  draft: { text: isText },
+  complete: { request: isIndex, text: isText },
+  removeChip: { chip: isChip },
+  chooseModel: {},
 };
 
 /** The intention that a message of the webview is, or undefined: what draws untrusted text is not trusted either. */

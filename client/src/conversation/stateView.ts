@@ -1,22 +1,30 @@
 // What the conversation shows next to its entries. Pure.
 
 import { cardView, type Card } from "./cards";
-import type { StateView } from "./messages";
+import type { PromptView, StateView } from "./messages";
 import { isBlocked } from "../questions/waiting";
 import type { Session } from "../session";
+import { usageSummary } from "../ui/format";
 import { visibleText } from "../ui/text";
 
 export function stateView(
   session: Session | undefined,
   cards: readonly Card[],
   idOf: (about: object | string) => string,
+  prompt: Pick<PromptView, "chips" | "history" | "model">,
 ): StateView {
+  const { usage } = session ?? {};
   return {
     title: visibleText(session?.title ?? ""),
     replay: session?.model.startsWith("replay") ? visibleText(session.model.replace(/^replay \((.*)\)$/, "$1")) : "",
     isRunning: session?.running ?? false,
     doing: session?.running ? visibleText(doing(session)) : "",
     cards: cards.map((card) => cardView(card, idOf)),
+    prompt: {
+      ...prompt,
+      cost: usage ? usageSummary(usage) : "",
+      window: usage?.contextLimit ? Math.round((usage.contextTokens / usage.contextLimit) * 100) : null,
+    },
   };
 }
 

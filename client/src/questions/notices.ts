@@ -29,6 +29,8 @@ export class Notices implements vscode.Disposable {
   constructor(
     private readonly store: Store,
     perform: (action: NoticeAction) => unknown,
+    /** Whether the user sees the session's conversation, where its cards are. */
+    private readonly isSeen: (sessionId: string) => boolean,
   ) {
     const follow = (number: number, link: number): unknown => {
       const chosen = [...this.open.values()].find((other) => other.number === number)?.notice.links[link];
@@ -52,7 +54,8 @@ export class Notices implements vscode.Disposable {
   }
 
   private draw(): void {
-    const wanted = this.store.sessions.flatMap((session) => this.noticesFor(session));
+    const unseen = this.store.sessions.filter(({ id }) => !this.isSeen(id));
+    const wanted = unseen.flatMap((session) => this.noticesFor(session));
     for (const [about, { close }] of this.open) {
       if (wanted.some((notice) => notice.about === about)) continue;
       this.open.delete(about);

@@ -110,7 +110,8 @@ export class Prompts {
     await vscode.window.showTextDocument(document);
   }
 
-  private get history(): string[] {
+  /** The earlier tasks, newest first. */
+  get history(): readonly string[] {
     return this.memory.get<string[]>(HISTORY_KEY, []);
   }
 }

@@ -6,7 +6,7 @@ import { plural } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
 import type { Notices } from "../questions/notices";
 import { contextItems } from "../context/contextItems";
-import { editorContext } from "../context/editorContext";
+import { editorContext, type Omission } from "../context/editorContext";
 import {
   method,
   type ContextItem,
@@ -30,9 +30,16 @@ interface WorkDone {
   readonly message?: string;
 }
 
-/** `context`: the places that the task is about, in addition to those that it mentions. */
-type Task =
-  { readonly prompt: string; readonly context?: readonly ContextItem[] } | { readonly continue: Continuation };
+/** A task in words. */
+interface Prompt {
+  readonly prompt: string;
+  /** The places that the task is about, in addition to those that it mentions. */
+  readonly context?: readonly ContextItem[];
+  /** What is not sent with it. Set if it was sent in the conversation, which stays in front. */
+  readonly omitted?: readonly Omission[];
+}
+
+type Task = Prompt | { readonly continue: Continuation };
 
 /** What the conversation shows in place of a prompt. */
 const CONTINUATION_TITLES: Record<Continuation, string> = { paused: "Continue", plan: "Carry out the plan" };
@@ -52,6 +59,8 @@ export class Runs {
     private readonly prompts: Prompts,
     private readonly access: ModelAccess,
     private readonly notices: Notices,
+    /** Whether the user sees the session's conversation, which then says all that a message would. */
+    private readonly isSeen: (sessionId: string) => boolean,
   ) {}
 
   /** Runs a task in a new session. Asks for the task if none is given. */
@@ -59,6 +68,11 @@ export class Runs {
     if (!canRunHere()) return;
     const prompt = given ?? (await this.prompts.ask("Agent: Run Task"));
     if (prompt !== undefined) await this.run(undefined, { prompt });
+  }
+
+  /** Runs a task from the conversation, in a session or a new one. Returns false if it did not start. */
+  send(sessionId: string | undefined, prompt: string, mode: Mode, omitted: readonly Omission[]): Promise<boolean> {
+    return this.run(sessionId, { prompt, omitted }, mode);
   }
 
   /** Runs a task on places in files, in a new session. Asks for the task if only a title is given. */
@@ -152,22 +166,29 @@ export class Runs {
     await this.runTask(prompt);
   }
 
-  /** `isTyped`: whether the prompt is the user's own, which the next box offers again. */
-  private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent", isTyped = true): Promise<void> {
-    if (!canRunHere()) return;
+  /**
+   * Runs a task, and returns when it has ended: false if it did not start. `isTyped`: whether the prompt is the user's own, which the
+   * next box offers again.
+   */
+  private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent", isTyped = true): Promise<boolean> {
+    if (!canRunHere()) return false;
     let id = sessionId;
+    let isStarted = false;
+    const isSent = "omitted" in task;
     if ("prompt" in task && isTyped) await this.prompts.remember(task.prompt);
     try {
       if (!(await this.isReady())) {
-        if ("prompt" in task && isTyped) this.prompts.setDraft(task.prompt);
-        return;
+        if ("prompt" in task && isTyped && !isSent) this.prompts.setDraft(task.prompt);
+        return false;
       }
       id ??= (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
       const shown = "prompt" in task ? task.prompt : CONTINUATION_TITLES[task.continue];
       const run = this.store.startRun(id, shown, mode).runsStarted;
-      if (sessionId === undefined) await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
+      isStarted = true;
+      if (sessionId === undefined && !isSent)
+        await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
       // the conversation shows the answer
-      if (mode === "ask") await vscode.commands.executeCommand("fairlead.showConversation");
+      if (mode === "ask" && !isSent) await vscode.commands.executeCommand("fairlead.showConversation");
       const result = await this.requestRun(id, run, task, mode).catch((error: unknown) => {
         if (id !== undefined && !(error instanceof ServerGone))
           this.store.endRun(id, run, { stopReason: "error", message: String(error), record: "" });
@@ -180,6 +201,7 @@ export class Runs {
       const resume = failed === undefined ? undefined : () => this.run(failed, { continue: "paused" }, mode);
       await this.showFailure(error, resume);
     }
+    return isStarted;
   }
 
   /** Whether a run can start. Asks for access to a model before setting up the server, which can take a while. */
@@ -204,16 +226,18 @@ export class Runs {
     ];
     const answer = this.server.request<RunResult>(
       method.runTask,
-      { ...task, sessionId: id, mode, workDoneToken, ...(await contextOf(task)) },
+      { ...(await paramsOf(task)), sessionId: id, mode, workDoneToken },
       stop.token,
     );
     const over = Promise.race([answer.catch(() => undefined), this.whenStopped(id, run)]);
-    const options = { location: vscode.ProgressLocation.Notification, title: "Agent", cancellable: true };
+    const isSeen = this.isSeen(id);
+    const location = isSeen ? vscode.ProgressLocation.Window : vscode.ProgressLocation.Notification;
+    const options = { location, title: "Agent", cancellable: true };
     await vscode.window.withProgress(options, async (progress, token) => {
       let doing = "Working";
       const report = (): void => {
         const session = this.store.get(id);
-        const waiting = session && this.notices.waitingText(session);
+        const waiting = session && !isSeen ? this.notices.waitingText(session) : undefined;
         progress.report({ message: waiting === undefined ? doing : `Waiting for you. ${waiting}` });
       };
       const listening = client.onProgress(PROGRESS, workDoneToken, ({ message }) => {
@@ -247,7 +271,7 @@ export class Runs {
     });
   }
 
-  private async showFailure(error: unknown, resume: (() => Promise<void>) | undefined): Promise<void> {
+  private async showFailure(error: unknown, resume: (() => Promise<unknown>) | undefined): Promise<void> {
     if (error instanceof NotStarted) return;
     if (!(error instanceof ServerGone)) {
       void vscode.window.showErrorMessage(messageOf(error));
@@ -265,7 +289,7 @@ export class Runs {
   private async showResult(result: RunResult, mode: Mode): Promise<void> {
     const session = this.store.get(result.sessionId);
     const files = session?.edits?.files.length ?? 0;
-    if (result.stopReason === "cancelled") return;
+    if (result.stopReason === "cancelled" || this.isSeen(result.sessionId)) return;
     if (result.error) {
       const actions =
         result.error.kind === "auth" && configuredCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
@@ -316,10 +340,14 @@ function warnIfRunning(session: Session): boolean {
   return session.running;
 }
 
-/** What the task mentions, and what the user is looking at. */
-async function contextOf(task: Task): Promise<{ context: ContextItem[]; editor: EditorContext }> {
-  const context = "prompt" in task ? [...(task.context ?? []), ...(await contextItems(task.prompt))] : [];
-  return { context, editor: editorContext() };
+/** The task, what it mentions, and what the user is looking at. */
+async function paramsOf(task: Task): Promise<object> {
+  if ("continue" in task) return { continue: task.continue, context: [], editor: editorContext() };
+  const context: ContextItem[] = [...(task.context ?? []), ...(await contextItems(task.prompt))];
+  const editor: { editor?: EditorContext } = task.omitted?.includes("editor")
+    ? {}
+    : { editor: editorContext(task.omitted) };
+  return { prompt: task.prompt, context, ...editor };
 }
 
 /** Whether a task can run in this window. If not, shows what is missing, with a button. */

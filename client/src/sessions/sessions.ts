@@ -57,10 +57,15 @@ export class Sessions implements vscode.Disposable {
       placeHolder: "What should it know?",
       ignoreFocusOut: true,
     });
-    if (text === undefined || text.trim() === "") return;
-    const params = { sessionId: session.id, text };
+    if (text !== undefined && text.trim() !== "") await this.tell(session.id, text);
+  }
+
+  /** Sends a message to a running session. Returns whether it will be read. */
+  async tell(sessionId: string, text: string): Promise<boolean> {
+    const params = { sessionId, text };
     const queued = await orShowWarning(() => this.server.request<{ queued: number }>(method.steer, params));
     if (queued) vscode.window.setStatusBarMessage("Message queued.", STATUS_MESSAGE_MS);
+    return queued !== undefined;
   }
 
   /** Deletes a session. Asks first if undecided changes would be lost. */

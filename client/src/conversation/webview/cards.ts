@@ -49,6 +49,6 @@ function answerForm(question: string): HTMLFormElement {
   input.setAttribute("aria-label", `Your answer to: ${question}`);
   const send = button("Answer", "answer");
   send.type = "submit";
-  const form = element("form", "answer", input, send);
+  const form = element("form", "reply", input, send);
   return form;
 }

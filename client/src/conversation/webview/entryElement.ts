@@ -65,10 +65,15 @@ export class EntryElement {
 function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
   switch (view.kind) {
     case "prompt": {
-      const who = element("h3", "who", "You", view.note === "" ? "" : `, ${view.note}`);
+      const who = element("h2", "who", "You", view.note === "" ? "" : `, ${view.note}`);
       const text = element("div", "plain", ...withCode(view.body.text));
       text.dir = "auto";
-      const buttons = element("div", "actions", button("Copy", "copy", "Copy message"));
+      const buttons = element(
+        "div",
+        "actions",
+        button("Copy", "copy", "Copy message"),
+        button("Edit", "edit", "Edit and send again"),
+      );
       return [who, text, ...omission(view.body), buttons];
     }
     case "thinking":
@@ -76,7 +81,7 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
     case "step": {
       const label = element("span", "label", view.label);
       label.dir = "auto";
-      return [element("h3", "", mark(view.mark), label, note(view.description))];
+      return [element("h2", "", mark(view.mark), label, note(view.description))];
     }
     case "tool":
       return [toolPart(view)];

@@ -19,6 +19,7 @@ export class Log {
   private readonly entries = new Map<number, EntryElement>();
   private first = 0;
   private followsEnd = true;
+  private lastTop = 0;
 
   /** `showFrom` tells the extension which entries are shown from now on. `above` and `below` scroll with the entries. */
   constructor(
@@ -35,7 +36,11 @@ export class Log {
     this.scroller.setAttribute("aria-label", "Messages");
     this.scroller.append(above, this.element, ...below);
     this.scroller.addEventListener("scroll", () => {
-      this.followsEnd = this.isNearEnd();
+      const { scrollTop } = this.scroller;
+      // entries that are drawn above the end move it away, which is not the user's doing
+      if (this.isNearEnd()) this.followsEnd = true;
+      else if (scrollTop < this.lastTop) this.followsEnd = false;
+      this.lastTop = scrollTop;
     });
     const observer = new ResizeObserver(() => {
       if (this.followsEnd) this.toEnd();

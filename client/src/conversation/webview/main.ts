@@ -4,15 +4,20 @@ import type { Intention, StateView, Update } from "../messages";
 import { Cards } from "./cards";
 import { element, withCode } from "./elements";
 import { Log } from "./log";
+import { Prompt, type Kept } from "./prompt";
 
-declare function acquireVsCodeApi(): { postMessage(message: Intention): void };
+declare function acquireVsCodeApi(): {
+  postMessage(message: Intention): void;
+  getState(): Kept | undefined;
+  setState(kept: Kept): void;
+};
 
 const host = acquireVsCodeApi();
 const send = (intention: Intention): void => {
   host.postMessage(intention);
 };
 const cards = new Cards();
-const heading = element("h2", "session");
+const heading = element("h1", "session");
 const replay = element("p", "replay");
 const working = element("p", "working");
 const announcer = element("p", "for-screen-readers");
@@ -24,9 +29,18 @@ const log = new Log(
   element("header", "", heading, replay),
   [working, cards.element],
 );
-document.getElementById("conversation")?.append(log.scroller, announcer);
+const prompt = new Prompt(
+  send,
+  (kept) => {
+    host.setState(kept);
+  },
+  host.getState(),
+);
+document.getElementById("conversation")?.append(log.scroller, prompt.element, announcer);
 
-function drawState({ title, replay: recording, doing, cards: shown }: StateView): void {
+function drawState(state: StateView): void {
+  const { title, replay: recording, doing, cards: shown } = state;
+  prompt.draw(state);
   heading.replaceChildren(...withCode(title || "Conversation"));
   replay.textContent = recording === "" ? "" : `Replay. A recorded conversation replaces the model: ${recording}.`;
   working.textContent = doing === "" ? "" : `${doing}…`;
@@ -39,7 +53,7 @@ function onClick(event: MouseEvent): void {
   const target = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-action], a") : null;
   if (!target) return;
   const entry = log.entryOf(target);
-  const { action, uri, path, line, button } = target.dataset;
+  const { action, uri, path, line, button, chip } = target.dataset;
   const card = target.closest<HTMLElement>("[data-card]")?.dataset.card;
   const place = line === undefined ? null : Number(line);
   if (uri !== undefined || path !== undefined) event.preventDefault();
@@ -50,6 +64,12 @@ function onClick(event: MouseEvent): void {
   else if (action === "copy" && entry !== undefined) send({ kind: "copy", entry });
   else if (action === "showWhole" && entry !== undefined) send({ kind: "showWhole", entry });
   else if (action === "earlier") log.showEarlier();
+  else if (action === "edit" && entry !== undefined) send({ kind: "edit", entry });
+  else if (action === "send") {
+    prompt.submit();
+    log.toEnd();
+  } else if (action === "stop" || action === "chooseModel") send({ kind: action });
+  else if (chip === "editor" || chip === "selection") send({ kind: "removeChip", chip });
   else if (action === "press" && card !== undefined) send({ kind: "press", card, button: Number(button) });
 }
 
@@ -64,7 +84,24 @@ function onSubmit(event: SubmitEvent): void {
 document.addEventListener("click", onClick);
 document.addEventListener("submit", onSubmit);
 window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
-  if (data.kind === "entries") log.update(data);
-  else drawState(data.state);
+  switch (data.kind) {
+    case "entries":
+      log.update(data);
+      return;
+    case "state":
+      drawState(data.state);
+      return;
+    case "draft":
+      prompt.takeDraft(data.text);
+      return;
+    case "edit":
+      prompt.edit(data.text);
+      return;
+    case "completions":
+      prompt.showCompletions(data.request, data.items);
+      return;
+    case "focus":
+      prompt.focus();
+  }
 });
 send({ kind: "ready" });

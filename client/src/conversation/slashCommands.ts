@@ -1,0 +1,57 @@
+// The `/` commands of the prompt. Pure.
+
+import type { Mode } from "../protocol";
+
+interface SlashCommand {
+  readonly name: string;
+  readonly description: string;
+  /** What a task after it runs in. Without a mode, the command runs at once and takes no words. */
+  readonly mode?: Mode;
+  readonly isNew?: boolean;
+  /** VS Code's command. */
+  readonly command?: string;
+}
+
+const COMMANDS: readonly SlashCommand[] = [
+  { name: "plan", description: "let the agent only plan the task", mode: "plan" },
+  { name: "ask", description: "ask a question; nothing changes", mode: "ask" },
+  { name: "new", description: "run the task in a new session", mode: "agent", isNew: true },
+  { name: "review", description: "open all proposed changes", command: "fairlead.reviewAll" },
+  { name: "check", description: "run a check on the proposed files", command: "fairlead.runCheck" },
+  { name: "undo", description: "undo the last decision", command: "fairlead.undoReview" },
+  { name: "history", description: "show each version of the plan", command: "fairlead.showPlanHistory" },
+  { name: "record", description: "copy a summary for a pull request", command: "fairlead.copyRecord" },
+  { name: "permissions", description: "show which commands may run", command: "fairlead.showCommandRules" },
+  { name: "model", description: "choose the model", command: "fairlead.openModelSettings" },
+];
+
+/** What the user sent. */
+export type Sent =
+  | { readonly kind: "task"; readonly text: string; readonly mode: Mode | undefined; readonly isNew: boolean }
+  | { readonly kind: "command"; readonly command: string }
+  /** Words are missing, or a command got some that takes none. */
+  | { readonly kind: "incomplete" };
+
+/** A `/` that begins no known command is part of the text, as in a path. */
+export function parseSent(text: string): Sent {
+  const [, name, rest = ""] = /^\s*\/([a-z]+)(?:\s+([^]*))?$/.exec(text) ?? [];
+  const found = COMMANDS.find((each) => each.name === name);
+  const words = rest.trim();
+  if (!found) return { kind: "task", text: text.trim(), mode: undefined, isNew: false };
+  if (found.command !== undefined)
+    return words === "" ? { kind: "command", command: found.command } : { kind: "incomplete" };
+  return words === ""
+    ? { kind: "incomplete" }
+    : { kind: "task", text: words, mode: found.mode, isNew: found.isNew ?? false };
+}
+
+/** The completions of a command at the start of a text; undefined if there is none. */
+export function slashCompletions(text: string): { label: string; description: string; text: string }[] | undefined {
+  const typed = /^\/([a-z]*)$/.exec(text)?.[1];
+  if (typed === undefined) return undefined;
+  return COMMANDS.filter(({ name }) => name.startsWith(typed)).map(({ name, description, command }) => ({
+    label: `/${name}`,
+    description,
+    text: command === undefined ? `/${name} ` : `/${name}`,
+  }));
+}

@@ -1,0 +1,68 @@
+// The list of completions below the text of the prompt. The focus stays in the text, as in VS Code's own lists.
+
+import type { CompletionView } from "../messages";
+import { element } from "./elements";
+
+export class CompletionList {
+  readonly element = element("ul", "completions");
+  private items: readonly CompletionView[] = [];
+  private active = 0;
+
+  /** `choose` gets the row that the user chose. */
+  constructor(
+    private readonly input: HTMLTextAreaElement,
+    choose: (item: CompletionView) => void,
+  ) {
+    this.element.id = "completions";
+    this.element.hidden = true;
+    this.element.setAttribute("role", "listbox");
+    this.element.setAttribute("aria-label", "Completions");
+    input.setAttribute("aria-autocomplete", "list");
+    input.setAttribute("aria-controls", this.element.id);
+    // a press of the mouse would take the focus from the text
+    this.element.addEventListener("mousedown", (event) => {
+      event.preventDefault();
+      const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-row]") : null;
+      const item = this.items[Number(row?.dataset.row)];
+      if (item) choose(item);
+    });
+  }
+
+  /** The row that Enter chooses; undefined if the list is closed. */
+  get chosen(): CompletionView | undefined {
+    return this.items[this.active];
+  }
+
+  show(items: readonly CompletionView[]): void {
+    this.items = items;
+    this.active = 0;
+    this.draw();
+  }
+
+  hide(): void {
+    this.show([]);
+  }
+
+  /** Moves to the next or previous row. */
+  move(by: 1 | -1): void {
+    this.active = (this.active + by + this.items.length) % this.items.length;
+    this.draw();
+  }
+
+  private draw(): void {
+    const rows = this.items.map(({ label, description }, index) => {
+      const row = element("li", "", element("span", "label", label), element("span", "note", description));
+      row.id = `completion-${index}`;
+      row.dataset.row = String(index);
+      row.setAttribute("role", "option");
+      row.setAttribute("aria-selected", String(index === this.active));
+      return row;
+    });
+    this.element.replaceChildren(...rows);
+    this.element.hidden = rows.length === 0;
+    const active = rows[this.active];
+    if (active) this.input.setAttribute("aria-activedescendant", active.id);
+    else this.input.removeAttribute("aria-activedescendant");
+    active?.scrollIntoView({ block: "nearest" });
+  }
+}

@@ -1,0 +1,172 @@
+// The prompt below the conversation: the text, what is sent with it, and what the session costs.
+
+import type { CompletionView, Intention, PromptView, StateView } from "../messages";
+import { CompletionList } from "./completionList";
+import { button, element } from "./elements";
+import { recalled, type Recall } from "./recall";
+
+const MODES = { agent: "Agent", plan: "Plan", ask: "Ask" } as const;
+type Mode = keyof typeof MODES;
+
+/** What a page keeps while it is hidden. The text is kept by the extension, because VS Code keeps this one too late for a reload. */
+export interface Kept {
+  readonly mode: Mode;
+}
+
+export class Prompt {
+  readonly element: HTMLElement;
+  private readonly input = element("textarea", "");
+  private readonly mode = element("select", "mode");
+  private readonly chips = element("div", "chips");
+  private readonly sendButton = button("Send", "send");
+  private readonly stopButton = button("Stop", "stop");
+  private readonly model = button("", "chooseModel");
+  private readonly spent = element("span", "spent");
+  private readonly list: CompletionList;
+  private history: readonly string[] = [];
+  private recall: Recall | undefined;
+  private requests = 0;
+
+  /** `keep` saves what `kept` was in an earlier page. */
+  constructor(
+    private readonly send: (intention: Intention) => void,
+    private readonly keep: (kept: Kept) => void,
+    kept: Kept | undefined,
+  ) {
+    this.input.rows = 2;
+    this.input.setAttribute("aria-label", "Message to the agent");
+    this.mode.setAttribute("aria-label", "Mode");
+    for (const [value, label] of Object.entries(MODES)) this.mode.append(new Option(label, value));
+    this.mode.value = kept?.mode ?? "agent";
+    this.list = new CompletionList(this.input, (item) => {
+      this.complete(item);
+    });
+    const row = element("div", "row", this.mode, this.model, this.spent, this.stopButton, this.sendButton);
+    this.element = element("div", "prompt-box", this.chips, this.list.element, this.input, row);
+    this.input.addEventListener("input", () => {
+      this.onInput();
+    });
+    this.input.addEventListener("keydown", (event) => {
+      if (!event.isComposing && this.onKey(event)) event.preventDefault();
+    });
+    this.input.addEventListener("blur", () => {
+      this.list.hide();
+    });
+    this.mode.addEventListener("change", () => {
+      this.keep({ mode: this.selectedMode });
+    });
+  }
+
+  focus(): void {
+    this.input.focus();
+  }
+
+  draw({ isRunning, prompt }: Pick<StateView, "isRunning" | "prompt">): void {
+    this.history = prompt.history;
+    this.input.placeholder = isRunning
+      ? "Tell the agent something. It reads this after its current action."
+      : "What should the agent do? # mentions files, / runs commands.";
+    this.stopButton.hidden = !isRunning;
+    this.mode.disabled = isRunning;
+    this.model.textContent = prompt.model;
+    this.model.setAttribute("aria-label", `Model: ${prompt.model}`);
+    this.model.hidden = prompt.model === "";
+    this.spent.textContent = spentText(prompt);
+    this.spent.title = "The cost and tokens of the run, and how full the model's window is.";
+    this.chips.replaceChildren(
+      ...prompt.chips.map(({ id, label, title }) => {
+        const remove = button("×", "removeChip", `Do not send ${label}`);
+        remove.dataset.chip = id;
+        const chip = element("span", "chip", label, remove);
+        chip.title = title;
+        return chip;
+      }),
+    );
+  }
+
+  /** Takes a text that was not sent, unless something is typed. */
+  takeDraft(text: string): void {
+    if (this.input.value === "" && text !== "") this.setText(text);
+  }
+
+  /** Puts a text into the box, to change it and send it. */
+  edit(text: string): void {
+    this.setText(text);
+    this.focus();
+  }
+
+  showCompletions(request: number, items: readonly CompletionView[]): void {
+    if (request === this.requests && document.activeElement === this.input) this.list.show(items);
+  }
+
+  submit(): void {
+    const text = this.input.value;
+    if (text.trim() === "") return;
+    this.setText("");
+    this.send({ kind: "send", text, mode: this.selectedMode });
+  }
+
+  private get selectedMode(): Mode {
+    const { value } = this.mode;
+    return value === "plan" || value === "ask" ? value : "agent";
+  }
+
+  private onInput(): void {
+    this.recall = undefined;
+    this.save();
+    const before = this.input.value.slice(0, this.input.selectionStart);
+    const isCompletable = /^\/[a-z]*$/.test(before) || /#[^#\n]*$/.test(before);
+    this.requests += 1;
+    if (isCompletable) this.send({ kind: "complete", request: this.requests, text: before });
+    else this.list.hide();
+  }
+
+  /** Returns whether the key was used. */
+  private onKey({ key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+    if (ctrlKey || metaKey || altKey) return false;
+    const { chosen } = this.list;
+    if (chosen && (key === "ArrowDown" || key === "ArrowUp")) this.list.move(key === "ArrowDown" ? 1 : -1);
+    else if (chosen && !shiftKey && (key === "Enter" || key === "Tab")) this.complete(chosen);
+    else if (chosen && key === "Escape") this.list.hide();
+    else if (key === "Enter" && !shiftKey) this.submit();
+    else if (key === "ArrowUp" || key === "ArrowDown") return !shiftKey && this.goThroughHistory(key);
+    else return false;
+    return true;
+  }
+
+  /** Recalls an earlier task, if the cursor is at the edge of the text in that direction. */
+  private goThroughHistory(key: "ArrowUp" | "ArrowDown"): boolean {
+    const { selectionStart, selectionEnd, value } = this.input;
+    const edge = key === "ArrowUp" ? 0 : value.length;
+    if (selectionStart !== selectionEnd || (selectionStart !== edge && this.recall?.shown !== value)) return false;
+    const next = recalled(key === "ArrowUp" ? 1 : -1, value, this.history, this.recall);
+    if (!next) return false;
+    this.setText(next.shown);
+    this.recall = next;
+    return true;
+  }
+
+  private complete({ text }: CompletionView): void {
+    const after = this.input.value.slice(this.input.selectionStart);
+    this.setText(text + after);
+    this.input.setSelectionRange(text.length, text.length);
+    this.input.focus();
+  }
+
+  private setText(text: string): void {
+    this.recall = undefined;
+    this.input.value = text;
+    this.input.setSelectionRange(text.length, text.length);
+    this.list.hide();
+    this.requests += 1;
+    this.save();
+  }
+
+  private save(): void {
+    this.send({ kind: "draft", text: this.input.value });
+  }
+}
+
+function spentText({ cost, window }: PromptView): string {
+  return [cost, window === null ? "" : `${window} % of the window`].filter(Boolean).join(" · ");
+}

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect } from "node:util";
+import { cardsOf, cardView, objectIds, type Card } from "../src/conversation/cards";
+import { EntryFeed, PAGE } from "../src/conversation/entryFeed";
+import { parseIntention } from "../src/conversation/messages";
+import { parseSent, slashCompletions } from "../src/conversation/slashCommands";
+import { recalled } from "../src/conversation/webview/recall";
+import type { ApproveParams, AskParams, Edits, Plan } from "../src/protocol";
+import type { Session } from "../src/session";
+import { Store } from "../src/state";
+import { params } from "./goldens";
+
+const READY = { hasFolder: true, isTrusted: true };
+const same = (uri: string): string => uri;
+const cards = (session: Session | undefined, ready = READY): Card[] => cardsOf(session, ready, same);
+const shown = (session: Session | undefined, ready = READY): unknown[] =>
+  cards(session, ready).map(({ title, buttons }) => [title, ...buttons.map(({ label }) => label)]);
+
+test("an approval shows the whole command, where it runs and why it asks, and its buttons decide on this one", () => {
+  const store = new Store();
+  const approval = { ...params<ApproveParams>("approve.params"), sessionId: "s", command: "rm \u202e-rf x\nls" };
+  const session = store.startRun("s", "Task");
+  store.addApproval(approval);
+  const [card] = cards(session);
+  assert.ok(card);
+  const view = cardView(card, objectIds());
+  assert.equal(view.subject, "rm \\u{202e}-rf x\nls");
+  assert.deepEqual(view.buttons, ["Allow Once", "Allow for This Session", "Reject"]);
+  assert.deepEqual(view.details, [`In ${approval.cwd ?? ""}, outside the sandbox.`, ...approval.reasons]);
+  assert.deepEqual(card.buttons[0]?.action, { kind: "decide", approval, option: "allow_once" });
+});
+
+test("a question has a button for each option, and takes words", () => {
+  const store = new Store();
+  const question: AskParams = { sessionId: "s", toolCallId: "1", question: "Which?", options: ["A", "B"] };
+  const session = store.startRun("s", "Task");
+  store.addQuestion(question);
+  const [card] = cards(session);
+  assert.deepEqual(
+    card?.buttons.map(({ action }) => action),
+    [
+      { kind: "reply", question, text: "A" },
+      { kind: "reply", question, text: "B" },
+    ],
+  );
+  assert.deepEqual(
+    cards(session).map((each) => cardView(each, objectIds()).takesText),
+    [true],
+  );
+});
+
+test("a run that ended says what can be done next", () => {
+  const ended = (stopReason: string, kind?: string): unknown[] => {
+    const store = new Store();
+    const session = store.startRun("s", "Task");
+    const error = kind === undefined ? null : { kind, message: "", retryable: false };
+    store.endRun("s", 1, { stopReason, message: "", record: "", error });
+    return shown(session);
+  };
+  assert.deepEqual(ended("end_turn"), []);
+  assert.deepEqual(ended("budget"), [["The run paused before its end.", "Continue"]]);
+  assert.deepEqual(ended("cancelled"), [["The run did not finish.", "Continue"]]);
+  assert.deepEqual(ended("error", "network"), [["The run ended with an error.", "Retry"]]);
+  assert.deepEqual(ended("error", "auth"), [["The run ended with an error.", "Set API Key", "Retry"]]);
+});
+
+test("changes to review and a plan that waits have their buttons, but not while the agent works", () => {
+  const store = new Store();
+  const session = store.startRun("s", "Task", "plan");
+  store.setPlan({ ...params<Plan>("plan"), sessionId: "s" });
+  store.setEdits({ ...params<Edits>("edits"), sessionId: "s" });
+  assert.deepEqual(shown(session), []);
+  store.endRun("s", 1, { stopReason: "end_turn", message: "", record: "" });
+  assert.deepEqual(
+    cards(session).map(({ about }) => about),
+    ["plan", "review"],
+  );
+});
+
+test("without a folder or trust the conversation says what is missing, with a button", () => {
+  assert.deepEqual(shown(undefined, { hasFolder: false, isTrusted: true }), [
+    ["Open the folder that the agent should work in.", "Open Folder"],
+  ]);
+  assert.deepEqual(shown(undefined, { hasFolder: true, isTrusted: false }), [
+    ["The agent runs only in a workspace that you trust.", "Manage Trust"],
+  ]);
+  assert.deepEqual(shown(undefined), []);
+});
+
+test("an object has the same id each time, and no other one has it", () => {
+  const idOf = objectIds();
+  const [one, two] = [{}, {}];
+  assert.deepEqual([idOf(one), idOf(two), idOf(one), idOf("pause")], ["#1", "#2", "#1", "pause"]);
+});
+
+test("docs/faults.md 41: a message of the webview is an intention only if each field is what it must be", () => {
+  const good = [
+    { kind: "ready" },
+    { kind: "press", card: "#1", button: 0 },
+    { kind: "open", uri: "file:///a", line: null },
+    { kind: "send", text: "x", mode: "ask" },
+  ];
+  for (const message of good) assert.deepEqual(parseIntention(message), message);
+  const bad = [
+    undefined,
+    null,
+    "ready",
+    [],
+    {},
+    { kind: "toString" },
+    { kind: "__proto__" },
+    { kind: ["ready"] },
+    { kind: "press", card: "#1" },
+    { kind: "press", card: "#1", button: -1 },
+    { kind: "press", card: "#1", button: 0.5 },
+    { kind: "press", card: { toString: 1 }, button: 0 },
+    { kind: "open", uri: "file:///a", line: "1" },
+    { kind: "send", text: "x", mode: "root" },
+    { kind: "send", text: "x", mode: "agent", command: "workbench.action.quit" },
+    { kind: "copyText", text: "x".repeat(1_000_001) },
+    { kind: "removeChip", chip: "all" },
+  ];
+  for (const message of bad) assert.equal(parseIntention(message), undefined, inspect(message).slice(0, 100));
+});
+
+test("of 10,000 messages the last are sent, earlier ones when they are asked for, and later only what changed", () => {
+  const store = new Store();
+  const session = store.startRun("s", "Task");
+  for (let index = 1; index < 10_000; index++) session.entries.push({ kind: "note", text: `note ${index}` });
+  const feed = new EntryFeed(same);
+  const first = feed.next(session);
+  assert.deepEqual([first?.isNew, first?.first, first?.changed.length], [true, 10_000 - PAGE, PAGE]);
+  assert.equal(feed.next(session), undefined);
+  store.addEvent({ sessionId: "s", seq: 1, kind: "text", text: "a" });
+  store.addEvent({ sessionId: "s", seq: 2, kind: "text", text: "b" });
+  assert.deepEqual(feed.next(session)?.changed, [[10_000, { kind: "answer", body: { text: "ab", omitted: 0 } }]]);
+  feed.showFrom(10_000 - 2 * PAGE);
+  const earlier = feed.next(session);
+  assert.deepEqual(
+    [earlier?.isNew, earlier?.first, earlier?.changed.length, earlier?.changed[0]?.[0]],
+    [false, 10_000 - 2 * PAGE, PAGE, 10_000 - 2 * PAGE],
+  );
+  feed.showFrom(10_000);
+  feed.showFrom(9_999);
+  assert.deepEqual(
+    feed.next(session)?.changed.map(([index]) => index),
+    [9_999],
+  );
+});
+
+test("another session, a page that starts again, and entries of an earlier window replace everything", () => {
+  const store = new Store();
+  const session = store.startRun("s", "One");
+  const feed = new EntryFeed(same);
+  assert.equal(feed.next(undefined)?.isNew, true);
+  assert.equal(feed.next(session)?.isNew, true);
+  feed.reset();
+  assert.equal(feed.next(session)?.isNew, true);
+  session.entries.unshift({ kind: "prompt", text: "Zero" });
+  assert.deepEqual([feed.next(session)?.isNew, feed.next(session)], [true, undefined]);
+  assert.equal(feed.next(store.startRun("t", "Two"))?.isNew, true);
+});
+
+test("a step's heading is sent again when the plan changes", () => {
+  const store = new Store();
+  const session = store.startRun("s", "Task");
+  const plan = { ...params<Plan>("plan"), sessionId: "s" };
+  store.setPlan(plan);
+  const feed = new EntryFeed(same);
+  feed.next(session);
+  store.setPlan({ ...plan, version: plan.version + 1, items: [] });
+  assert.ok(session.entries.some(({ kind }) => kind === "step"));
+  assert.deepEqual(
+    feed.next(session)?.changed.map(([, view]) => view.kind),
+    session.entries.filter(({ kind }) => kind === "step").map(({ kind }) => kind),
+  );
+});
+
+test("a new session shows nothing, also while events of another one arrive, until a task begins", () => {
+  const store = new Store();
+  store.startRun("s", "One");
+  store.showNone();
+  store.addEvent({ sessionId: "s", seq: 1, kind: "text", text: "a" });
+  store.addEvent({ sessionId: "other", seq: 1, kind: "run_started", model: "m" });
+  const shownId = (): string | undefined => store.active?.id;
+  assert.equal(shownId(), undefined);
+  store.startRun("t", "Two");
+  assert.equal(shownId(), "t");
+});
+
+test("a slash at the start is a command if there is one, else text", () => {
+  const task = (text: string, mode?: string, isNew = false): object => ({ kind: "task", text, mode, isNew });
+  assert.deepEqual(parseSent("  do it\nnow "), task("do it\nnow"));
+  assert.deepEqual(parseSent("/plan do it\nnow"), task("do it\nnow", "plan"));
+  assert.deepEqual(parseSent("/new do it"), task("do it", "agent", true));
+  assert.deepEqual(parseSent("/usr/bin is full"), task("/usr/bin is full"));
+  assert.deepEqual(parseSent("/unknown x"), task("/unknown x"));
+  assert.deepEqual(parseSent("/plan "), { kind: "incomplete" });
+  assert.deepEqual(parseSent("/review"), { kind: "command", command: "fairlead.reviewAll" });
+  assert.deepEqual(parseSent("/review all"), { kind: "incomplete" });
+  assert.deepEqual(
+    slashCompletions("/pl")?.map(({ text }) => text),
+    ["/plan "],
+  );
+  assert.deepEqual(
+    slashCompletions("/rev")?.map(({ text }) => text),
+    ["/review"],
+  );
+  assert.equal(slashCompletions("see /pl"), undefined);
+  assert.equal(slashCompletions("/plan x"), undefined);
+});
+
+test("the arrow keys go through the earlier tasks and back to what was typed", () => {
+  const history = ["new", "old"];
+  const one = recalled(1, "typed", history, undefined);
+  const two = recalled(1, "new", history, one);
+  assert.deepEqual([one?.shown, two?.shown, recalled(1, "old", history, two)], ["new", "old", undefined]);
+  const back = recalled(-1, "old", history, two);
+  assert.deepEqual([back?.shown, recalled(-1, "new", history, back)?.shown], ["new", "typed"]);
+  assert.equal(recalled(-1, "typed", history, undefined), undefined);
+});
