@@ -162,7 +162,9 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
 @example([saying("x")], lambda data, _: data.replace(b'"type":"text"', b'"is_error":true,"type":"text"'), 0, False)
 @example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b'"lines":[[1', b'"lines":[[1e9'), 0, True)
 @example([saying("x")], lambda data, _: data + b"[" * 100_000 + b"\n", 0, True)
-@example([planning(["x"]), recording("1", "")], lambda data, _: data, 0, False)
+@example(
+    [planning(["", ""]), planning([""]), recording("1", "")], lambda data, n: with_an_odd_value(data, n, None), 2, False
+)
 def test_fault_65_a_damaged_journal_hides_no_other_session(
     changes_made: list[Change], damage: Callable[[bytes, int], bytes], number: int, restores: bool
 ) -> None:
