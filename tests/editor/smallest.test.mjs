@@ -30,7 +30,7 @@ const editorTest = useAgent(
   ],
   {
     workspace: { "first.py": text(FIRST), "second.py": text(SECOND) },
-    viewport: { width: 1280, height: 1000 },
+    viewport: { width: 1280, height: 1100 },
   },
 );
 const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");

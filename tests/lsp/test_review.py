@@ -240,3 +240,22 @@ async def test_both_sides_of_the_diff_can_be_read(workspace: Path, replay: Repla
         await client.request("agent/sessions/list", {})
         refreshed = [unquote(each["uri"]) for each in client.all("workspace/textDocumentContent/refresh")]
         assert sorted(refreshed) == [unquote(f"{scheme}://{session}{path}") for scheme in schemes]
+
+
+async def test_many_closed_files_are_not_opened_in_the_editor(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, `checksEdits`: the server writes more than ten closed files, the editor those that are open."""
+    names = [f"f{number}.txt" for number in range(12)]
+    for name in names:
+        (workspace / name).write_text("1\n")
+    settings = replay({"calls": [edit(name, "1", "2") for name in names]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        client.open(workspace / "f3.txt")
+        session = (await client.run())["sessionId"]
+        for method, text in (("accept", "2\n"), ("undo", "1\n"), ("redo", "2\n")):
+            target = {"target": {"all": True}} if method == "accept" else {}
+            review = await client.request(f"agent/edits/{method}", {"sessionId": session, **target})
+            assert {outcome["outcome"] for outcome in review["outcomes"]} <= {"applied"}
+            assert [(workspace / name).read_text() for name in names if name != "f3.txt"] == [text] * 11
+            [change] = client.last("workspace/applyEdit")["edit"]["documentChanges"]
+            assert change["textDocument"]["uri"] == (workspace / "f3.txt").as_uri()
+        assert len(client.all("workspace/applyEdit")) == 3

@@ -31,6 +31,9 @@ APPLIED_DIFFERENTLY = (
     "undo if lines are missing. The change is still proposed."
 )
 
+MOST_CLOSED = 10
+"""The most closed files that the editor gets. It opens each of them, and saves it again."""
+
 # how long to wait until an editor has reported the documents that it changed, and how often to check, in seconds
 REPORT_TIMEOUT = 2.0
 CHECK_INTERVAL = 0.02
@@ -55,10 +58,12 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     The editor gets its edits as one workspace edit. If any of them fails, the server writes none of its own.
     """
     yielder = Yielder()
+    states = [session.files.user_files.document_state(edit.path) for edit in edits]
+    many = states.count("closed") > MOST_CLOSED
     routes: list[tuple[FileEdit, Route]] = []
     for edit in edits:
         await yielder.checkpoint()
-        routes.append((edit, _route(session, edit)))
+        routes.append((edit, _route(session, edit, many)))
     results = {
         id(edit): EditResult(False, route.message, retryable=False) for edit, route in routes if route.writer is None
     }
@@ -70,18 +75,18 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     # deletions first: a new file may need the path of a deleted one
     for edit in sorted(for_server, key=lambda edit: edit.new is not None):
         await yielder.checkpoint()
-        results[id(edit)] = failed or _write_file(session, edit)
+        results[id(edit)] = failed or _write_file(session, edit, many)
     return [results[id(edit)] for edit in edits]
 
 
-def _route(session: Session, edit: FileEdit) -> Route:
+def _route(session: Session, edit: FileEdit, many: bool) -> Route:
     user_files = session.files.user_files
     changes_text = edit.new is not None and edit.old != edit.new
     try:
         lossy = changes_text and user_files.needs_own_write(edit.path, edit.new or "")
     except WorkspaceError:
         lossy = False
-    state = TargetState(user_files.document_state(edit.path), _is_occupied(session, edit), lossy)
+    state = TargetState(user_files.document_state(edit.path), _is_occupied(session, edit), lossy, many)
     return choose_route(edit, session.editor.edit_capabilities, state)
 
 
@@ -251,11 +256,11 @@ def _set_permissions(edit: FileEdit) -> EditResult:
     return EditResult(True)
 
 
-def _write_file(session: Session, edit: FileEdit) -> EditResult:
+def _write_file(session: Session, edit: FileEdit, many: bool) -> EditResult:
     """Writes a file directly, if it has no unsaved changes and its text is the expected one."""
     if edit.is_permissions_only:
         return _set_permissions(edit)
-    route = _route(session, edit)
+    route = _route(session, edit, many)
     if route.writer != "fairlead":  # the user has opened or changed it meanwhile
         return EditResult(False, CHANGED.format(name=edit.path.name))
     try:

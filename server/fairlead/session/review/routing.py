@@ -26,6 +26,8 @@ class TargetState:
     """Whether a document without a file, with other text, is open at the path that the edit creates or moves to."""
     lossy: bool = False
     """Whether an editor would not preserve every byte of the file."""
+    one_of_many: bool = False
+    """Whether more closed files are edited at the same time than an editor should open for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ SERVER = Route("fairlead")
 
 
 def choose_route(edit: FileEdit, able: EditCapabilities, target: TargetState) -> Route:
-    """The editor edits open documents, and closed files if it checks their bytes and preserves all of them."""
+    """The editor edits open documents, and a few closed files if it checks their bytes and preserves all of them."""
     name, operation = edit.path.name, edit.operation
     if target.occupied and operation == "create" and able.edits and edit.data is None:
         return EDITOR  # the text of the new file goes into the open document
@@ -55,7 +57,8 @@ def choose_route(edit: FileEdit, able: EditCapabilities, target: TargetState) ->
     server = Route("fairlead", DONE_BY_SERVER[operation] if operation and operation not in able.operations else "")
     match target.document:
         case "closed" | "stray":
-            return EDITOR if can and able.checks and not target.lossy and target.document == "closed" else server
+            suits_editor = target.document == "closed" and not target.lossy and not target.one_of_many
+            return EDITOR if can and able.checks and suits_editor else server
         case "new" if operation == "delete" and able.edits:
             return EDITOR  # there is no file yet, so emptying the document is enough
         case "new" if operation:
