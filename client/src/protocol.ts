@@ -282,6 +282,7 @@ export interface OpenedSession {
     readonly role: "user" | "context" | "assistant" | "tool";
     readonly text: string;
     readonly failed: boolean;
+    readonly result: string;
   }[];
 }
 

@@ -225,7 +225,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
 }
 
 /** An entry of the conversation of an earlier window. */
-export function transcriptEntry({ role, text, failed }: OpenedSession["transcript"][number]): Entry {
+export function transcriptEntry({ role, text, failed, result }: OpenedSession["transcript"][number]): Entry {
   switch (role) {
     case "user":
       return { kind: "prompt", text };
@@ -234,13 +234,19 @@ export function transcriptEntry({ role, text, failed }: OpenedSession["transcrip
     case "assistant":
       return { kind: "text", text };
     case "tool":
-      return toolEntry(text, failed ? "error" : "ok");
+      return { ...toolEntry(text, failed ? "error" : "ok"), ...calledTool(text), result };
   }
 }
 
 /** Whether events can still arrive from a run that the user stopped. */
 function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
   return [...stoppedRuns.keys()].some((run) => run > runsEnded);
+}
+
+/** The name and the title of a call, from the text of a transcript's line. */
+function calledTool(text: string): Pick<ToolEntry, "name" | "title"> {
+  const [name = ""] = text.split(" ", 1);
+  return { name, title: name === "bash" ? text.slice(name.length + 1) : text };
 }
 
 function toolEntry(title: string, outcome: ToolEntry["outcome"]): ToolEntry {

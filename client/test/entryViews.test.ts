@@ -164,7 +164,7 @@ test("what the agent was told about the editor is text", () => {
   const event = params<Extract<AgentEvent, { kind: "context" }>>("event.context");
   send({ ...event, sessionId: "s", title: "<b>a.py</b>", text: "```\n<b>x</b>" });
   assert.deepEqual(viewsOf(session).at(-1), { kind: "context", title: "<b>a.py</b>", body: whole("```\n<b>x</b>") });
-  const restored = transcriptEntry({ role: "context", text: "x", failed: false });
+  const restored = transcriptEntry({ role: "context", text: "x", failed: false, result: "" });
   assert.deepEqual(restored, { kind: "context", title: "", text: "x" });
 });
 
@@ -181,20 +181,20 @@ test("the project's rules that the agent got are named once", () => {
   );
 });
 
-test("a failed call has its cross also in the conversation of an earlier window", () => {
+test("a call has its cross and its result also in the conversation of an earlier window", () => {
   const store = new Store();
   const { plan, edits } = { plan: params<Plan>("plan"), edits: params<Edits>("edits") };
   const transcript = [
-    { role: "tool", text: "bash make", failed: true },
-    { role: "tool", text: "read_file a", failed: false },
+    { role: "tool", text: "bash make", failed: true, result: "no rule\n(exit code 2, 0.1 s)" },
+    { role: "tool", text: "read_file a", failed: false, result: "1\ta\n2\tb" },
   ] as const;
   store.addTranscript({ sessionId: plan.sessionId, state: "idle", plan, edits, transcript });
   assert.ok(store.active);
   assert.deepEqual(
-    viewsOf(store.active).map((view) => view.kind === "tool" && [view.title, view.state]),
+    viewsOf(store.active).map((view) => view.kind === "tool" && [view.title, view.state, view.body.text]),
     [
-      ["bash make", "failed"],
-      ["read_file a", "ok"],
+      ["make", "failed", "no rule\n(exit code 2, 0.1 s)"],
+      ["read_file a", "ok", "1\ta\n2\tb"],
     ],
   );
 });

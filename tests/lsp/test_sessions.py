@@ -128,6 +128,9 @@ async def test_a_session_is_opened_whole(workspace: Path, replay: Replay) -> Non
         await client.request("agent/edits/reject", {"sessionId": session, "target": {"all": True}})
         await client.run("And now?", sessionId=session, mode="ask")
         opened = await client.request("agent/sessions/open", {"sessionId": session})
+        results = [line.pop("result") for line in opened["transcript"]]
+        assert [bool(result) for result in results] == [line["role"] == "tool" for line in opened["transcript"]]
+        assert "(exit code 1, " in results[5]
         assert opened["transcript"] == [
             {"role": "user", "text": "Do this.", "failed": False},
             {"role": "assistant", "text": "I begin.", "failed": False},

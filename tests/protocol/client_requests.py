@@ -32,7 +32,7 @@ THE_SESSIONS = (
 A_TRANSCRIPT = (
     Spoken("user", "翻譯問候語 👋"),
     Spoken("context", "The user refers to:\n- src/問候.py"),
-    Spoken("tool", "read_file src/問候.py", failed=True),
+    Spoken("tool", "read_file src/問候.py", failed=True, result="No such file or folder: src/問候.py"),
     Spoken("assistant", "It greets in Chinese now."),
 )
 

@@ -49,7 +49,7 @@ def session_row(row: Row) -> wire.SessionRowWire:
 
 
 def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
-    return [{"role": line.role, "text": line.text, "failed": line.failed} for line in lines]
+    return [{"role": line.role, "text": line.text, "failed": line.failed, "result": line.result} for line in lines]
 
 
 def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:

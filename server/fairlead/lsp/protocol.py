@@ -123,6 +123,7 @@ class LineWire(TypedDict):
     role: Literal["user", "context", "assistant", "tool"]
     text: str
     failed: bool
+    result: str
 
 
 VerificationStatus = Literal[

@@ -1,7 +1,7 @@
 """The sessions as a list, and a conversation as lines to read. Pure: values in, values out."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +13,8 @@ from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
 from fairlead.session.store.reader import JournalInfo
 
+MAX_RESULT = 2000
+"""The characters that are shown of a result in a conversation that is opened again."""
 _USER_MESSAGE = re.compile(re.escape(USER_MESSAGE).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
 
 
@@ -38,6 +40,8 @@ class Line:
     text: str
     failed: bool = False
     """Whether a tool call ended with an error, or its command did."""
+    result: str = ""
+    """What a tool call returned, of a long one the beginning and the end."""
 
 
 def rows(sessions: Iterable[Session], unloaded: Iterable[Row]) -> tuple[Row, ...]:
@@ -75,19 +79,21 @@ def _row(session: Session) -> Row:
 def transcript(messages: Sequence[Message], record: Record) -> list[Line]:
     """The user's messages, the model's texts and its calls, without the generated notes to the model."""
     commands = {run.call_id for evidence in record.by_step.values() for run in evidence.commands if run.failed}
-    results = (block for message in messages for block in message["content"] if block["type"] == "tool_result")
-    errors = {block["tool_use_id"] for block in results if block.get("is_error")}
-    return [line for message in messages for line in _lines(message, commands | errors)]
+    blocks = (block for message in messages for block in message["content"] if block["type"] == "tool_result")
+    results = {block["tool_use_id"]: block for block in blocks}
+    failed = commands | {call_id for call_id, block in results.items() if block.get("is_error")}
+    texts = {call_id: _shortened(block["content"]) for call_id, block in results.items()}
+    return [line for message in messages for line in _lines(message, failed, texts)]
 
 
-def _lines(message: Message, failed: Collection[str]) -> Iterator[Line]:
+def _lines(message: Message, failed: Collection[str], results: Mapping[str, str]) -> Iterator[Line]:
     attached = [block["text"] for block in message["content"] if block["type"] == "text" and is_context(block["text"])]
     is_summary = message["content"][-1].get("text", "").startswith("<summary>")
     if is_summary:  # of a compacted conversation
         attached = []
     for index, block in enumerate(message["content"]):
         if block["type"] == "tool_use":
-            yield Line("tool", _call(block), block["id"] in failed)
+            yield Line("tool", _call(block), block["id"] in failed, results.get(block["id"], ""))
         elif block["type"] == "text" and message["role"] == "assistant":
             yield Line("assistant", block["text"])
         elif block["type"] == "text":
@@ -103,3 +109,10 @@ def _lines(message: Message, failed: Collection[str]) -> Iterator[Line]:
 def _call(block: Block) -> str:
     about = next((value for value in block["input"].values() if isinstance(value, str)), "")
     return f"{block['name']} {about}".strip()
+
+
+def _shortened(result: str) -> str:
+    if len(result) <= MAX_RESULT:
+        return result
+    half = MAX_RESULT // 2
+    return f"{result[:half]}\n...\n{result[-half:]}"
