@@ -12,7 +12,6 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.events import (
     CheckFinished,
     CommandEnded,
-    CommandStarted,
     Event,
     RunFinished,
     RunStarted,
@@ -38,6 +37,7 @@ from fairlead.session.evidence import SessionEvidence
 from fairlead.session.feedback import Feedback
 from fairlead.session.folders_note import FoldersNote
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
+from fairlead.session.outbox import Outbox
 from fairlead.session.project_rules import ProjectRules
 from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
 from fairlead.session.published import Published
@@ -57,10 +57,6 @@ from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import Protections
-
-HOLD_SECONDS = 0.033
-"""How long an event waits for others."""
-_AT_ONCE = (RunStarted, RunFinished, CommandStarted, CommandEnded)
 
 
 class Session:
@@ -113,8 +109,7 @@ class Session:
         self.plan_version = 0
         self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None, 0)
         self._sent = self._published
-        self._held: list[Event] = []
-        self._timer: asyncio.TimerHandle | None = None
+        self.outbox = Outbox(self._save_and_send)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._rules = ProjectRules(self.files, self.publish)
         self._folders_note = FoldersNote()
@@ -301,15 +296,10 @@ class Session:
         await command.stop()
 
     def publish(self, event: Event | None = None) -> None:
-        """Records an event of the run, or that something else changed.
-
-        An event waits a moment for others (`flush`), so that they take one entry of the journal and one state, and
-        mostly while the next request is under way. The start and the end of a run or a command do not wait.
-        """
+        """Records an event of the run, or that something else changed. `Outbox` decides when it is saved and sent."""
         if event is not None:
             self.evidence.recorder.on_event(event)
             self.journal_writer.note(event)
-            self._held.append(event)
         if isinstance(event, RunStarted | RunFinished):
             self.state = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
             self.updated = self._context.now()
@@ -325,34 +315,22 @@ class Session:
         before, self._published = self._published, now
         if not now.same_plan(before):
             self.plan_version += 1
-        if event is None or isinstance(event, _AT_ONCE):
-            self.flush()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self.flush)
+        self.outbox.add(event)
 
-    def flush(self) -> None:
-        """Saves the session, then sends what is held: the plan and the proposals if they changed, then the events.
+    def _save_and_send(self, events: Sequence[Event]) -> None:
+        """Saves the session, then sends the plan and the proposals if they changed, then the events.
 
         Nothing is sent before it is saved, so what the user saw survives a kill.
         """
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         before, self._sent = self._sent, self._published
-        held, self._held = self._held, []
-        self.journal_writer.save(held)
+        self.journal_writer.save(events)
         states: list[SessionEvent] = []
         if not self._sent.same_plan(before):
             states.append(self.plan_state())
         if not self._sent.same_edits(before):
             states.append(self.edits())
-        if states or held:
-            self._sink([*states, *held])
-
-    def flush_held(self) -> None:
-        """As `flush`, if anything is held."""
-        if self._timer is not None:
-            self.flush()
+        if states or events:
+            self._sink([*states, *events])
 
     def _check_results(self) -> tuple[CheckFinished | None, SmallestSet | None]:
         """The results of checks that belong to the proposals as they are now."""

@@ -333,10 +333,10 @@ class Sessions:
             self._observing = None
 
     def flush(self) -> None:
-        """Saves and sends what sessions hold (`Session.publish`)."""
+        """Saves and sends what sessions hold (`Outbox`)."""
         for session in self:
             try:
-                session.flush_held()
+                session.outbox.flush()
             except Exception:  # an answer that is about to be sent does not depend on every session
                 log.exception("what the session %s holds cannot be sent", session.id)
 

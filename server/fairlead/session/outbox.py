@@ -1,0 +1,44 @@
+"""Holds what a run does for a moment, so that one entry of the journal and one state serve many events."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from fairlead.agent.events import CommandEnded, CommandStarted, Event, RunFinished, RunStarted
+
+HOLD_SECONDS = 0.033
+_AT_ONCE = (RunStarted, RunFinished, CommandStarted, CommandEnded)
+
+
+class Outbox:
+    """The events that were not saved and sent yet.
+
+    Most wait until the next request is under way. The start and the end of a run or a command do not wait, and neither
+    does a change outside of a run.
+    """
+
+    def __init__(self, send: Callable[[Sequence[Event]], None]) -> None:
+        """`send` saves the session, then sends its states and these events."""
+        self._send = send
+        self._events: list[Event] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, event: Event | None) -> None:
+        """Sends an event soon, or with None that something else changed."""
+        if event is not None:
+            self._events.append(event)
+        if event is None or isinstance(event, _AT_ONCE):
+            self._flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self._flush)
+
+    def flush(self) -> None:
+        """Sends what is held, if there is anything."""
+        if self._timer is not None:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        events, self._events = self._events, []
+        self._send(events)
