@@ -414,10 +414,9 @@ class Session:
 
     async def observe(self, paths: Collection[Path]) -> None:
         """Reads files that may have changed. Publishes once, because thousands may change at the same time."""
+        self.files.report_changes(paths)
         # during a decision, the change may be its own edit; decisions read the files again at the end
-        if self.reviewing.locked():
-            self.files.report_changes(paths)
-        else:
+        if not self.reviewing.locked():
             await self.files.observe(paths, lambda: not self.reviewing.locked())
             self.publish()
 
