@@ -32,6 +32,7 @@ import { Review, targetOf } from "./review/review";
 import { withKnownRow, type Commands } from "./ui/rowCommands";
 import { Runs } from "./sessions/runs";
 import { AgentServer } from "./server/server";
+import { Rewinds } from "./sessions/rewinds";
 import { Sessions } from "./sessions/sessions";
 import type { SessionNode } from "./sessions/sessionRows";
 import { SessionsView } from "./sessions/sessionsView";
@@ -74,7 +75,15 @@ export function activate(context: vscode.ExtensionContext): void {
   const sessions = new Sessions(store, agent, runs);
   const conversationActions = new ConversationActions(store, noticeActions, questions, runs, sessions, diffs);
   const box = new PromptBox(context.workspaceState, warm);
-  const conversation: Conversation = new Conversation(context.extensionUri, store, conversationActions, prompts, box);
+  const rewinds = new Rewinds(store, agent, runs, (prompt) => conversation.offer(prompt));
+  const conversation: Conversation = new Conversation(
+    context.extensionUri,
+    store,
+    conversationActions,
+    prompts,
+    box,
+    (session, prompt) => rewinds.rewind(session, prompt),
+  );
   const pages = new Pages(store, agent, restored);
   const planEdits = new PlanEdits(store, agent);
   const terminals = new Terminals(store, agent);
@@ -106,6 +115,7 @@ export function activate(context: vscode.ExtensionContext): void {
     tell: () => sessions.steer(),
     setApiKey: () => access.setApiKey(),
     showConversation: () => conversation.show(),
+    rewind: () => rewinds.pick(),
     newSession: () => conversation.newSession(),
     openModelSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS),
     openConversation: () => {

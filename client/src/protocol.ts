@@ -8,6 +8,7 @@ export const method = {
   createSession: "agent/sessions/create",
   listSessions: "agent/sessions/list",
   openSession: "agent/sessions/open",
+  rewindSession: "agent/sessions/rewind",
   deleteSession: "agent/sessions/delete",
   steer: "agent/steer",
   stopCommand: "agent/command/stop",
@@ -283,7 +284,18 @@ export interface OpenedSession {
     readonly text: string;
     readonly failed: boolean;
     readonly result: string;
+    readonly checkpoint: number | null;
   }[];
+}
+
+/** `everything`: conversation, plan and proposals. `fork`: a new session with these. */
+export type RewindScope = "everything" | "conversation" | "fork";
+
+export interface RewindResult {
+  readonly sessionId: string;
+  readonly prompt: string;
+  /** The files whose accepted text could not be undone. */
+  readonly kept: readonly Outcome[];
 }
 
 /** `plan`: the agent only reads and writes a plan. `ask`: the agent only reads and answers. */
@@ -360,7 +372,7 @@ export interface CommandEnded extends EventOf<"command_ended"> {
 }
 
 export type AgentEvent =
-  | (EventOf<"run_started"> & { readonly model: string })
+  | (EventOf<"run_started"> & { readonly model: string; readonly checkpoint: number | null })
   | (EventOf<"rules"> & { readonly files: readonly { readonly uri: string; readonly cut: boolean }[] })
   | (EventOf<"context"> & { readonly title: string; readonly text: string })
   | (EventOf<"round_started"> & { readonly round: number })

@@ -18,7 +18,8 @@ import { failureText } from "./ui/commandOutput";
 
 /** One entry of the conversation. It is replaced when it changes, so that who drew it sees what is new. */
 export type Entry = Readonly<
-  | { kind: "prompt"; text: string }
+  /** `checkpoint` is where the session can be rewound to before it; null until the run has begun. */
+  | { kind: "prompt"; text: string; checkpoint: number | null }
   | { kind: "steered"; text: string }
   | { kind: "text"; text: string }
   | { kind: "thinking"; text: string }
@@ -43,6 +44,7 @@ export type Entry = Readonly<
   | { kind: "end"; stopReason: string; message: string; record: string; errorKind: string }
 >;
 
+export type PromptEntry = Extract<Entry, { kind: "prompt" }>;
 export type EndEntry = Extract<Entry, { kind: "end" }>;
 export type ToolEntry = Extract<Entry, { kind: "tool" }>;
 /** How a run ended. */
@@ -152,6 +154,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
   switch (event.kind) {
     case "run_started":
       session.model = event.model;
+      if (event.checkpoint !== null) setCheckpoint(session, event.checkpoint);
       break;
     case "text":
     case "thinking": {
@@ -225,10 +228,11 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
 }
 
 /** An entry of the conversation of an earlier window. */
-export function transcriptEntry({ role, text, failed, result }: OpenedSession["transcript"][number]): Entry {
+export function transcriptEntry(line: OpenedSession["transcript"][number]): Entry {
+  const { role, text, failed, result, checkpoint } = line;
   switch (role) {
     case "user":
-      return { kind: "prompt", text };
+      return { kind: "prompt", text, checkpoint };
     case "context":
       return { kind: "context", title: "", text };
     case "assistant":
@@ -236,6 +240,26 @@ export function transcriptEntry({ role, text, failed, result }: OpenedSession["t
     case "tool":
       return { ...toolEntry(text, failed ? "error" : "ok"), ...calledTool(text), result };
   }
+}
+
+/** Whether the session can be rewound to before this entry. */
+export const isRewindable = (entry: Entry): entry is PromptEntry =>
+  entry.kind === "prompt" && entry.checkpoint !== null;
+
+/** Removes the entries from a prompt on, because the session was rewound to before it. */
+export function rewindEntries(session: Session, checkpoint: number): void {
+  const index = session.entries.findIndex((entry) => entry.kind === "prompt" && entry.checkpoint === checkpoint);
+  // a new array: who drew the entries draws them again
+  if (index >= 0) session.entries = session.entries.slice(0, index);
+  session.pause = session.usage = undefined;
+  session.planOnly = false;
+}
+
+/** Gives the prompt of the run that begins its checkpoint. */
+function setCheckpoint(session: Session, checkpoint: number): void {
+  const index = session.entries.findLastIndex(({ kind }) => kind === "prompt");
+  const prompt = session.entries[index];
+  if (prompt?.kind === "prompt") session.entries[index] = { ...prompt, checkpoint };
 }
 
 /** Whether events can still arrive from a run that the user stopped. */

@@ -19,6 +19,7 @@ import {
   closeRun,
   endEntry,
   newSession,
+  rewindEntries,
   transcriptEntry,
   type Change,
   type RunEnd,
@@ -118,6 +119,13 @@ export class Store {
     this.emit("conversation", session);
   }
 
+  /** Removes what came after a checkpoint from the conversation. */
+  rewind(id: string, checkpoint: number): void {
+    const session = this.session(id);
+    rewindEntries(session, checkpoint);
+    this.emit("run", session);
+  }
+
   /** Removes a deleted session. If it was the active one, the newest of the others becomes active. */
   remove(id: string): void {
     const session = this.byId.get(id);
@@ -137,7 +145,7 @@ export class Store {
     session.mode = mode;
     // a question does not change whether a plan waits for approval
     if (mode !== "ask") session.planOnly = mode === "plan";
-    session.entries.push({ kind: "prompt", text: prompt });
+    session.entries.push({ kind: "prompt", text: prompt, checkpoint: null });
     this.activeId = id;
     this.emit("sessions", session);
     return session;

@@ -7,7 +7,7 @@ import { parseIntention } from "../src/conversation/messages";
 import { parseSent, slashCompletions } from "../src/conversation/slashCommands";
 import { recalled } from "../src/conversation/webview/recall";
 import type { ApproveParams, AskParams, Edits, Plan } from "../src/protocol";
-import type { Session } from "../src/session";
+import { isRewindable, type Session } from "../src/session";
 import { Store } from "../src/state";
 import { params } from "./goldens";
 
@@ -99,6 +99,7 @@ test("docs/faults.md 41: a message of the webview is an intention only if each f
     { kind: "ready" },
     { kind: "press", card: "#1", button: 0 },
     { kind: "open", uri: "file:///a", line: null },
+    { kind: "rewind", entry: 0 },
     { kind: "send", text: "x", mode: "ask" },
   ];
   for (const message of good) assert.deepEqual(parseIntention(message), message);
@@ -157,9 +158,41 @@ test("another session, a page that starts again, and entries of an earlier windo
   assert.equal(feed.next(session)?.isNew, true);
   feed.reset();
   assert.equal(feed.next(session)?.isNew, true);
-  session.entries.unshift({ kind: "prompt", text: "Zero" });
+  session.entries.unshift({ kind: "prompt", text: "Zero", checkpoint: null });
   assert.deepEqual([feed.next(session)?.isNew, feed.next(session)], [true, undefined]);
   assert.equal(feed.next(store.startRun("t", "Two"))?.isNew, true);
+});
+
+test("a rewind removes the entries from its prompt on, and the feed sends those that stay", () => {
+  const store = new Store();
+  const started = (text: string, seq: number, checkpoint: number | null): Session => {
+    const session = store.startRun("s", text);
+    store.addEvent({ sessionId: "s", seq, kind: "run_started", model: "m", checkpoint });
+    store.addEvent({ sessionId: "s", seq: seq + 1, kind: "text", text: `answer to ${text}` });
+    return session;
+  };
+  started("One", 1, 1);
+  started("Continue", 3, null);
+  const session = started("Two", 5, 2);
+  const feed = new EntryFeed(same);
+  feed.next(session);
+  assert.deepEqual(
+    session.entries.filter(isRewindable).map(({ text, checkpoint }) => [text, checkpoint]),
+    [
+      ["One", 1],
+      ["Two", 2],
+    ],
+  );
+  store.rewind("s", 2);
+  const shown = feed.next(session);
+  assert.deepEqual(
+    [shown?.isNew, shown?.changed.map(([, view]) => (view.kind === "prompt" ? view.body.text : view.kind))],
+    [true, ["One", "answer", "Continue", "answer"]],
+  );
+  store.rewind("s", 9);
+  assert.equal(session.entries.length, 4);
+  store.rewind("s", 1);
+  assert.deepEqual(feed.next(session)?.changed, []);
 });
 
 test("a step's heading is sent again when the plan changes", () => {
@@ -182,7 +215,7 @@ test("a new session shows nothing, also while events of another one arrive, unti
   store.startRun("s", "One");
   store.showNone();
   store.addEvent({ sessionId: "s", seq: 1, kind: "text", text: "a" });
-  store.addEvent({ sessionId: "other", seq: 1, kind: "run_started", model: "m" });
+  store.addEvent({ sessionId: "other", seq: 1, kind: "run_started", model: "m", checkpoint: null });
   const shownId = (): string | undefined => store.active?.id;
   assert.equal(shownId(), undefined);
   store.startRun("t", "Two");

@@ -43,7 +43,7 @@ test("the conversation has the prompt, the thinking, the answer, calls with thei
   send(result("Error: no such file", true));
   store.endRun("s", 1, { stopReason: "cancelled", message: "Stopped.", record: "1 of 2 steps." });
   assert.deepEqual(viewsOf(session), [
-    { kind: "prompt", body: whole("Do *this*"), note: "" },
+    { kind: "prompt", body: whole("Do *this*"), note: "", canRewind: false },
     { kind: "thinking", body: whole("Let me think.") },
     { kind: "answer", body: whole("I read it.") },
     {
@@ -164,7 +164,7 @@ test("what the agent was told about the editor is text", () => {
   const event = params<Extract<AgentEvent, { kind: "context" }>>("event.context");
   send({ ...event, sessionId: "s", title: "<b>a.py</b>", text: "```\n<b>x</b>" });
   assert.deepEqual(viewsOf(session).at(-1), { kind: "context", title: "<b>a.py</b>", body: whole("```\n<b>x</b>") });
-  const restored = transcriptEntry({ role: "context", text: "x", failed: false, result: "" });
+  const restored = transcriptEntry({ role: "context", text: "x", failed: false, result: "", checkpoint: null });
   assert.deepEqual(restored, { kind: "context", title: "", text: "x" });
 });
 
@@ -185,8 +185,8 @@ test("a call has its cross and its result also in the conversation of an earlier
   const store = new Store();
   const { plan, edits } = { plan: params<Plan>("plan"), edits: params<Edits>("edits") };
   const transcript = [
-    { role: "tool", text: "bash make", failed: true, result: "no rule\n(exit code 2, 0.1 s)" },
-    { role: "tool", text: "read_file a", failed: false, result: "1\ta\n2\tb" },
+    { role: "tool", text: "bash make", failed: true, result: "no rule\n(exit code 2, 0.1 s)", checkpoint: null },
+    { role: "tool", text: "read_file a", failed: false, result: "1\ta\n2\tb", checkpoint: null },
   ] as const;
   store.addTranscript({ sessionId: plan.sessionId, state: "idle", plan, edits, transcript });
   assert.ok(store.active);

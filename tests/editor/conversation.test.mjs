@@ -189,3 +189,34 @@ editorTest("what was typed survives hiding the view and a reload of the window",
   await survives("a reload");
   await appears(page, ".answer", "Third answer.");
 });
+
+const prompts = (page) => inView(page, ".entry.prompt").count();
+
+editorTest("a new session begins at a message, which returns to the prompt", async ({ page }) => {
+  await inView(page, "textarea").fill("");
+  await inView(page, ".entry.prompt", { hasText: "One more" })
+    .getByRole("button", { name: "Rewind to before this message" })
+    .click();
+  await page.fillInput("New Session from Here", { title: "Agent: Rewind to Before This Message" });
+  await page.until("the message", async () => (await typed(page)) === "One more\nthing");
+  await appears(page, ".answer", "All of it is done.");
+  assert.equal(await prompts(page), 1);
+  await picture(page, "conversation-fork");
+  await page.runCommand("Fairlead: Focus on Sessions View");
+  await page.clickRow("Sessions", "Greet me `politely`");
+  await appears(page, ".answer", "Third answer.");
+});
+
+editorTest("everything goes back to before the first message; what was accepted later is undone", async (editor) => {
+  const { page, workspace } = editor;
+  const text = () => fs.readFileSync(path.join(workspace, "greet.py"), "utf8");
+  await page.runCommand("Agent: Accept All");
+  await page.until("the accepted text", () => text().includes("Good day"));
+  await page.runCommand("Agent: Rewind…");
+  await page.fillInput("Greet me", { title: "Agent: Rewind “Greet me `politely`”" });
+  await page.fillInput("Conversation, Plan and Changes", { title: "Agent: Rewind to Before This Message" });
+  await page.until("an empty conversation", async () => (await prompts(page)) === 0);
+  await page.until("the text before", () => text().includes("Hello"));
+  await page.until("the message", async () => (await typed(page)).startsWith("Greet me `politely`"));
+  await picture(page, "conversation-rewound");
+});

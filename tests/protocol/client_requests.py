@@ -30,7 +30,7 @@ THE_SESSIONS = (
     Row("0a1b2c3d4e5f", "", 1_760_000_000, "paused", 0, 0, 0),
 )
 A_TRANSCRIPT = (
-    Spoken("user", "翻譯問候語 👋"),
+    Spoken("user", "翻譯問候語 👋", checkpoint=2),
     Spoken("context", "The user refers to:\n- src/問候.py"),
     Spoken("tool", "read_file src/問候.py", failed=True, result="No such file or folder: src/問候.py"),
     Spoken("assistant", "It greets in Chinese now."),
@@ -72,6 +72,11 @@ def requests() -> Iterator[Golden]:
     }
     yield _answers("sessions.open.result", wire.OPEN_SESSION, whole_session, wire.OpenResult)
     yield _answers("sessions.delete.result", wire.DELETE_SESSION, None)
+    rewind = {"sessionId": SESSION, "checkpoint": 2, "scope": "everything"}
+    yield _asks("sessions.rewind.params", wire.REWIND_SESSION, rewind)
+    kept = HunkOutcome(FOLDER / "src/問候.py", None, "failed", "src/問候.py has changed since.")
+    rewound = {"sessionId": SESSION, "prompt": "翻譯問候語 👋", "kept": [convert.outcome(kept)]}
+    yield _answers("sessions.rewind.result", wire.REWIND_SESSION, rewound, wire.RewindResult)
     yield _asks("steer.params", wire.STEER, {"sessionId": SESSION, "text": "用您好 (say it politely)"})
     yield _answers("steer.result", wire.STEER, {"queued": 1}, wire.SteerResult)
     yield _asks("runTask.params", wire.RUN_TASK, {"prompt": "翻譯問候語 👋"})

@@ -48,7 +48,7 @@ def run_events() -> Iterator[Golden]:
         (Location("src/問候.py"), Location("docs/new file.md", 3)),
     )
     for event in (
-        events.RunStarted("claude-sonnet-5-5"),
+        events.RunStarted("claude-sonnet-5-5", 2),
         events.RulesFound(
             (events.RulesSource(FOLDER / "AGENTS.md", False), events.RulesSource(FOLDER / "src/AGENTS.md", True))
         ),
@@ -98,7 +98,7 @@ def progress() -> Iterator[Golden]:
     run_progress = Progress(client.protocol)
     run_progress.begin_run(SESSION, "run-1", can_create=False)
     for event in (
-        events.RunStarted("replay (greet.replay.yaml)"),
+        events.RunStarted("replay (greet.replay.yaml)", 1),
         a_plan_state(7),
         events.RunFinished("cancelled"),
     ):

@@ -59,7 +59,7 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
     states = {wire.PlanWire, wire.EditsWire, wire.ChangedWire, wire.SessionsWire}
     results = {wire.RunResult, wire.ReviewResult, wire.AmendResult, wire.PlanEditResult, wire.PageResult}
     results |= {wire.OpenResult, wire.SteerResult, wire.ChecksResult, wire.SuggestedChecks, wire.RecordResult}
-    results |= {wire.SmallestSetWire}
+    results |= {wire.SmallestSetWire, wire.RewindResult}
     asked = {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
     asked |= {wire.DiagnosticsParams, wire.DiagnosticsResult}
     assert shown == states | results | asked

@@ -14,8 +14,10 @@ from fairlead.edits.undo import Decision, FileDecision
 from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
 from fairlead.plan.ops import PlanOp
+from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.feedback import PendingFeedback
 from fairlead.session.recorder import Inferred
+from fairlead.session.rewind import conversation_rewound, rewound
 from fairlead.session.state import OpenCall, SessionState
 from fairlead.workspace.rejections import Rejected
 
@@ -105,6 +107,37 @@ def recording(place: str, text: str) -> Change:
     )
 
 
+def prompting(text: str) -> Change:
+    """The user sends a prompt: a checkpoint of the state."""
+
+    def prompt(state: SessionState) -> SessionState:
+        checkpoint = Checkpoint(
+            id=max((each.id for each in state.checkpoints), default=0) + 1,
+            prompt=text,
+            messages=state.messages,
+            items=state.plan.items,
+            user_edits=state.user_edits,
+            record=state.record,
+            inferred=state.inferred,
+            changes=state.changes,
+            decisions=len(state.decisions.done),
+            pending_feedback=state.pending_feedback,
+        )
+        return replace(state, checkpoints=(*state.checkpoints, checkpoint))
+
+    return prompt
+
+
+def rewinding(index: int, is_whole: bool) -> Change:
+    def rewind(state: SessionState) -> SessionState:
+        if not state.checkpoints:
+            return state
+        checkpoint = state.checkpoints[index % len(state.checkpoints)]
+        return (rewound if is_whole else conversation_rewound)(state, checkpoint)
+
+    return rewind
+
+
 def calling(call_id: str, text: str) -> Change:
     return lambda state: replace(state, calls={**state.calls, call_id: OpenCall(1.5, text)})
 
@@ -134,6 +167,8 @@ changes = st.one_of(
     st.builds(rewriting, st.integers(0, 9), texts),
     st.builds(planning, st.lists(texts, max_size=3)),
     st.builds(recording, places, texts),
+    st.builds(prompting, texts),
+    st.builds(rewinding, st.integers(0, 9), st.booleans()),
     st.builds(calling, places, texts),
     st.builds(ending, places, texts),
     st.builds(returning_results, places, texts, st.booleans()),

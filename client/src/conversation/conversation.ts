@@ -12,6 +12,7 @@ import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
 import { relative } from "../review/editsView";
 import type { Prompts } from "../sessions/prompt";
+import type { PromptEntry, Session } from "../session";
 import type { Store } from "../state";
 import { throttled } from "../ui/throttle";
 
@@ -44,6 +45,7 @@ export class Conversation implements vscode.Disposable {
     private readonly actions: ConversationActions,
     private readonly prompts: Prompts,
     private readonly box: PromptBox,
+    private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
   ) {
     const unsubscribe = store.onChange((change, session) => {
       // "sessions": another session may have become the active one
@@ -87,6 +89,14 @@ export class Conversation implements vscode.Disposable {
   async show(): Promise<void> {
     await vscode.commands.executeCommand(`${VIEW}.focus`);
     this.focusPrompt(this.view?.webview);
+  }
+
+  /** Shows a text in the prompt, to change it and send it. */
+  async offer(text: string): Promise<void> {
+    const shown = [...this.shown].filter(({ isReady }) => isReady);
+    if (shown.length === 0) await this.box.setDraft(text);
+    for (const each of shown) post(each, { kind: "edit", text });
+    if (!this.editor?.visible) await this.show();
   }
 
   /** Shows the conversation in an editor, in addition to the view. */
@@ -175,6 +185,12 @@ export class Conversation implements vscode.Disposable {
       case "edit": {
         const entry = this.store.active?.entries[intention.entry];
         if (entry) post(shown, { kind: "edit", text: wholeText(entry) });
+        return;
+      }
+      case "rewind": {
+        const session = this.store.active;
+        const entry = session?.entries[intention.entry];
+        if (session && entry?.kind === "prompt") await this.rewind(session, entry);
         return;
       }
       case "complete": {

@@ -8,10 +8,13 @@ import type { Entry, Session } from "../session";
 /** How many entries a webview gets at first, and with each request for earlier ones. */
 export const PAGE = 200;
 
+const NONE: readonly Entry[] = [];
+
 export class EntryFeed {
   private sessionId: string | undefined;
   /** The first entry of the session. Another one means that an earlier window's entries were added before it. */
   private head: Entry | undefined;
+  private entries: readonly Entry[] | undefined;
   private readonly sent = new Map<number, Entry>();
   private plan: Plan | undefined;
   private wasRunning = false;
@@ -33,8 +36,9 @@ export class EntryFeed {
 
   /** What the webview needs to show the session's entries, or undefined if it has them. */
   next(session: Session | undefined): Extract<Update, { kind: "entries" }> | undefined {
-    const [sessionId, entries] = [session?.id ?? "", session?.entries ?? []];
-    const isNew = sessionId !== this.sessionId || entries[0] !== this.head;
+    const [sessionId, entries] = [session?.id ?? "", session?.entries ?? NONE];
+    // a rewind replaces the array
+    const isNew = sessionId !== this.sessionId || entries !== this.entries || entries[0] !== this.head;
     if (isNew) {
       this.sent.clear();
       this.first = Math.max(0, entries.length - PAGE);
@@ -48,6 +52,7 @@ export class EntryFeed {
       changed.push([index, entryView(entry, session, this.relative)]);
     }
     this.sessionId = sessionId;
+    this.entries = entries;
     this.head = entries[0];
     this.plan = session?.plan;
     this.wasRunning = session?.running ?? false;

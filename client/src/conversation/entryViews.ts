@@ -32,9 +32,9 @@ type Relative = (uri: string) => string;
 export function entryView(entry: Entry, session: Session, relative: Relative): EntryView {
   switch (entry.kind) {
     case "prompt":
-      return { kind: "prompt", body: shown(entry.text), note: "" };
+      return { kind: "prompt", body: shown(entry.text), note: "", canRewind: entry.checkpoint !== null };
     case "steered":
-      return { kind: "prompt", body: shown(entry.text), note: "while it works" };
+      return { kind: "prompt", body: shown(entry.text), note: "while it works", canRewind: false };
     case "text":
       return { kind: "answer", body: shown(entry.text) };
     case "thinking":

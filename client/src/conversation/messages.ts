@@ -16,7 +16,7 @@ export interface ShownText {
 
 /** An entry of the conversation as it is drawn. */
 export type EntryView =
-  | { readonly kind: "prompt"; readonly body: ShownText; readonly note: string }
+  | { readonly kind: "prompt"; readonly body: ShownText; readonly note: string; readonly canRewind: boolean }
   | { readonly kind: "answer"; readonly body: ShownText }
   | { readonly kind: "thinking"; readonly body: ShownText }
   | { readonly kind: "step"; readonly label: string; readonly mark: string; readonly description: string }
@@ -119,6 +119,8 @@ export type Intention =
   | { readonly kind: "copy"; readonly entry: number }
   /** Put the text of an entry into the prompt, to change it and send it again. */
   | { readonly kind: "edit"; readonly entry: number }
+  /** Bring the session back to what it was before a prompt. */
+  | { readonly kind: "rewind"; readonly entry: number }
   | { readonly kind: "copyText"; readonly text: string }
   | { readonly kind: "send"; readonly text: string; readonly mode: Mode }
   | { readonly kind: "stop" }
@@ -148,6 +150,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Che
   showWhole: { entry: isIndex },
   copy: { entry: isIndex },
   edit: { entry: isIndex },
+  rewind: { entry: isIndex },
   copyText: { text: isText },
   send: { text: isText, mode: isMode },
   stop: {},

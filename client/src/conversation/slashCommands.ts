@@ -19,6 +19,7 @@ const COMMANDS: readonly SlashCommand[] = [
   { name: "review", description: "open all proposed changes", command: "fairlead.reviewAll" },
   { name: "check", description: "run a check on the proposed files", command: "fairlead.runCheck" },
   { name: "undo", description: "undo the last decision", command: "fairlead.undoReview" },
+  { name: "rewind", description: "go back to an earlier message", command: "fairlead.rewind" },
   { name: "history", description: "show each version of the plan", command: "fairlead.showPlanHistory" },
   { name: "record", description: "copy a summary for a pull request", command: "fairlead.copyRecord" },
   { name: "permissions", description: "show which commands may run", command: "fairlead.showCommandRules" },

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { isReadyToGo, pauseReason } from "../questions/waiting";
 import { pendingFiles } from "../review/editRows";
 import { sessionWithSet } from "../review/smallestMarks";
+import { isRewindable } from "../session";
 import type { Store } from "../state";
 import { throttled } from "./throttle";
 
@@ -38,6 +39,7 @@ export class ContextKeys implements vscode.Disposable {
       running: sessions.some(({ running }) => running),
       shownRunning: active?.running === true,
       hasSession: active !== undefined,
+      canRewind: active?.entries.some(isRewindable) === true,
       readyToGo: isReadyToGo(active),
       paused: pauseReason(active) !== undefined,
       waiting: awaitingAnswer.length > 0,

@@ -22,6 +22,8 @@ CheckScope = Literal["all", "some", "none"]
 @dataclass(frozen=True, slots=True)
 class RunStarted:
     model: str
+    checkpoint: int | None = None
+    """The id of the session's checkpoint before the run's prompt; None if the run continues another one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,8 @@ class Agent:
     window: Window
     stopped: StoppedCalls
     """The stopped calls of the session's earlier runs (L16)."""
+    checkpoint: int | None = None
+    """See `RunStarted`."""
     mode: Mode = "agent"
     """Decides which tools may run."""
     limits: Limits = field(default_factory=Limits)
@@ -124,7 +126,7 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
     """
     run = _Run(agent)
     agent.plan.begin_run()
-    agent.emit(RunStarted(agent.model.name))
+    agent.emit(RunStarted(agent.model.name, agent.checkpoint))
     try:
         await run.add_prompt(prompt)
         ending = await run.rounds()

@@ -49,7 +49,16 @@ def session_row(row: Row) -> wire.SessionRowWire:
 
 
 def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
-    return [{"role": line.role, "text": line.text, "failed": line.failed, "result": line.result} for line in lines]
+    return [
+        {
+            "role": line.role,
+            "text": line.text,
+            "failed": line.failed,
+            "result": line.result,
+            "checkpoint": line.checkpoint,
+        }
+        for line in lines
+    ]
 
 
 def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:
@@ -246,8 +255,8 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
 def event(roots: Roots, value: events.Event) -> dict[str, Any]:
     """The fields of an `agent/event`, without `sessionId` and `seq`."""
     match value:
-        case events.RunStarted(model):
-            return {"kind": "run_started", "model": model}
+        case events.RunStarted(model, checkpoint):
+            return {"kind": "run_started", "model": model, "checkpoint": checkpoint}
         case events.RulesFound() | events.ContextSent():
             return _prompt_event(value)
         case events.RoundStarted(number):

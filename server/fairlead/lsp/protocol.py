@@ -7,6 +7,7 @@ VERSION = 1
 CREATE_SESSION = "agent/sessions/create"
 LIST_SESSIONS = "agent/sessions/list"
 OPEN_SESSION = "agent/sessions/open"
+REWIND_SESSION = "agent/sessions/rewind"
 DELETE_SESSION = "agent/sessions/delete"
 RUN_TASK = "agent/runTask"
 STEER = "agent/steer"
@@ -124,6 +125,7 @@ class LineWire(TypedDict):
     text: str
     failed: bool
     result: str
+    checkpoint: int | None
 
 
 VerificationStatus = Literal[
@@ -315,6 +317,12 @@ class OpenResult(TypedDict):
     plan: PlanWire
     edits: EditsWire
     transcript: list[LineWire]
+
+
+class RewindResult(TypedDict):
+    sessionId: str
+    prompt: str
+    kept: list["OutcomeWire"]
 
 
 class OutcomeWire(TypedDict):

@@ -93,9 +93,19 @@ def system_prompt(roots: Roots) -> str:
     return SYSTEM.format(workspace=workspace)
 
 
+def title_of(prompt: str) -> str:
+    """The first line of a prompt, at most 80 characters."""
+    return "".join(prompt.strip().splitlines()[:1])[:80]
+
+
+def shown_prompt(prompt: str) -> str:
+    """The prompt as the conversation contains it."""
+    return clean_text(prompt.strip())
+
+
 def user_prompt(task: RunTask, context: Sequence[Block]) -> list[Block]:
     """The prompt, then its context and the instructions of its mode."""
-    blocks = [text_block(clean_text(task.prompt.strip())), *context]
+    blocks = [text_block(shown_prompt(task.prompt)), *context]
     if MODES[task.mode]:
         blocks.append(text_block(MODES[task.mode]))
     return blocks

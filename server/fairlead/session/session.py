@@ -28,6 +28,7 @@ from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
+from fairlead.session.checkpoints import Checkpoint, without_decision
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
 from fairlead.session.context.prompt_context import PromptContext
@@ -39,7 +40,16 @@ from fairlead.session.folders_note import FoldersNote
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
 from fairlead.session.outbox import Outbox
 from fairlead.session.project_rules import ProjectRules
-from fairlead.session.prompt import Continuation, RunTask, check_prompt, proposals_note, system_prompt, user_prompt
+from fairlead.session.prompt import (
+    Continuation,
+    RunTask,
+    check_prompt,
+    proposals_note,
+    shown_prompt,
+    system_prompt,
+    title_of,
+    user_prompt,
+)
 from fairlead.session.published import Published
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import SessionModel
@@ -82,6 +92,8 @@ class Session:
         self.feedback = Feedback(self.files, self.plan.render)
         self._decisions = DecisionLog()
         self.history = History()
+        self.checkpoints: tuple[Checkpoint, ...] = ()
+        self._last_checkpoint = 0
         self.editor = TimedEditor(context.editor, context.clock)
         self.reviewing = asyncio.Lock()
         self.awaiting_report = asyncio.Event()
@@ -102,6 +114,8 @@ class Session:
         self._caller: asyncio.Task[Any] | None = None
         self._stopped = StoppedCalls()
         self._prompts = 0
+        self.is_rewinding = False
+        """Set while an earlier state is restored; no run can start."""
         self.runs = 0
         """How many runs have begun in this process."""
         self._stopping = False
@@ -138,7 +152,10 @@ class Session:
 
     def mark_undone(self, files: Collection[int]) -> None:
         """Records that the last decision was undone in some of its files, given by index."""
-        self._decisions = self._decisions.undo(files)
+        before, self._decisions = self._decisions, self._decisions.undo(files)
+        undone = [file for index, file in enumerate(before.done[-1].files) if index in files]
+        counts = len(before.done), len(self._decisions.done)
+        self.checkpoints = without_decision(self.checkpoints, undone, *counts)
 
     def mark_redone(self, files: Collection[int]) -> None:
         """Records that the last undone decision was redone in some of its files, given by index."""
@@ -152,6 +169,8 @@ class Session:
         """Raises RequestRefused if a run cannot start."""
         if self.running and not self._is_stopping():
             raise RequestRefused("This session is already running a task. Stop it first, or start a new task.")
+        if self.is_rewinding:
+            raise RequestRefused("This session is being rewound. Try again in a moment.")
         if continues == "paused" and self.state == "idle" and not self.history.messages:
             raise RequestRefused("This session has no run to continue. Send a prompt.")
         plan = self.plan.snapshot()
@@ -214,7 +233,8 @@ class Session:
                 await asyncio.gather(self.commands.ready(), self._rules.begin_run(), self._code.queries.look())
             except asyncio.CancelledError:
                 stopped = True
-        agent, task = self._agent(given.mode, self.commands.tools()), asyncio.current_task()
+        checkpoint = self._add_checkpoint(given.prompt) if given.continues is None else None
+        agent, task = self._agent(given.mode, self.commands.tools(), checkpoint), asyncio.current_task()
         context: list[Block] = []
         if not stopped:
             try:
@@ -227,11 +247,39 @@ class Session:
             self.commands.start_look()
         return await loop.run(agent, user_prompt(given, context))
 
+    def _add_checkpoint(self, prompt: str) -> int:
+        """Remembers the session as it is before a prompt. Returns the checkpoint's id."""
+        self._last_checkpoint += 1
+        new = Checkpoint(
+            id=self._last_checkpoint,
+            prompt=shown_prompt(prompt),
+            messages=tuple(self.history.messages),
+            items=self.plan.snapshot().items,
+            user_edits=self.plan.user_edits,
+            record=self.evidence.recorder.record,
+            inferred=self.evidence.recorder.inferred,
+            changes=self.files.changes,
+            decisions=len(self._decisions.done),
+            pending_feedback=self.feedback.pending,
+        )
+        self.checkpoints = (*self.checkpoints, new)
+        return new.id
+
     async def _context_of(self, task: RunTask) -> list[Block]:
         """What the model gets with a prompt."""
         surroundings = task.surroundings if self._context.settings.context.editor else None
         limit = self._model.window.results_limit_chars()
         return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
+
+    async def wait_for_end(self) -> None:
+        """Waits until a stopped run has ended.
+
+        Raises:
+            RequestRefused: the session is running.
+        """
+        if self.running and not self._is_stopping():
+            raise RequestRefused("This session is running. Stop it first.")
+        await _end_of(self._task)
 
     def steer(self, text: str) -> int:
         """Sends a message to the current run, which reads it at the next boundary. Returns how many are queued.
@@ -358,12 +406,19 @@ class Session:
             rejected=self.files.rejections.all,
             pending_feedback=self.feedback.pending,
             messages=tuple(self.history.messages),
+            checkpoints=self.checkpoints,
         )
 
     async def restore(self, state: SessionState) -> None:
         """Restores the state of an earlier process. Does not continue its run."""
+        self.journal_writer.restore(state.events_sent)
+        await self.adopt(state)
+
+    async def adopt(self, state: SessionState) -> None:
+        """Continues with this state, except for the count of events."""
         self.state = "idle" if state.phase == "idle" else "paused"
         self.updated = state.updated
+        self.files.read_tracker.forget()
         self.history.replace(repaired(state.messages, state.calls, state.at))
         self.feedback.restore(state.pending_feedback)
         self.plan.restore(state.plan, state.versions, state.user_edits)
@@ -372,7 +427,8 @@ class Session:
         self.files.rejections.restore(state.rejected)
         await self.files.restore(state.changes, state.edits_version)
         self.evidence.restore(state)
-        self.journal_writer.restore(state.events_sent)
+        self.checkpoints = state.checkpoints
+        self._last_checkpoint = max([self._last_checkpoint, *(each.id for each in state.checkpoints)])
         self.publish()
 
     def edit_plan(self, ops: Sequence[PlanOp], revision: int) -> None:
@@ -432,7 +488,7 @@ class Session:
         # last: what is taken is in no saved state until it is in the history
         return [*folders, *await self.feedback.take(), *rules, *report]
 
-    def _agent(self, mode: Mode, commands: Commands) -> Agent:
+    def _agent(self, mode: Mode, commands: Commands, checkpoint: int | None) -> Agent:
         settings = self._context.settings
         self._apply_plan_settings()
         model = self._model.for_run(settings.context_tokens)
@@ -457,6 +513,7 @@ class Session:
             proposals=lambda: proposals_note(self.files.changes, self.roots),
             window=self._model.window,
             stopped=self._stopped,
+            checkpoint=checkpoint,
             mode=mode,
             limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),
             clock=lambda: self._context.clock() - self.editor.waited_seconds,
@@ -470,7 +527,7 @@ class Session:
 
     def _set_title(self, prompt: str) -> None:
         if not self.title:
-            self.title = prompt.strip().splitlines()[0][:80]
+            self.title = title_of(prompt)
 
 
 async def _end_of(task: asyncio.Task[Outcome] | None) -> None:

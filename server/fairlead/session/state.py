@@ -23,6 +23,7 @@ from fairlead.plan.evidence import Record
 from fairlead.plan.file_states import FileStates
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import UserEdits
+from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.feedback import PendingFeedback
 from fairlead.session.recorder import Inferred
 from fairlead.workspace.rejections import Rejected
@@ -76,6 +77,7 @@ class SessionState:
     rejected: tuple[Rejected, ...] = ()
     pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)
     messages: tuple[Message, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
     calls: Calls = field(default_factory=lambda: MappingProxyType({}))
 
 

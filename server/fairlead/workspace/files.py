@@ -79,9 +79,9 @@ class Files:
         return touched
 
     async def restore(self, changes: Changeset, version: int) -> None:
-        """Restores the proposals of an earlier process, on the files as they are now."""
-        self._changes = changes
-        self.version = version
+        """Restores earlier proposals on the files as they are now. The version is at least the given one."""
+        self.changes = changes
+        self.version = max(self.version, version)
         for proposal in changes:
             self._on_interest(Path(proposal.path))
         await asyncio.to_thread(cs.precompute_all, changes)

@@ -38,6 +38,10 @@ class ReadTracker:
         """The folders of these files."""
         self.looks = Looks(Path)
 
+    def forget(self) -> None:
+        """Forgets all files, because what was read of them is no longer in the conversation."""
+        self._texts, self.folders, self.looks = {}, {}, Looks(Path)
+
     @property
     def paths(self) -> Collection[Path]:
         """The files that the agent has read or written."""

@@ -73,6 +73,7 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
         "actions",
         button("Copy", "copy", "Copy message"),
         button("Edit", "edit", "Edit and send again"),
+        ...(view.canRewind ? [button("Rewind…", "rewind", "Rewind to before this message")] : []),
       );
       return [who, text, ...omission(view.body), buttons];
     }

@@ -62,6 +62,7 @@ function onClick(event: MouseEvent): void {
   else if (action === "copyCode")
     send({ kind: "copyText", text: target.closest(".code")?.querySelector("pre")?.textContent ?? "" });
   else if (action === "copy" && entry !== undefined) send({ kind: "copy", entry });
+  else if (action === "rewind" && entry !== undefined) send({ kind: "rewind", entry });
   else if (action === "showWhole" && entry !== undefined) send({ kind: "showWhole", entry });
   else if (action === "earlier") log.showEarlier();
   else if (action === "edit" && entry !== undefined) send({ kind: "edit", entry });

@@ -89,9 +89,10 @@ export class Prompt {
     if (this.input.value === "" && text !== "") this.setText(text);
   }
 
-  /** Puts a text into the box, to change it and send it. */
+  /** Puts a text into the box, to change it and send it, before what is typed already. */
   edit(text: string): void {
-    this.setText(text);
+    const typed = this.input.value.trim();
+    this.setText(typed === "" || typed === text.trim() ? text : `${text}\n\n${typed}`);
     this.focus();
   }
 

@@ -14,6 +14,7 @@ REQUESTS: dict[str, Handler] = {
     wire.CREATE_SESSION: sessions.create_session,
     wire.LIST_SESSIONS: sessions.list_sessions,
     wire.OPEN_SESSION: sessions.open_session,
+    wire.REWIND_SESSION: sessions.rewind_session,
     wire.DELETE_SESSION: sessions.delete_session,
     wire.RUN_TASK: runs.run_task,
     wire.STEER: runs.steer,

@@ -5,7 +5,9 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.handlers import current_edits, named_session
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer
+from fairlead.session.errors import WrongRequest
 from fairlead.session.report.listing import transcript
+from fairlead.session.rewind import fork, rewind, rewind_conversation
 from fairlead.session.session import Session
 
 
@@ -33,8 +35,25 @@ async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
         "state": session.state,
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),
-        "transcript": convert.transcript(transcript(session.history.messages, session.evidence.recorder.record)),
+        "transcript": convert.transcript(
+            transcript(session.history.messages, session.evidence.recorder.record, session.checkpoints)
+        ),
     }
+
+
+async def rewind_session(server: AgentServer, params: Params) -> wire.RewindResult:
+    session, checkpoint = await named_session(server, params), params.integer("checkpoint")
+    match params.text("scope"):
+        case "everything":
+            rewound = await rewind(session, checkpoint)
+        case "conversation":
+            rewound = await rewind_conversation(session, checkpoint)
+        case "fork":
+            rewound = await fork(server.sessions, session, checkpoint)
+        case _:
+            raise WrongRequest("params.scope must be 'everything', 'conversation' or 'fork'")
+    kept = [convert.outcome(outcome) for outcome in rewound.kept]
+    return {"sessionId": rewound.session.id, "prompt": rewound.prompt, "kept": kept}
 
 
 async def delete_session(server: AgentServer, params: Params) -> None:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairlead.agent.messages import Block, Message
 from fairlead.agent.prompts import is_context, is_generated
 from fairlead.plan.evidence import Record
+from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.feedback import USER_MESSAGE
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
@@ -42,6 +43,8 @@ class Line:
     """Whether a tool call ended with an error, or its command did."""
     result: str = ""
     """What a tool call returned, of a long one the beginning and the end."""
+    checkpoint: int | None = None
+    """The id of the checkpoint before a prompt, if the session can be rewound to it."""
 
 
 def rows(sessions: Iterable[Session], unloaded: Iterable[Row]) -> tuple[Row, ...]:
@@ -76,14 +79,30 @@ def _row(session: Session) -> Row:
     )
 
 
-def transcript(messages: Sequence[Message], record: Record) -> list[Line]:
+def transcript(messages: Sequence[Message], record: Record, checkpoints: Sequence[Checkpoint] = ()) -> list[Line]:
     """The user's messages, the model's texts and its calls, without the generated notes to the model."""
     commands = {run.call_id for evidence in record.by_step.values() for run in evidence.commands if run.failed}
     blocks = (block for message in messages for block in message["content"] if block["type"] == "tool_result")
     results = {block["tool_use_id"]: block for block in blocks}
     failed = commands | {call_id for call_id, block in results.items() if block.get("is_error")}
     texts = {call_id: _shortened(block["content"]) for call_id, block in results.items()}
-    return [line for message in messages for line in _lines(message, failed, texts)]
+    return _with_checkpoints([line for message in messages for line in _lines(message, failed, texts)], checkpoints)
+
+
+def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) -> list[Line]:
+    """The lines with the checkpoint before each prompt.
+
+    They are found by their text, from the end, because a compaction changes the messages, and a conversation from an
+    earlier version of Fairlead has no checkpoints at its beginning.
+    """
+    remaining, result = list(checkpoints), list[Line]()
+    for line in reversed(lines):
+        if line.role == "user" and any(each.prompt == line.text for each in remaining):
+            while remaining[-1].prompt != line.text:
+                remaining.pop()
+            line = replace(line, checkpoint=remaining.pop().id)
+        result.append(line)
+    return result[::-1]
 
 
 def _lines(message: Message, failed: Collection[str], results: Mapping[str, str]) -> Iterator[Line]:

@@ -42,7 +42,8 @@ async def undo(session: Session) -> list[HunkOutcome]:
         session.mark_undone(undone)
         session.feedback.undone(decision.label)
         if decision.kind == "reject":
-            _forget_rejections(session, [decision.files[index] for index in undone])
+            undone_files = [decision.files[index] for index in undone]
+            _forget_rejections(session, undone_files, session.decisions.done)
     session.publish()
     return outcomes
 
@@ -67,43 +68,68 @@ async def redo(session: Session) -> list[HunkOutcome]:
     return outcomes
 
 
-def _forget_rejections(session: Session, undone: Sequence[FileDecision]) -> None:
-    """Lets the agent propose again what was rejected, except for what an earlier rejection covers too."""
+async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
+    """Undoes all decisions after the first `count`, the last one first, in each file where that is possible.
+
+    The caller holds `session.reviewing`. The log of decisions does not change. The outcome `failed` says why a file
+    stays as it is.
+    """
+    outcomes: list[HunkOutcome] = []
+    done = session.decisions.done
+    for index in reversed(range(count, len(done))):
+        decision = done[index]
+        label = f"Undo {decision.label}"
+        found, undone = await _undo(session, decision, label, CHANGED_SINCE_DECISION, as_a_whole=False)
+        outcomes += found
+        if decision.kind == "reject":
+            _forget_rejections(session, [decision.files[undone_at] for undone_at in undone], done[:index])
+    return outcomes
+
+
+def _forget_rejections(session: Session, undone: Sequence[FileDecision], others: Sequence[Decision]) -> None:
+    """Lets the agent propose again what was rejected, except for what another decision rejected too."""
     earlier = defaultdict[str, list[tuple[FileDecision, str]]](list)
-    for decision in session.decisions.done:
+    for decision in others:
         for file in decision.files if decision.kind == "reject" else ():
             earlier[file.before.path].append((file, decision.reason))
     rejections = session.files.rejections
     for file in undone:
-        others = ((other.before, other.hunk_ids, reason) for other, reason in earlier[file.before.path])
-        rejections.forget(file.before, file.hunk_ids, others)
+        stay = ((other.before, other.hunk_ids, reason) for other, reason in earlier[file.before.path])
+        rejections.forget(file.before, file.hunk_ids, stay)
 
 
-async def _undo(session: Session, decision: Decision, label: str, changed: str) -> tuple[list[HunkOutcome], list[int]]:
+async def _undo(
+    session: Session, decision: Decision, label: str, changed: str, *, as_a_whole: bool = True
+) -> tuple[list[HunkOutcome], list[int]]:
     """Undoes a decision; returns the outcomes and the indexes of the files that were undone.
 
     `changed` is the message for a file of the user with another text (`revert`).
+
+    Raises:
+        RequestRefused: `as_a_whole`, and a file has changed since, or no file could be changed; nothing was done.
     """
     paths = [Path(path) for path in decision.paths]
     await session.files.observe_closely(paths)
-    try:
-        files: list[_FileUndo] = []
-        yielder = Yielder()
-        for file_decision in decision.files:
-            await yielder.checkpoint()
-            files.append(_file_undo(session, file_decision, changed))
-    except MovedOn as error:
-        session.publish()
-        raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
-    edits = [file.edit for file in files if file.edit is not None]
-    edit_results = iter(await apply_edits(session, label, edits) if edits else [])
-    results = [next(edit_results) if file.edit is not None else None for file in files]
-    failed = [result for result in results if result is not None and not result.done]
-    if failed and len(failed) == len(edits):
-        raise RequestRefused(f"Nothing was changed. {failed[0].message}")
     outcomes: list[HunkOutcome] = []
+    files: list[tuple[int, _FileUndo]] = []
+    yielder = Yielder()
+    for index, file_decision in enumerate(decision.files):
+        await yielder.checkpoint()
+        try:
+            files.append((index, _file_undo(session, file_decision, changed)))
+        except MovedOn as error:
+            if as_a_whole:
+                session.publish()
+                raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
+            outcomes.append(HunkOutcome(Path(file_decision.after.target), None, "failed", str(error)))
+    edits = [file.edit for _, file in files if file.edit is not None]
+    edit_results = iter(await apply_edits(session, label, edits) if edits else [])
+    results = [next(edit_results) if file.edit is not None else None for _, file in files]
+    failed = [result for result in results if result is not None and not result.done]
+    if as_a_whole and failed and len(failed) == len(edits):
+        raise RequestRefused(f"Nothing was changed. {failed[0].message}")
     indexes: list[int] = []
-    for index, (file, result) in enumerate(zip(files, results, strict=True)):
+    for (index, file), result in zip(files, results, strict=True):
         await yielder.checkpoint()
         path = Path(file.proposal.path)
         if result is not None and not result.done:

@@ -4,6 +4,7 @@ An entry is an object with the changed parts only. What is large is written once
 
 - A file's text, and a review decision, has a number from its first entry on.
 - Of the files and commands on record, only new ones are written.
+- A checkpoint is written once.
 - Messages are written once. If the history was rewritten, those from the first that differs are written again.
 - A tool's result is written with its call, when that ends. In the message that contains it later, it is null.
 """
@@ -23,9 +24,16 @@ from fairlead.per_item import common_prefix
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.file_states import FileStates
+from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.recorder import Inferred
 from fairlead.session.state import Calls, OpenCall, SessionState
 from fairlead.session.store import codec
+from fairlead.session.store.checkpoint_codec import (
+    changed_values,
+    checkpoints_json,
+    merged_values,
+    read_checkpoints,
+)
 from fairlead.session.store.codec import Json
 from fairlead.session.store.type_check import matches_type
 
@@ -52,7 +60,7 @@ class EntryEncoder:
         self._uses = Counter[str]()
         """How often a state contains each text. Only one that it contains keeps its number."""
         state = content.state
-        self._count([*state.changes, *_proposals_of(_decisions_in(state.decisions).values())], 1)
+        self._count([*_proposals_of(_decisions_in(state.decisions).values()), *_proposals_in(state)], 1)
         self._decisions = {id(decision): (number, decision) for number, decision in content.decisions.items()}
         self._numbers = count(max([*content.texts, *content.decisions], default=0) + 1)
 
@@ -90,7 +98,8 @@ class EntryEncoder:
     def _add_edits(self, entry: Json, old: SessionState, new: SessionState) -> None:
         if new.edits_version != old.edits_version:
             entry["edits_version"] = new.edits_version
-        if new.changes is old.changes and new.decisions is old.decisions:
+        is_same = new.changes is old.changes and new.decisions is old.decisions
+        if is_same and new.checkpoints is old.checkpoints:
             return
         added: dict[int, str] = {}
 
@@ -109,14 +118,17 @@ class EntryEncoder:
             entry["order"] = new.changes.order
         if new.decisions is not old.decisions:
             entry["steps"] = self._decisions_json(new.decisions, number)
+        if new.checkpoints is not old.checkpoints:
+            entry["checkpoints"] = checkpoints_json(old.checkpoints, new.checkpoints, new.messages, number)
         if added:
             entry["texts"] = added
         changed = changed_paths(old.changes, new.changes)
         before, after = _decisions_in(old.decisions), _decisions_in(new.decisions)
         come = _proposals_of(decision for key, decision in after.items() if key not in before)
         gone = _proposals_of(decision for key, decision in before.items() if key not in after)
-        self._count([*filter(None, map(new.changes.get, changed)), *come], 1)
-        self._count([*filter(None, map(old.changes.get, changed)), *gone], -1)
+        kept = common_prefix(old.checkpoints, new.checkpoints)
+        self._count([*filter(None, map(new.changes.get, changed)), *come, *_proposed_at(new.checkpoints[kept:])], 1)
+        self._count([*filter(None, map(old.changes.get, changed)), *gone, *_proposed_at(old.checkpoints[kept:])], -1)
 
     def _count(self, proposals: Iterable[Proposal], change: int) -> None:
         """Counts that a state contains the texts of these proposals once more, or once less."""
@@ -150,6 +162,14 @@ def _proposals_of(decisions: Iterable[Decision]) -> Iterator[Proposal]:
     return (side for decision in decisions for file in decision.files for side in (file.before, file.after))
 
 
+def _proposed_at(checkpoints: Iterable[Checkpoint]) -> Iterator[Proposal]:
+    return (proposal for checkpoint in checkpoints for proposal in checkpoint.changes)
+
+
+def _proposals_in(state: SessionState) -> list[Proposal]:
+    return [*state.changes, *_proposed_at(state.checkpoints)]
+
+
 def _add_plan(entry: Json, old: SessionState, new: SessionState) -> None:
     if new.plan != old.plan:
         plan = new.plan
@@ -171,13 +191,10 @@ def _add_file_states(entry: Json, old: FileStates, new: FileStates) -> None:
 def _add_mapping(
     entry: Json, name: str, old: Mapping[str, V], new: Mapping[str, V], to_json: Callable[[V | None, V], Any]
 ) -> None:
-    """Adds the values that are new or changed, by key; null means a removed value."""
-    if new is old:
-        return
-    changed = {key: to_json(old.get(key), value) for key, value in new.items() if old.get(key) is not value}
-    removed = dict.fromkeys(key for key in old if key not in new)
-    if changed or removed:
-        entry[name] = {**removed, **changed}
+    """Adds the values that are new or changed, if there are any."""
+    changed = changed_values(old, new, to_json)
+    if changed:
+        entry[name] = changed
 
 
 def _with_results(message: Message, change: Callable[[Block, Calls], Block], calls: Calls) -> Message:
@@ -229,16 +246,16 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
     if "phase" in entry:
         changed["phase"], changed["updated"] = codec.read_phase(entry["phase"])
     if "record" in entry:
-        changed["record"] = Record(_merged(old.record.by_step, entry["record"], codec.read_evidence))
+        changed["record"] = Record(merged_values(old.record.by_step, entry["record"], codec.read_evidence))
     if "files" in entry or "states" in entry:
-        first = _merged(old.file_states.first, entry.get("files", {}), lambda _, digest: digest)
+        first = merged_values(old.file_states.first, entry.get("files", {}), lambda _, digest: digest)
         changed["file_states"] = FileStates(first, (*old.file_states.changes, *entry.get("states", [])))
     if "inferred" in entry:
         shared, further = entry["inferred"]
         changed["inferred"] = (*old.inferred[:shared], *(Inferred(**step) for step in further))
     if "proposals" in entry or "order" in entry:
         proposals = entry.get("proposals", {})
-        files = _merged(old.changes.files, proposals, lambda _, value: codec.read_proposal(value, texts))
+        files = merged_values(old.changes.files, proposals, lambda _, value: codec.read_proposal(value, texts))
         changed["changes"] = Changeset(MappingProxyType(files), entry.get("order", old.changes.order))
     if "steps" in entry:
         log = entry["steps"]
@@ -250,8 +267,11 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
         shared, further = entry["messages"]
         added_messages = (_with_results(codec.read_message(message), _fill_in, old.calls) for message in further)
         changed["messages"] = (*old.messages[:shared], *added_messages)
+    if "checkpoints" in entry:
+        messages = changed.get("messages", old.messages)
+        changed["checkpoints"] = read_checkpoints(old.checkpoints, entry["checkpoints"], messages, texts)
     if "calls" in entry:
-        changed["calls"] = MappingProxyType(_merged(old.calls, entry["calls"], lambda _, call: OpenCall(**call)))
+        changed["calls"] = MappingProxyType(merged_values(old.calls, entry["calls"], lambda _, call: OpenCall(**call)))
     return JournalContent(replace(old, **changed), texts, decisions)
 
 
@@ -281,9 +301,3 @@ def _read_plan(old: SessionState, entry: Json) -> Json:
     if "versions" in entry:
         changed["versions"] = (*old.versions, *map(codec.read_version, entry["versions"]))
     return changed
-
-
-def _merged(old: Mapping[str, V], changed: Json, read: Callable[[V | None, Any], V]) -> dict[str, V]:
-    """The inverse of `_add_mapping`."""
-    rest = {key: value for key, value in old.items() if changed.get(key, value) is not None}
-    return {**rest, **{key: read(old.get(key), value) for key, value in changed.items() if value is not None}}

@@ -1,0 +1,99 @@
+// Brings a session back to what it was before a prompt, or begins a new session there.
+
+import * as vscode from "vscode";
+import { method, type OpenedSession, type RewindResult, type RewindScope } from "../protocol";
+import type { Runs } from "./runs";
+import { orShowWarning } from "../server/errors";
+import type { AgentServer } from "../server/server";
+import { isRewindable, type PromptEntry, type Session } from "../session";
+import type { Store } from "../state";
+import { plural } from "../ui/format";
+
+interface ScopeItem extends vscode.QuickPickItem {
+  readonly scope: RewindScope;
+}
+
+const SCOPES: readonly ScopeItem[] = [
+  {
+    scope: "everything",
+    label: "$(discard) Conversation, Plan and Changes",
+    detail:
+      "As they were before this message. Later accepted changes are undone; text that you changed since then stays.",
+  },
+  {
+    scope: "conversation",
+    label: "$(comment-discussion) Conversation Only",
+    detail: "The plan, the proposed changes and your files stay as they are.",
+  },
+  {
+    scope: "fork",
+    label: "$(repo-forked) New Session from Here",
+    detail:
+      "Begins a new session with what was there before this message. This session and your files stay as they are.",
+  },
+];
+
+export class Rewinds {
+  /** `offer` gives the user the prompt that is no longer in the conversation. */
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly runs: Runs,
+    private readonly offer: (prompt: string) => Promise<void>,
+  ) {}
+
+  /** Lets the user pick a message of the shown session. */
+  async pick(): Promise<void> {
+    const session = this.store.active;
+    const prompts = session?.entries.filter(isRewindable).reverse() ?? [];
+    if (!session || prompts.length === 0) {
+      void vscode.window.showInformationMessage("This conversation has no message to rewind to.");
+      return;
+    }
+    const items = prompts.map((prompt) => ({ label: prompt.text.replace(/\s+/g, " ").slice(0, 200), prompt }));
+    const chosen = await vscode.window.showQuickPick(items, {
+      title: `Agent: Rewind “${session.title}”`,
+      placeHolder: "Go back to before which message?",
+    });
+    if (chosen) await this.rewind(session, chosen.prompt);
+  }
+
+  /** Asks what to rewind, and does it. */
+  async rewind(session: Session, { checkpoint }: PromptEntry): Promise<void> {
+    if (checkpoint === null) return;
+    const chosen = await vscode.window.showQuickPick(SCOPES, {
+      title: "Agent: Rewind to Before This Message",
+      placeHolder: "What should go back?",
+    });
+    if (!chosen || !(await this.isStopped(session, chosen.scope))) return;
+    const params = { sessionId: session.id, checkpoint, scope: chosen.scope };
+    const result = await orShowWarning(() => this.server.request<RewindResult>(method.rewindSession, params));
+    if (!result) return;
+    if (chosen.scope === "fork") await this.showFork(result.sessionId);
+    else this.store.rewind(session.id, checkpoint);
+    await this.offer(result.prompt);
+    const [first] = result.kept;
+    if (!first) return;
+    const files = plural(result.kept.length, "file");
+    const kept = `Rewound, but accepted text stays in ${files}. ${first.message}`;
+    void vscode.window.showWarningMessage(kept);
+  }
+
+  /** Stops a running session if the user agrees. Returns whether it can be rewound. */
+  private async isStopped({ id }: Session, scope: RewindScope): Promise<boolean> {
+    if (scope === "fork" || !this.store.get(id)?.running) return true;
+    const stop = "Stop and Rewind";
+    const detail = "It is stopped first.";
+    const chosen = await vscode.window.showWarningMessage("The agent is working.", { modal: true, detail }, stop);
+    if (chosen !== stop) return false;
+    if (this.store.get(id)?.running) await this.runs.stop(id);
+    return true;
+  }
+
+  private async showFork(sessionId: string): Promise<void> {
+    const open = (): Promise<OpenedSession> => this.server.request(method.openSession, { sessionId });
+    const opened = await orShowWarning(open);
+    if (opened) this.store.addTranscript(opened);
+    this.store.show(sessionId);
+  }
+}

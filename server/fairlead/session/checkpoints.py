@@ -1,0 +1,59 @@
+"""What a session was when the user sent a prompt, so that it can be rewound to it. Pure values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from fairlead.agent.messages import Message
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.undo import CHANGED_SINCE_DECISION, FileDecision, MovedOn, revert
+from fairlead.plan.evidence import Record
+from fairlead.plan.items import PlanItem, UserEdits
+from fairlead.session.feedback import PendingFeedback
+from fairlead.session.recorder import Inferred
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A session right before a prompt. Shares its values with the session's state, which are never changed."""
+
+    id: int
+    """From 1, in the order of the prompts."""
+    prompt: str
+    messages: tuple[Message, ...] = ()
+    items: tuple[PlanItem, ...] = ()
+    user_edits: UserEdits = field(default_factory=UserEdits)
+    record: Record = field(default_factory=Record)
+    inferred: tuple[Inferred, ...] = ()
+    changes: Changeset = field(default_factory=Changeset)
+    decisions: int = 0
+    """The number of decisions that could be undone: later ones are undone by a rewind."""
+    pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)
+
+
+def without_decision(
+    checkpoints: Sequence[Checkpoint], undone: Sequence[FileDecision], before: int, after: int
+) -> tuple[Checkpoint, ...]:
+    """The checkpoints as if a decision that the user has undone had not been made, so that a rewind keeps it undone.
+
+    Args:
+        undone: the decision's files that were undone.
+        before: the number of decisions before the undo.
+        after: their number now.
+    """
+    return tuple(
+        replace(each, changes=_reverted(each.changes, undone), decisions=min(each.decisions, after))
+        if each.decisions >= before
+        else each
+        for each in checkpoints
+    )
+
+
+def _reverted(changes: Changeset, undone: Sequence[FileDecision]) -> Changeset:
+    for file in undone:
+        now = changes.get(file.after.path)
+        current = now.current if now is not None else file.after.current
+        try:
+            changes = changes.with_proposal(revert(file, now, current, file.after.path, CHANGED_SINCE_DECISION))
+        except MovedOn:  # something else was proposed there already
+            continue
+    return changes

@@ -1,0 +1,160 @@
+"""Rewinds a session to an earlier prompt, or begins a new session there."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from fairlead.edits.undo import DecisionLog
+from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
+from fairlead.plan.history import PlanVersion, changes
+from fairlead.plan.items import PlanningState
+from fairlead.session.checkpoints import Checkpoint
+from fairlead.session.errors import RequestRefused, WrongRequest
+from fairlead.session.feedback import PendingFeedback
+from fairlead.session.prompt import title_of
+from fairlead.session.review.target import HunkOutcome
+from fairlead.session.review.undo import undo_later
+from fairlead.session.session import Session
+from fairlead.session.sessions import Sessions
+from fairlead.session.state import SessionState
+
+CONVERSATION_REWOUND = "rewound the conversation to this message; the plan, the proposals and the files stayed"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """A session that is at an earlier prompt."""
+
+    session: Session
+    prompt: str
+    """The prompt that is no longer in its conversation."""
+    kept: tuple[HunkOutcome, ...] = ()
+    """The files whose accepted text could not be undone, and why."""
+
+
+async def rewind(session: Session, checkpoint_id: int) -> Rewound:
+    """Restores conversation, plan, record and proposals, and undoes later decisions where that is possible.
+
+    Raises:
+        WrongRequest: there is no such checkpoint.
+        RequestRefused: the session is running.
+    """
+    checkpoint = _checkpoint(session, checkpoint_id)
+    async with _alone(session):
+        session.cancel()  # its background commands belong to the later conversation
+        outcomes = await undo_later(session, checkpoint.decisions)
+        await session.adopt(rewound(session.snapshot(), checkpoint))
+    return Rewound(session, checkpoint.prompt, tuple(each for each in outcomes if each.outcome == "failed"))
+
+
+async def rewind_conversation(session: Session, checkpoint_id: int) -> Rewound:
+    """Restores the conversation only. The model is told that everything else stayed.
+
+    Raises:
+        As `rewind`.
+    """
+    checkpoint = _checkpoint(session, checkpoint_id)
+    async with _alone(session):
+        await session.adopt(conversation_rewound(session.snapshot(), checkpoint))
+    return Rewound(session, checkpoint.prompt)
+
+
+async def fork(sessions: Sessions, session: Session, checkpoint_id: int) -> Rewound:
+    """Creates a session with the conversation, plan, record and proposals from before a prompt.
+
+    The given session and the user's files do not change.
+
+    Raises:
+        WrongRequest: there is no such checkpoint.
+        RequestRefused: as `Sessions.create`.
+    """
+    checkpoint = _checkpoint(session, checkpoint_id)
+    state = rewound(session.snapshot(), checkpoint)
+    created = sessions.create(f"{session.title} (fork)" if checkpoint.messages else "")
+    await created.adopt(replace(state, decisions=DecisionLog()))
+    return Rewound(created, checkpoint.prompt)
+
+
+def _checkpoint(session: Session, checkpoint_id: int) -> Checkpoint:
+    found = next((each for each in session.checkpoints if each.id == checkpoint_id), None)
+    if found is None:
+        raise WrongRequest(f"This session cannot be rewound to the message {checkpoint_id}. Open it again.")
+    return found
+
+
+@asynccontextmanager
+async def _alone(session: Session) -> AsyncGenerator[None]:
+    """Keeps runs and decisions away from a session.
+
+    Raises:
+        RequestRefused: it is running, or being rewound already.
+    """
+    if session.is_rewinding:
+        raise RequestRefused("This session is being rewound. Try again in a moment.")
+    session.is_rewinding = True
+    try:
+        await session.wait_for_end()
+        async with session.reviewing:
+            yield
+    finally:
+        session.is_rewinding = False
+
+
+def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
+    """The state with everything as it was at a checkpoint. Versions increase, and what was spent stays on record."""
+    old = state.plan
+    plan = PlanningState(checkpoint.items, 0, old.version + 1, old.revision)
+    versions = state.versions
+    if checkpoint.items != old.items:
+        plan = replace(plan, revision=old.revision + 1)
+        reason = f"Rewound to before “{title_of(checkpoint.prompt)}”"
+        summary = changes(old.items, checkpoint.items)
+        versions = (*versions, PlanVersion(plan.revision, "user", summary, reason, checkpoint.items))
+    return replace(
+        state,
+        phase="idle",
+        plan=plan,
+        versions=versions,
+        user_edits=checkpoint.user_edits,
+        record=_with_costs(checkpoint.record, state.record, UNPLANNED if checkpoint.items else BEFORE),
+        inferred=checkpoint.inferred,
+        changes=replace(checkpoint.changes, order=state.changes.order),
+        edits_version=state.edits_version + 1,
+        decisions=DecisionLog(state.decisions.done[: checkpoint.decisions]),
+        pending_feedback=checkpoint.pending_feedback,
+        messages=checkpoint.messages,
+        checkpoints=_earlier(state, checkpoint),
+    )
+
+
+def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
+    """The state with the conversation as it was at a checkpoint, and a note for the model that the rest stayed."""
+    earlier, later = checkpoint.pending_feedback, state.pending_feedback
+    return replace(
+        state,
+        phase="idle",
+        pending_feedback=PendingFeedback(
+            said=(*earlier.said, *later.said),
+            plan_edits=(*earlier.plan_edits, CONVERSATION_REWOUND, *later.plan_edits),
+            accepted=tuple({**dict(earlier.accepted), **dict(later.accepted)}.items()),
+            items=(*earlier.items, *later.items),
+            rejected=earlier.rejected or later.rejected,
+            conflicts=earlier.conflicts,
+        ),
+        messages=checkpoint.messages,
+        checkpoints=_earlier(state, checkpoint),
+    )
+
+
+def _earlier(state: SessionState, checkpoint: Checkpoint) -> tuple[Checkpoint, ...]:
+    return tuple(each for each in state.checkpoints if each.id < checkpoint.id)
+
+
+def _with_costs(record: Record, later: Record, step: str) -> Record:
+    """The record with what was spent after it: the work is gone, the money too."""
+    evidence, all_evidence = record.by_step.values(), later.by_step.values()
+    tokens = sum(each.tokens for each in all_evidence) - sum(each.tokens for each in evidence)
+    before, after = ([each.cost for each in part] for part in (evidence, all_evidence))
+    unknown = None in before or None in after
+    cost = None if unknown else sum(filter(None, after)) - sum(filter(None, before))
+    return record.with_cost(step, tokens, cost) if tokens else record

@@ -1,0 +1,258 @@
+"""docs/protocol.md, `agent/sessions/rewind`: a session as it was before a prompt."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lsp.restarts import kill
+from support.calls import edit
+from support.client import Client
+from support.fake_api import Call, FakeApi, Text, Turn, Wait
+
+Json = dict[str, Any]
+Connect = Callable[..., Client]
+Replay = Callable[..., Json]
+
+ONE = "one\n" + "same\n" * 8 + "two\n"
+
+
+def said(text: str) -> Turn:
+    return Turn((Text(text),))
+
+
+def todo(content: str, status: str = "in_progress") -> Turn:
+    return Turn((Call("todo", {"items": [{"content": content, "status": status, "activeForm": ""}]}),))
+
+
+def replaced(old: str, new: str, path: str = "a.txt") -> Turn:
+    return Turn((Call("edit_file", {"path": path, "old_text": old, "new_text": new}),))
+
+
+async def prompts(client: Client, session: str) -> dict[str, int]:
+    """The checkpoint before each prompt of the conversation."""
+    opened = await client.request("agent/sessions/open", {"sessionId": session})
+    return {line["text"]: line["checkpoint"] for line in opened["transcript"] if line["role"] == "user"}
+
+
+async def rewind(client: Client, session: str, prompt: str, scope: str = "everything") -> Json:
+    checkpoint = (await prompts(client, session))[prompt]
+    params = {"sessionId": session, "checkpoint": checkpoint, "scope": scope}
+    return await client.request("agent/sessions/rewind", params)
+
+
+async def opened(client: Client, session: str) -> Json:
+    return await client.request("agent/sessions/open", {"sessionId": session})
+
+
+async def test_everything_is_as_it_was_before_the_prompt(workspace: Path, connect: Connect) -> None:
+    """Conversation, plan, record and proposals; what was accepted since is undone, what was accepted before is not.
+    Versions increase, ids of steps are not used again, what was spent stays, and the model gets the same beginning."""
+    (workspace / "a.txt").write_text(ONE)
+    (workspace / "b.txt").write_text("three\n")
+    turns = [
+        *(todo("Count"), replaced("one", "1"), said("First.")),
+        *(todo("Write"), replaced("two", "2"), replaced("three", "3", "b.txt"), said("Second.")),
+        *(todo("Again"), said("Third.")),
+    ]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            session = (await client.run("One."))["sessionId"]
+            await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+            before = await opened(client, session)
+            await client.run("Two.", sessionId=session)
+            await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+            assert (workspace / "a.txt").read_text() == ONE.replace("one", "1").replace("two", "2")
+            later = await opened(client, session)
+            spent = total_tokens(await client.request("agent/record", {"sessionId": session}))
+
+            result = await rewind(client, session, "Two.")
+
+            assert result == {"sessionId": session, "prompt": "Two.", "kept": []}
+            after = await opened(client, session)
+            assert (workspace / "a.txt").read_text() == ONE.replace("one", "1")
+            assert (workspace / "b.txt").read_text() == "three\n"
+            assert after["transcript"] == before["transcript"]
+            assert after["plan"]["items"] == before["plan"]["items"]
+            assert after["edits"]["files"] == [] == before["edits"]["files"]
+            assert (after["edits"]["undoLabel"], after["edits"]["redoLabel"]) == ("Accept a.txt", None)
+            for state in ("plan", "edits"):
+                assert after[state]["version"] > later[state]["version"]
+            assert after["plan"]["revision"] > later["plan"]["revision"]
+            assert total_tokens(await client.request("agent/record", {"sessionId": session})) == spent
+
+            await client.run("Two, differently.", sessionId=session)
+            again = await opened(client, session)
+            assert [item["id"] for item in again["plan"]["items"]] == ["3"]
+            sent = api.requests[7].body["messages"]
+            assert sent[:-1] == api.requests[3].body["messages"][:-1]
+            assert "accepted: a.txt" in str(sent[-1])
+        assert api.refusals == []
+
+
+def total_tokens(record: Json) -> int:
+    return record["record"]["tokens"]
+
+
+async def test_proposals_are_as_they_were(workspace: Path, connect: Connect) -> None:
+    """A proposal from before the prompt is there again, also one that was rejected since; later ones are gone."""
+    (workspace / "a.txt").write_text(ONE)
+    turns = [replaced("one", "1"), said("."), replaced("two", "2"), said("."), replaced("one", "1"), said(".")]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            session = (await client.run("One."))["sessionId"]
+            before = await opened(client, session)
+            await client.run("Two.", sessionId=session)
+            await client.request("agent/edits/reject", {"sessionId": session, "target": {"all": True}})
+            assert (await rewind(client, session, "Two."))["kept"] == []
+            after = await opened(client, session)
+            assert after["edits"]["files"] == before["edits"]["files"]
+            # nothing is rejected anymore, so the agent can propose it
+            assert (await rewind(client, session, "One."))["kept"] == []
+            assert (await opened(client, session))["edits"]["files"] == []
+            await client.run("One.", sessionId=session)
+            assert (await opened(client, session))["edits"]["files"] == before["edits"]["files"]
+        assert api.refusals == []
+
+
+async def test_text_that_the_user_changed_since_stays(workspace: Path, replay: Replay) -> None:
+    """Accepted text that cannot be undone stays, with the reason; the other files of the decision are undone."""
+    (workspace / "a.txt").write_text("one\n")
+    (workspace / "b.txt").write_text("two\n")
+    settings = replay({"calls": [edit("a.txt", "one", "1"), edit("b.txt", "two", "2")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run("One."))["sessionId"]
+        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        (workspace / "a.txt").write_text("1\nmine\n")
+        result = await rewind(client, session, "One.")
+        assert [(each["uri"], each["outcome"]) for each in result["kept"]] == [
+            ((workspace / "a.txt").as_uri(), "failed")
+        ]
+        assert "a.txt has changed since" in result["kept"][0]["message"]
+        assert (workspace / "a.txt").read_text() == "1\nmine\n"
+        assert (workspace / "b.txt").read_text() == "two\n"
+        after = await opened(client, session)
+        assert (after["transcript"], after["edits"]["files"], after["edits"]["undoLabel"]) == ([], [], None)
+
+
+async def test_only_the_conversation(workspace: Path, connect: Connect) -> None:
+    """Plan, proposals and files stay, and the model is told so with the next prompt."""
+    (workspace / "a.txt").write_text(ONE)
+    turns = [said("First."), todo("Count"), replaced("one", "1"), said("Second."), said("Third.")]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            session = (await client.run("One."))["sessionId"]
+            await client.run("Two.", sessionId=session)
+            before = await opened(client, session)
+            await rewind(client, session, "Two.", "conversation")
+            after = await opened(client, session)
+            for state in ("plan", "edits"):
+                assert {**after[state], "version": 0} == {**before[state], "version": 0}
+            assert after["transcript"] == before["transcript"][:2]
+            await client.run("Three.", sessionId=session)
+            last = api.requests[-1].body["messages"]
+            assert [message["content"][0]["text"] for message in last] == ["One.", "First.", "Three."]
+            assert "rewound the conversation" in str(last[-1])
+            assert "Count" in str(last[-1])
+        assert api.refusals == []
+
+
+async def test_a_new_session_from_there(workspace: Path, replay: Replay) -> None:
+    """The new session has the conversation, plan and proposals from before the prompt; the old one does not change."""
+    (workspace / "a.txt").write_text(ONE)
+    settings = replay(
+        {"calls": [edit("a.txt", "one", "1")]},
+        *({"text": "First."}, {"calls": [edit("a.txt", "two", "2")]}, {"text": "Second."}),
+    )
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run("One."))["sessionId"]
+        first = await opened(client, session)
+        await client.run("Two.", sessionId=session)
+        before = await opened(client, session)
+        forked = await rewind(client, session, "Two.", "fork")
+        assert forked["sessionId"] != session
+        there = await opened(client, forked["sessionId"])
+        assert there["transcript"] == first["transcript"]
+        assert there["edits"]["files"] == first["edits"]["files"]
+        assert await opened(client, session) == before
+        assert list(await prompts(client, forked["sessionId"])) == ["One."]
+        await client.run("Two, elsewhere.", sessionId=forked["sessionId"])
+        assert list(await prompts(client, forked["sessionId"])) == ["One.", "Two, elsewhere."]
+
+
+async def test_an_undone_decision_stays_undone(workspace: Path, replay: Replay) -> None:
+    """The user accepts before a prompt and undoes that after it: a rewind brings back the proposal, not the text."""
+    (workspace / "a.txt").write_text(ONE)
+    settings = replay({"calls": [edit("a.txt", "one", "1")]}, {"text": "."}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run("One."))["sessionId"]
+        before = await opened(client, session)
+        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        await client.run("Two.", sessionId=session)
+        await client.request("agent/edits/undo", {"sessionId": session})
+        await rewind(client, session, "Two.")
+        assert (await opened(client, session))["edits"]["files"] == before["edits"]["files"]
+        assert (workspace / "a.txt").read_text() == ONE
+
+
+async def test_a_killed_server_has_the_checkpoints(workspace: Path, connect: Connect, storage: Path) -> None:
+    """The next server can rewind to every prompt, after a rewind too; a compacted conversation returns in full."""
+    (workspace / "a.txt").write_text(ONE)
+    turns = [*(replaced("one", "1"), said("First.")), *(replaced("two", "2"), said("Second.")), said("Third.")]
+    with FakeApi(turns=turns) as api:
+        async with connect(api, storage=storage) as client:
+            session = (await client.run("One."))["sessionId"]
+            first = await opened(client, session)
+            for prompt in ("Two.", "Three."):
+                await client.run(prompt, sessionId=session)
+            await kill(client)
+        async with connect(api, storage=storage) as client:
+            assert list(await prompts(client, session)) == ["One.", "Two.", "Three."]
+            await rewind(client, session, "Three.")
+            await kill(client)
+        async with connect(api, storage=storage) as client:
+            assert list(await prompts(client, session)) == ["One.", "Two."]
+            await rewind(client, session, "Two.")
+            after = await opened(client, session)
+            assert after["transcript"] == first["transcript"]
+            assert after["edits"]["files"] == first["edits"]["files"]
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ({"checkpoint": 7, "scope": "everything"}, "cannot be rewound to the message 7"),
+        ({"checkpoint": 1, "scope": "files"}, "params.scope must be"),
+        ({"checkpoint": "1", "scope": "fork"}, "params.checkpoint must be"),
+        ({"scope": "fork"}, "params.checkpoint is missing"),
+    ],
+)
+async def test_wrong_params(workspace: Path, replay: Replay, params: Json, reason: str) -> None:
+    """Each is refused with the reason, and nothing changes."""
+    async with Client(workspace, settings=replay({"text": "Done."})) as client:
+        session = (await client.run("One."))["sessionId"]
+        error = await client.error("agent/sessions/rewind", {"sessionId": session, **params})
+        assert (error.code, reason in error.message) == (-32602, True), error.message
+        assert list(await prompts(client, session)) == ["One."]
+
+
+async def test_a_running_session_is_not_rewound(workspace: Path, connect: Connect) -> None:
+    """Refused with what to do, except for a new session from there."""
+    with FakeApi(turns=[said("First."), Wait(said("Second."), threading.Event(), 0)]) as api:
+        async with connect(api) as client:
+            session = (await client.run("One."))["sessionId"]
+            _, running = client.begin("agent/runTask", {"prompt": "Two.", "sessionId": session})
+            checkpoint = (await client.event("run_started", checkpoint=2))["checkpoint"]
+            for scope in ("everything", "conversation"):
+                params = {"sessionId": session, "checkpoint": checkpoint, "scope": scope}
+                error = await client.error("agent/sessions/rewind", params)
+                assert (error.code, "Stop it first" in error.message) == (-32803, True)
+            forked = await rewind(client, session, "One.", "fork")
+            assert (await opened(client, forked["sessionId"]))["transcript"] == []
+            await client.request("agent/cancel", {"sessionId": session})
+            params = {"sessionId": session, "checkpoint": checkpoint, "scope": "everything"}
+            assert (await client.request("agent/sessions/rewind", params))["prompt"] == "Two."
+            assert (await running)["stopReason"] == "cancelled"
+            assert list(await prompts(client, session)) == ["One."]
