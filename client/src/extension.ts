@@ -24,6 +24,7 @@ import type { CommandNode, FileNode, PauseNode, PlanNode, RunningNode, StepNode 
 import { PlanView } from "./plan/planView";
 import { Pages } from "./sessions/pages";
 import { Prompts } from "./sessions/prompt";
+import { Preview } from "./review/preview";
 import { ProposedFiles } from "./review/proposedFiles";
 import { serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./protocol";
 import { ProposedProblems } from "./review/problems";
@@ -70,8 +71,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const proposed = new ProposedFiles(store, agent, texts);
   const diffs = new Diffs(store, context.workspaceState);
   const review = new Review(store, agent);
+  const preview = new Preview(store);
   const edits = new EditsView(store);
-  const cursor = new ReviewCursor(store, review, diffs);
+  const cursor = new ReviewCursor(store, review, diffs, preview);
   const sessions = new Sessions(store, agent, runs);
   const conversationActions = new ConversationActions(store, noticeActions, questions, runs, sessions, diffs);
   const box = new PromptBox(context.workspaceState, warm);
@@ -153,6 +155,7 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const rowCommands: Commands = {
     showChange: (params: DecideParams) => diffs.openTarget(params),
+    previewChange: (params: Parameters<Preview["show"]>[0]) => preview.show(params),
     stopSession: ({ sessionId }: SessionNode) => runs.stop(sessionId),
     showSession: ({ sessionId }: SessionNode) => {
       sessions.show(sessionId);

@@ -135,6 +135,8 @@ export interface Hunk {
   readonly oldLines: number;
   readonly newStart: number;
   readonly newLines: number;
+  /** The first changed line that is not blank, short and safe to show. */
+  readonly snippet: string;
   readonly itemId: string | null;
   readonly state: "pending" | "conflict";
   /** `current` is null if the user deleted the file. */

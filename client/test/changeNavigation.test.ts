@@ -20,6 +20,7 @@ const hunk = (id: string, newStart: number, newLines = 1): Hunk => ({
   oldLines: 1,
   newStart,
   newLines,
+  snippet: "",
   itemId: null,
   state: "pending",
   conflict: null,

@@ -243,6 +243,8 @@ test("a file's hunks are named by their lines; a created, deleted or renamed fil
   const rows = editRows(sessions("a"), undefined, relative);
   const below = (name: string): string[] => editRows(sessions("a"), rowOf(rows, name), relative).map(label);
   assert.deepEqual(below("src/問候.py"), ["Line 2", "Line 6"]);
+  const [first] = editRows(sessions("a"), rowOf(rows, "src/問候.py"), relative);
+  assert.equal(first?.description, '+1 −1 · return "你好"');
   assert.deepEqual(["docs/new file.md", "alt.txt", "logo.png", "run.sh"].map(below), [[], [], [], []]);
 });
 
@@ -439,7 +441,7 @@ test("a change's row counts the problems in its own new lines", () => {
   const below = editRows([changed], rowOf(rows, "src/問候.py"), relative);
   assert.deepEqual(
     below.map((row) => `${label(row)}: ${row.description}`),
-    ["Line 2: 1 error · +1 −1", "Line 6: 1 warning · +1 −1"],
+    ['Line 2: 1 error · +1 −1 · return "你好"', 'Line 6: 1 warning · +1 −1 · return "👋 再見"'],
   );
 });
 

@@ -23,6 +23,7 @@ def on_the_wire(base: str, proposed: str) -> list[wire.HunkWire]:
             "oldLines": len(hunk.old),
             "newStart": hunk.new_start + (1 if hunk.new else 0),
             "newLines": len(hunk.new),
+            "snippet": "",
             "itemId": None,
             "state": "pending",
             "conflict": None,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, followUp, remove, runTask, useAgent, write } from "./agent.mjs";
+import { edit, followUp, picture, remove, runTask, useAgent, write } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
 const NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
@@ -54,7 +54,8 @@ editorTest("a CodeLens beside the change accepts it or rejects it, in the diff",
   await page.toast("Proposed.");
   await page.clickRow(VIEW, "Line 1");
   await page.lenses((titles) => titles.filter((title) => title === "Accept").length === 3);
-  await page.clickLens("Accept");
+  // the second click finds the change decided, which is no reason for a message
+  await page.page.locator(".codelens-decoration a", { hasText: "Accept" }).first().dblclick();
   await page.until("the first change on disk", () => disk(workspace, "lens.txt") === changed("one"));
   await page.rows(VIEW, lacks("Line 1"));
   await page.diffLines("original", { wanted: shows("ONE") });
@@ -62,6 +63,10 @@ editorTest("a CodeLens beside the change accepts it or rejects it, in the diff",
   await page.clickLens("Reject");
   await page.rows(VIEW, lacks("Line 4"));
   assert.equal(disk(workspace, "lens.txt"), changed("one"));
+  assert.deepEqual(
+    (await page.toasts()).map(({ message }) => message.startsWith("Agent: Proposed.")),
+    [true],
+  );
 });
 
 editorTest(
@@ -78,9 +83,16 @@ editorTest(
   },
 );
 
-editorTest("a CodeLens in the file itself shows the proposed text", async ({ page }) => {
+editorTest("a CodeLens in the file itself shows the proposed text, in place or as a diff", async ({ page }) => {
   await page.openFile("lens.txt");
-  await page.clickLens("Show");
+  await page.clickLens("Preview");
+  const peek = page.page.locator(".peekview-widget");
+  await page.until("the proposed line", () => peek.locator(".view-line", { hasText: "SEVEN" }).first().isVisible());
+  await picture(page, "preview");
+  await page.tab("lens.txt");
+  await page.press("Escape");
+  await peek.waitFor({ state: "detached" });
+  await page.clickLens("Open Diff");
   await page.tab("lens.txt (proposed)");
   await page.diffLines("modified", { wanted: shows("SEVEN") });
   await line(page, 7);

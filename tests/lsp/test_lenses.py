@@ -225,7 +225,7 @@ async def test_an_outcome_that_is_no_success_is_shown(workspace: Path, replay: R
 
 
 async def test_a_lens_shows_the_change_where_the_client_can(workspace: Path, replay: Replay) -> None:
-    """A client that announces `diffs` gets a third lens in the user's files, and none in the proposed text."""
+    """A client that announces `diffs` gets two more lenses in the user's files, and none in the proposed text."""
     file = workspace / "a.txt"
     file.write_text(LINES)
     settings = replay({"calls": [edit(file.name, "line 5\n", "line 5\nmore\n")]}, {"text": "."})
@@ -233,10 +233,13 @@ async def test_a_lens_shows_the_change_where_the_client_can(workspace: Path, rep
     able = {**PLAIN, "experimental": {"agent": {"diffs": True}}}
     async with Client(workspace, settings=settings, capabilities=able, answers=answers) as client:
         session = await run(client)
-        accept, _, show = await lenses(client, file.as_uri())
-        assert (show["command"]["title"], show["command"]["command"]) == ("Show", "fairlead.showChange")
+        accept, _, *others = await lenses(client, file.as_uri())
         target = accept["command"]["arguments"][0]["target"]
-        assert show["command"]["arguments"] == [{"sessionId": session, "target": target}]
+        change = {"sessionId": session, "target": target}
+        assert [each["command"] for each in others] == [
+            {"title": "Preview", "command": "fairlead.previewChange", "arguments": [{**change, "line": 5}]},
+            {"title": "Open Diff", "command": "fairlead.showChange", "arguments": [change]},
+        ]
         assert len(await lenses(client, proposed(session, file))) == 2
         # nor the same again as code actions: such a client has a command for the change at the cursor
         assert "codeActionProvider" not in client.server["capabilities"]

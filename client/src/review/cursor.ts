@@ -15,6 +15,7 @@ import {
   type CursorPosition,
 } from "./changeNavigation";
 import { scheme, type DecideParams, type FileEdits, type Target } from "../protocol";
+import type { Preview } from "./preview";
 import type { Decision, Review } from "./review";
 import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
 import type { Store } from "../state";
@@ -29,6 +30,7 @@ export class ReviewCursor {
     private readonly store: Store,
     private readonly review: Review,
     private readonly diffs: Diffs,
+    private readonly preview: Preview,
   ) {}
 
   /** Decides on the file of the active diff. If the diff shows one plan step, only on the changes of that step. */
@@ -61,7 +63,10 @@ export class ReviewCursor {
         () => this.review.decide(decision, params),
         () => !fileAt(this.store, shown.side),
       );
-    else await this.review.decide(decision, params);
+    else {
+      await this.preview.close();
+      await this.review.decide(decision, params);
+    }
   }
 
   /** Decides on everything in the active multi-file diff. */
@@ -133,9 +138,13 @@ export class ReviewCursor {
 
   private shown(): ShownDiff | undefined {
     const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-    // in a multi-file diff, the focused editor determines the file
+    // in a multi-file diff, the focused editor determines the file; in a text editor, it could be a preview
     const uri =
-      input instanceof vscode.TabInputTextDiff ? input.modified : vscode.window.activeTextEditor?.document.uri;
+      input instanceof vscode.TabInputTextDiff
+        ? input.modified
+        : input instanceof vscode.TabInputText
+          ? input.uri
+          : vscode.window.activeTextEditor?.document.uri;
     const side = uri && parseDiffUri(uri);
     const file = side && fileAt(this.store, side);
     // the URI of the base side does not name the step

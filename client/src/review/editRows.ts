@@ -215,6 +215,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
     const problems = problemsIn(hunk, file.problems);
     const lines = [
       `${hunkLabel(hunk)}: ${hunkSize(hunk)}`,
+      hunk.snippet,
       hunk.conflict && hunk.conflict.current !== null ? "You changed these lines too. Open it to see both." : "",
       needed?.sentence,
       ...problemLines(problems),
@@ -230,6 +231,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
         problemCount(problems),
         conflict ? "conflict" : "",
         counts(hunk.newLines, hunk.oldLines),
+        hunk.snippet,
       ]
         .filter(Boolean)
         .join(" · "),

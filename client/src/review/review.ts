@@ -37,9 +37,8 @@ const STALE = -32801;
 
 export class Review {
   private revisions = Promise.resolve();
-  /** The decisions that are being made, and what was decided in this window. */
+  /** The decisions that are being made. */
   private readonly deciding = new Set<string>();
-  private readonly decided = new Set<string>();
 
   constructor(
     private readonly store: Store,
@@ -90,20 +89,17 @@ export class Review {
   }
 
   /**
-   * Makes a decision and shows the outcome. Ignores a second click on the same button, because VS Code shows a CodeLens for another
-   * half second after its change was decided.
+   * Makes a decision and shows the outcome. Ignores a decision on a change that is already decided or being decided, because VS Code
+   * shows a CodeLens for another half second after its change was decided.
    */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const what = JSON.stringify([params.sessionId, params.target]);
-    const asked = `${decision} ${what}`;
-    if (this.deciding.has(asked) || (this.decided.has(what) && !this.isStillPending(params))) return undefined;
-    this.deciding.add(asked);
+    if (this.deciding.has(what) || !this.isStillPending(params)) return undefined;
+    this.deciding.add(what);
     try {
-      const result = await this.decideOnce(decision, params, part);
-      if (hasOutcome(result, "applied") || hasOutcome(result, "rejected")) this.decided.add(what);
-      return result;
+      return await this.decideOnce(decision, params, part);
     } finally {
-      this.deciding.delete(asked);
+      this.deciding.delete(what);
     }
   }
 
@@ -118,7 +114,11 @@ export class Review {
     const seen =
       amended === "saved" || this.isUnchangedHunk(params) ? current?.version : (params.version ?? shown?.version);
     const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
-    const result = await this.ask(() => this.decideAsShown(name, asked, shown));
+    const result = await this.ask(
+      () => this.decideAsShown(name, asked, shown),
+      // what an earlier decision has already decided needs no message
+      () => this.isStillPending(params),
+    );
     if (result) this.store.decisions.record(part?.taken ?? [], sessionId, stepCount(result, shown));
     return result;
   }
@@ -181,9 +181,20 @@ export class Review {
     }
   }
 
-  private async ask(request: () => Promise<ReviewResult>): Promise<ReviewResult | undefined> {
-    const result = await orShowWarning(request);
-    if (result) showFailures(result);
+  /** Sends a decision and shows what failed, unless `matters` says that it no longer does. */
+  private async ask(
+    request: () => Promise<ReviewResult>,
+    matters: () => boolean = () => true,
+  ): Promise<ReviewResult | undefined> {
+    const result = await orShowWarning(async () => {
+      try {
+        return await request();
+      } catch (error) {
+        if ((error as { code?: unknown }).code === STALE && !matters()) return undefined;
+        throw error;
+      }
+    });
+    if (result && matters()) showFailures(result);
     return result;
   }
 
@@ -196,7 +207,7 @@ export class Review {
     return hunkOf(this.store, sessionId, target)?.state === "pending";
   }
 
-  /** Whether the target still exists. */
+  /** Whether the target of a decision still exists. */
   private isStillPending({ sessionId, target }: DecideParams): boolean {
     if (!("uri" in target)) return true;
     if ("hunk" in target) return hunkOf(this.store, sessionId, target) !== undefined;

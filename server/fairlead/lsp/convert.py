@@ -14,6 +14,7 @@ from fairlead.agent.outcome import Outcome
 from fairlead.agent.tool import Location
 from fairlead.code.decode import Problem
 from fairlead.code.positions import code_units
+from fairlead.display import escape_to_one_line
 from fairlead.edits.changeset import Proposal
 from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.per_proposal import PerProposal
@@ -30,6 +31,8 @@ from fairlead.workspace.editor import SEVERITIES, ApprovalRequest, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import risk
+
+SNIPPET_LENGTH = 80
 
 
 def sessions(rows: Sequence[Row]) -> wire.SessionsWire:
@@ -205,6 +208,7 @@ def _hunk(proposal: Proposal, hunk: Hunk) -> wire.HunkWire:
         "oldLines": position.old_lines,
         "newStart": position.new_start,
         "newLines": position.new_lines,
+        "snippet": _snippet(hunk),
         "itemId": origin.item_id if origin else None,
         "state": "pending" if conflict is None else "conflict",
         "conflict": None
@@ -215,6 +219,13 @@ def _hunk(proposal: Proposal, hunk: Hunk) -> wire.HunkWire:
             "proposed": conflict.proposed,
         },
     }
+
+
+def _snippet(hunk: Hunk) -> str:
+    """The first line that is not blank, of the new lines or else of the old ones, as a short text to show."""
+    line = next((line.strip() for line in (*hunk.new, *hunk.old) if line.strip()), "")
+    shown = escape_to_one_line(line[: SNIPPET_LENGTH + 1])
+    return shown if len(shown) <= SNIPPET_LENGTH else f"{shown[: SNIPPET_LENGTH - 1]}…"
 
 
 def outcome(outcome: HunkOutcome) -> wire.OutcomeWire:

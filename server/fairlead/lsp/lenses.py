@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 
 Lens = dict[str, Any]
 
+CLIENT_COMMANDS = wire.CLIENT_SHOW, wire.CLIENT_PREVIEW
+"""Commands that only clients with diffs have."""
+
 
 class Lenses:
     """Answers `textDocument/codeLens`, and asks the client to refresh when the proposals change."""
@@ -50,7 +53,7 @@ class Lenses:
         if path is None:
             return []
         lenses = [lens for session in self._sessions for lens in _lenses(session, path, in_file=True)]
-        return [lens for lens in lenses if self.with_diffs or lens["command"]["command"] != wire.CLIENT_SHOW]
+        return [lens for lens in lenses if self.with_diffs or lens["command"]["command"] not in CLIENT_COMMANDS]
 
     def refresh(self) -> None:
         """Report changed proposals to the client, with one request at a time."""
@@ -92,6 +95,7 @@ def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
         target = {"uri": uri, "hunk": hunk.id}
         yield from _pair(session, min(start, last), target, hunk.id in proposal.conflicts, prefix, title)
         if in_file:
+            yield _preview(session, min(start, last), target)
             yield _show(session, min(start, last), target)
 
 
@@ -104,10 +108,16 @@ def _pair(
         yield _lens(line, command)
 
 
+def _preview(session: Session, line: int, target: dict[str, str]) -> Lens:
+    """Shows the proposed lines in the user's text, below `line`."""
+    params = {"sessionId": session.id, "target": target, "line": line}
+    return _lens(line, {"title": "Preview", "command": wire.CLIENT_PREVIEW, "arguments": [params]})
+
+
 def _show(session: Session, line: int, target: dict[str, str]) -> Lens:
-    """Opens the diff, because the user's text does not show what is proposed."""
+    """Opens the diff."""
     params = {"sessionId": session.id, "target": target}
-    return _lens(line, {"title": "Show", "command": wire.CLIENT_SHOW, "arguments": [params]})
+    return _lens(line, {"title": "Open Diff", "command": wire.CLIENT_SHOW, "arguments": [params]})
 
 
 def _lens(line: int, command: Command) -> Lens:

@@ -61,6 +61,7 @@ COMMAND_EDITS = "fairlead.server.edits"
 COMMAND_SESSIONS = "fairlead.server.sessions"
 
 CLIENT_SHOW = "fairlead.showChange"
+CLIENT_PREVIEW = "fairlead.previewChange"
 """A command of the client that shows a change as a diff."""
 
 BASE_SCHEME = "fairlead-base"
@@ -217,6 +218,7 @@ class HunkWire(TypedDict):
     oldLines: int
     newStart: int
     newLines: int
+    snippet: str
     itemId: str | None
     state: Literal["pending", "conflict"]
     conflict: ConflictWire | None
