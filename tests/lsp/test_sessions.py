@@ -129,6 +129,7 @@ async def test_a_session_is_opened_whole(workspace: Path, replay: Replay) -> Non
         await client.run("And now?", sessionId=session, mode="ask")
         opened = await client.request("agent/sessions/open", {"sessionId": session})
         results = [line.pop("result") for line in opened["transcript"]]
+        assert [line.pop("checkpoint") for line in opened["transcript"]] == [1, *[None] * 6, 2, None]
         assert [bool(result) for result in results] == [line["role"] == "tool" for line in opened["transcript"]]
         assert "(exit code 1, " in results[5]
         assert opened["transcript"] == [
