@@ -93,7 +93,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const smallest = new SmallestSets(store, agent, review, diffs, checks);
   server = agent;
 
-  const trees = [edits, new PlanView(store, planEdits), new SessionsView(store)];
+  const trees = [edits, new PlanView(store, planEdits, warm), new SessionsView(store)];
   const onUnknownRow = async (): Promise<void> => {
     for (const tree of trees) tree.refresh();
     await vscode.window.showInformationMessage("That item just changed. Try again.");

@@ -55,6 +55,8 @@ export interface Session {
   title: string;
   model: string;
   running: boolean;
+  /** Whether the server has not created it yet. It shows the user's task while the server starts. */
+  readonly isStarting: boolean;
   /** The session in the server's list; undefined if it is not listed, for example because the server ended. */
   row: SessionRow | undefined;
   plan: Plan | undefined;
@@ -104,12 +106,13 @@ const PAUSES = ["budget", "max_turn_requests", "loop"];
 /** The maximum length of a command's output in the conversation, in characters. It bounds memory. */
 const OUTPUT_LIMIT = 20_000;
 
-export function newSession(id: string): Session {
+export function newSession(id: string, isStarting = false): Session {
   return {
     id,
     title: "",
     model: "",
     running: false,
+    isStarting,
     row: undefined,
     plan: undefined,
     edits: undefined,

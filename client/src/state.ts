@@ -33,6 +33,9 @@ export class Store {
   private readonly eventListeners = new Set<(event: AgentEvent) => void>();
   /** Null: the user wants to begin a new session. */
   private activeId: string | null | undefined;
+  /** The sessions that the server has not created yet, each with the id of the one that was shown before it. */
+  private readonly starting = new Map<string, string | null | undefined>();
+  private starts = 0;
 
   /** Calls `listener` after each change, until the returned function is called. */
   onChange(listener: (change: Change, session: Session) => void): () => void {
@@ -149,6 +152,26 @@ export class Store {
     this.activeId = id;
     this.emit("sessions", session);
     return session;
+  }
+
+  /** Shows a task before the server has created its session. Returns the id of what is shown, for `endStart`. */
+  showStarting(prompt: string, mode: Mode): string {
+    const id = `starting-${++this.starts}`;
+    this.starting.set(id, this.activeId);
+    this.byId.set(id, newSession(id, true));
+    this.startRun(id, prompt, mode);
+    return id;
+  }
+
+  /** Removes what `showStarting` showed. False if it was removed already, because the user stopped it. */
+  endStart(id: string): boolean {
+    const session = this.byId.get(id);
+    if (!session) return false;
+    this.byId.delete(id);
+    if (this.activeId === id) this.activeId = this.starting.get(id);
+    this.starting.delete(id);
+    this.emit("sessions", session);
+    return true;
   }
 
   /** The user stopped the run: it is shown as ended at once, and later events of it are not shown. */

@@ -150,3 +150,20 @@ test("the conversation of an earlier window can be read, and contains messages t
     canRewind: false,
   });
 });
+
+test("a task is shown while the server starts, and its session replaces it; a stop removes it", () => {
+  const store = new Store();
+  store.startRun(first, "Earlier");
+  const starting = store.showStarting("Now", "agent");
+  assert.deepEqual(
+    [store.active?.title, store.active?.running, store.active?.isStarting, store.listed],
+    ["Now", true, true, []],
+  );
+  assert.equal(store.endStart(starting), true);
+  assert.deepEqual([store.active?.id, store.get(starting)], [first, undefined]);
+  assert.equal(store.endStart(starting), false);
+  const another = store.showStarting("Now", "agent");
+  store.show(first);
+  store.endStart(another);
+  assert.equal(store.active?.id, first);
+});

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, recording, ROOT, runTask, serverPids } from "./agent.mjs";
+import { edit, picture, recording, ROOT, runTask, serverPids } from "./agent.mjs";
 import { openEditor, useEditor } from "./host/editor.mjs";
 import { test } from "./host/registry.mjs";
 import { temporaryFile } from "./host/temporary.mjs";
@@ -40,7 +40,17 @@ editorTest(
   "the first task sets up the server, which runs in its own environment",
   async ({ page, code, workspace }, context) => {
     const began = Date.now();
-    await runTask(page, "Do the first thing");
+    await page.runCommand("Agent: Run Task");
+    await page.quickInput("Agent: Run Task");
+    await page.insertText("Do the first thing");
+    const sent = Date.now();
+    await page.press("Enter");
+    await page.until("a sign of the task", async () =>
+      (await page.viewMessage("Plan")).includes("Starting the agent for “Do the first thing”."),
+    );
+    context.diagnostic(`figure: from Enter to the first sign of the task: ${Date.now() - sent} ms`);
+    assert.deepEqual(serverPids(code), [], "the server does not run yet");
+    await picture(page, "first-start");
     await page.until(
       "the first task's end",
       async () => (await page.toasts()).some((toast) => toast.message.includes("The first task is done.")),

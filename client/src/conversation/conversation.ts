@@ -167,6 +167,7 @@ export class Conversation implements vscode.Disposable {
         shown.feed.reset();
         this.draw();
         post(shown, { kind: "draft", text: this.box.draft });
+        this.box.opened();
         return;
       case "showFrom":
         shown.feed.showFrom(intention.first);

@@ -18,11 +18,16 @@ export class PromptBox {
   private readonly removed = new Set<string>();
   private files: { readonly found: Promise<Mentionable>; readonly at: number } | undefined;
 
-  /** `onTyping` is called when the user begins to type. */
+  /** `onOpen` is called when the prompt is shown, and when the user begins to type. */
   constructor(
     private readonly memory: vscode.Memento,
-    private readonly onTyping: () => void,
+    private readonly onOpen: () => void,
   ) {}
+
+  /** The prompt is shown. */
+  opened(): void {
+    this.onOpen();
+  }
 
   /** The text that was typed but not sent. */
   get draft(): string {
@@ -30,7 +35,7 @@ export class PromptBox {
   }
 
   async setDraft(text: string): Promise<void> {
-    if (this.draft === "" && text !== "") this.onTyping();
+    if (this.draft === "" && text !== "") this.onOpen();
     await this.memory.update(DRAFT_KEY, text === "" ? undefined : text);
   }
 

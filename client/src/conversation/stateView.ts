@@ -29,6 +29,7 @@ export function stateView(
 }
 
 function doing(session: Session): string {
+  if (session.isStarting) return "Starting the agent";
   if (isBlocked(session)) return "Waiting for you";
   if (session.retry) return "Waiting to send the request again";
   const step = session.plan?.items.find(({ status }) => status === "in_progress");

@@ -11,7 +11,7 @@ import type { ApproveParams, AskParams } from "../protocol";
 import type { Store } from "../state";
 import { isWorking, openRequests } from "../questions/waiting";
 import { StepClock } from "./stepClock";
-import { escapeInvisible } from "../ui/text";
+import { escapeInvisible, visibleText } from "../ui/text";
 import { showRow, StoreTree } from "../ui/tree";
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
@@ -27,6 +27,8 @@ export class PlanView extends StoreTree<PlanNode> {
   constructor(
     private readonly store: Store,
     moving: vscode.TreeDragAndDropController<PlanNode>,
+    /** Called when the user opens the view, who may soon run a task. */
+    private readonly onOpen: () => void,
   ) {
     super(VIEW, store, (change) => change !== "conversation", moving);
   }
@@ -76,6 +78,10 @@ export class PlanView extends StoreTree<PlanNode> {
     const session = this.store.active;
     if (!session) return [];
     return node ? childNodes(session, node, relative) : topNodes(session, relative);
+  }
+
+  protected override onShown(): void {
+    this.onOpen();
   }
 
   protected override onRowsRequested(nodes: readonly PlanNode[], below: PlanNode | undefined): void {
@@ -158,9 +164,11 @@ function message(session: Store["active"]): string {
   const idle =
     session.plan && session.plan.total > 0
       ? ""
-      : session.running
-        ? "Working. No plan yet."
-        : "This session has no plan.";
+      : session.isStarting
+        ? `Starting the agent for “${visibleText(session.title)}”.`
+        : session.running
+          ? "Working. No plan yet."
+          : "This session has no plan.";
   return [replay, idle].filter(Boolean).join(" ");
 }
 

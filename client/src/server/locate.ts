@@ -28,6 +28,13 @@ export async function serverPython(context: vscode.ExtensionContext, log: vscode
   return venvPython(folder);
 }
 
+/** Whether the server can start without installing anything first. */
+export function isInstalled(context: vscode.ExtensionContext): boolean {
+  const isCheckout = bundledWheel(context.extensionPath) === undefined;
+  const folder = isCheckout ? path.join(context.extensionPath, ".venv") : environmentFolder(context);
+  return fs.existsSync(venvPython(folder));
+}
+
 /**
  * Installs the client packages of the configured cloud if they are missing. If that fails, the server still starts, and the first task
  * reports what to install manually.

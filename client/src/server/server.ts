@@ -17,7 +17,7 @@ import type { Approvals } from "../questions/approvals";
 import { answerFrom } from "../code/answers";
 import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
-import { ensureExtra, NoPython, serverPython } from "./locate";
+import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
 import { SECRET } from "./modelAccess";
 import {
   method,
@@ -104,11 +104,15 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
-  /** Has a running server prepare for a task, which then begins sooner. If that fails, the task will say why. */
+  /**
+   * Has the server prepare for a task, which then begins sooner. Starts it if nothing must be installed first. If that fails, the task
+   * will say why.
+   */
   async warm(): Promise<void> {
-    if (!vscode.workspace.isTrusted) return;
+    if (!vscode.workspace.isTrusted || !vscode.workspace.workspaceFolders?.length) return;
     try {
-      await (await this.running())?.sendRequest(method.warm, {});
+      const client = isInstalled(this.context) ? await this.started() : await this.running();
+      await client?.sendRequest(method.warm, {});
     } catch (error) {
       this.log.debug(`The server could not prepare for a task: ${messageOf(error)}`);
     }

@@ -151,8 +151,9 @@ export class Runs {
   async stop(sessionId?: string): Promise<void> {
     const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
     if (running.length === 0) void vscode.window.showInformationMessage("The agent is not running.");
-    for (const { id } of running) this.store.stopRun(id);
-    await Promise.all(running.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
+    const known = running.filter(({ id, isStarting }) => !(isStarting && this.store.endStart(id)));
+    for (const { id } of known) this.store.stopRun(id);
+    await Promise.all(known.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
   }
 
   /** Runs the active document as a task. */
@@ -175,18 +176,16 @@ export class Runs {
     let id = sessionId;
     let isStarted = false;
     const isSent = "omitted" in task;
+    const shown = "prompt" in task ? task.prompt : CONTINUATION_TITLES[task.continue];
     if ("prompt" in task && isTyped) await this.prompts.remember(task.prompt);
     try {
-      if (!(await this.isReady())) {
+      id ??= await this.newSession(shown, mode, !isSent);
+      if (id === undefined || !(await this.isReady())) {
         if ("prompt" in task && isTyped && !isSent) this.prompts.setDraft(task.prompt);
         return false;
       }
-      id ??= (await this.server.request<{ sessionId: string }>(method.createSession, {})).sessionId;
-      const shown = "prompt" in task ? task.prompt : CONTINUATION_TITLES[task.continue];
       const run = this.store.startRun(id, shown, mode).runsStarted;
       isStarted = true;
-      if (sessionId === undefined && !isSent)
-        await vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
       // the conversation shows the answer
       if (mode === "ask" && !isSent) await vscode.commands.executeCommand("fairlead.showConversation");
       const result = await this.requestRun(id, run, task, mode).catch((error: unknown) => {
@@ -204,10 +203,35 @@ export class Runs {
     return isStarted;
   }
 
-  /** Whether a run can start. Asks for access to a model before setting up the server, which can take a while. */
-  private async isReady(): Promise<boolean> {
+  /**
+   * Creates a session, and shows its task already while the server starts. Returns undefined if the server does not start or the user
+   * stops the task.
+   */
+  private async newSession(prompt: string, mode: Mode, showPlan: boolean): Promise<string | undefined> {
+    let starting: string | undefined;
+    const begin = (): void => {
+      starting = this.store.showStarting(prompt, mode);
+      if (showPlan) void vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
+    };
+    try {
+      if (!(await this.isReady(begin))) return undefined;
+      const { sessionId } = await this.server.request<{ sessionId: string }>(method.createSession, {});
+      if (starting !== undefined && this.store.get(starting)) return sessionId;
+      await this.server.request(method.deleteSession, { sessionId });
+      return undefined;
+    } finally {
+      if (starting !== undefined) this.store.endStart(starting);
+    }
+  }
+
+  /**
+   * Whether a run can start. Asks for access to a model before setting up the server, which can take a while. Calls `onStart` between
+   * the two.
+   */
+  private async isReady(onStart?: () => void): Promise<boolean> {
     const isKnown = await this.access.isKnown();
     if (!isKnown && !(await this.access.ask())) return false;
+    onStart?.();
     try {
       await (isKnown ? this.server.started() : this.server.sendApiKey());
       return true;

@@ -51,6 +51,7 @@ export class Sessions implements vscode.Disposable {
       void vscode.window.showInformationMessage("This session is not running. Use “Agent: Follow Up” to continue.");
       return;
     }
+    if (warnIfStarting(session)) return;
     const text = await vscode.window.showInputBox({
       title: `Agent: Tell the Agent (“${session.title}”)`,
       prompt: "The agent reads this after its current action.",
@@ -62,6 +63,7 @@ export class Sessions implements vscode.Disposable {
 
   /** Sends a message to a running session. Returns whether it will be read. */
   async tell(sessionId: string, text: string): Promise<boolean> {
+    if (warnIfStarting(this.store.get(sessionId))) return false;
     const params = { sessionId, text };
     const queued = await orShowWarning(() => this.server.request<{ queued: number }>(method.steer, params));
     if (queued) vscode.window.setStatusBarMessage("Message queued.", STATUS_MESSAGE_MS);
@@ -126,4 +128,9 @@ export class Sessions implements vscode.Disposable {
     if (opened) this.store.addTranscript(opened);
     else this.transcripts.delete(sessionId);
   }
+}
+
+function warnIfStarting(session: Session | undefined): boolean {
+  if (session?.isStarting) void vscode.window.showInformationMessage("The task is starting. Send this in a moment.");
+  return session?.isStarting === true;
 }

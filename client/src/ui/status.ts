@@ -71,6 +71,7 @@ function askingText(asking: Session, shown: Session): string {
 }
 
 function restText(session: Session, paused: boolean): string {
+  if (session.isStarting) return "Agent: starting";
   const what = ["Agent", paused ? "paused" : "", planCount(session.plan)];
   return [what.filter(Boolean).join(" "), session.usage ? usageSummary(session.usage) : ""].filter(Boolean).join(" · ");
 }

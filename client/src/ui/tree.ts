@@ -46,10 +46,15 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
       if (isRelevant(change)) this.update.schedule();
     });
     const visibility = this.view.onDidChangeVisibility(({ visible }) => {
-      if (visible) this.guard.shown();
+      if (!visible) return;
+      this.guard.shown();
+      this.onShown?.();
     });
     this.disposables = [{ dispose: unsubscribe }, visibility, this.update, this.guard, this.view, this.changed];
   }
+
+  /** Called when the user opens the view. */
+  protected onShown?(): void;
 
   abstract getTreeItem(node: Node): vscode.TreeItem;
 
