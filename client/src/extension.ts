@@ -10,7 +10,7 @@ import { ReviewCursor } from "./review/cursor";
 import { EditorTasks } from "./code/editorTasks";
 import { Decorations } from "./review/decorations";
 import { Diffs } from "./review/diffs";
-import { isEditRow, type CheckRow, type EditRow } from "./review/editRows";
+import { isEditRow, ReviewProgress, type CheckRow, type EditRow } from "./review/editRows";
 import { EditsView } from "./review/editsView";
 import { registerTaskDocuments } from "./context/taskDocuments";
 import { watchEditors } from "./context/editorContext";
@@ -40,6 +40,7 @@ import { SessionsView } from "./sessions/sessionsView";
 import { SmallestSets } from "./review/smallestSets";
 import { DiffContents } from "./review/diffContents";
 import { ContextKeys } from "./ui/contextKeys";
+import { SpokenProgress } from "./ui/spokenProgress";
 import { Status } from "./ui/status";
 import { Store } from "./state";
 import { Terminals } from "./ui/terminals";
@@ -63,7 +64,7 @@ export function activate(context: vscode.ExtensionContext): void {
     void agent.warm();
   };
   const prompts = new Prompts(context.workspaceState, warm);
-  const runs = new Runs(store, agent, prompts, access, notices, isSeen);
+  const runs = new Runs(store, agent, prompts, access, isSeen);
   const editorTasks = new EditorTasks(runs);
   const noticeActions = new NoticeActions(store, approvals, questions, runs);
   const restored = restoreSessions(context.storageUri, agent, store);
@@ -71,8 +72,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const proposed = new ProposedFiles(store, agent, texts);
   const diffs = new Diffs(store, context.workspaceState);
   const review = new Review(store, agent);
+  const progress = new ReviewProgress();
   const preview = new Preview(store);
-  const edits = new EditsView(store);
+  const edits = new EditsView(store, progress);
   const cursor = new ReviewCursor(store, review, diffs, preview);
   const sessions = new Sessions(store, agent, runs);
   const conversationActions = new ConversationActions(store, noticeActions, questions, runs, sessions, diffs);
@@ -86,6 +88,9 @@ export function activate(context: vscode.ExtensionContext): void {
     box,
     (session, prompt) => rewinds.rewind(session, prompt),
   );
+  conversation.onDidChangeVisibility(() => {
+    notices.update();
+  });
   const pages = new Pages(store, agent, restored);
   const planEdits = new PlanEdits(store, agent);
   const terminals = new Terminals(store, agent);
@@ -229,7 +234,8 @@ export function activate(context: vscode.ExtensionContext): void {
     editorTasks,
     ...trees,
     new ContextKeys(store),
-    new Status(store),
+    new Status(store, progress),
+    new SpokenProgress(store, isSeen, (sessionId) => runs.stop(sessionId)),
     new Decorations(store),
     new ProposedProblems(store),
     registerHelp(),

@@ -6,6 +6,7 @@ import type { ApproveParams, AskParams } from "../src/protocol";
 import type { Session } from "../src/session";
 import { Store } from "../src/state";
 import { isWorking, pauseReason } from "../src/questions/waiting";
+import { reviewText, statusTexts } from "../src/ui/statusTexts";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => uri;
@@ -17,7 +18,11 @@ function running(): { store: Store; session: Session } {
   const store = new Store();
   return { store, session: store.startRun(approval.sessionId, "Task") };
 }
-const notices = (session: Session) => noticesOf(session, true, relative);
+const notices = (session: Session) => noticesOf(session, relative);
+const waiting = (store: Store): string[] => {
+  const { text, tooltip } = statusTexts(store.active, store.sessions, 0, relative);
+  return [text, tooltip.split("\n")[0] ?? ""];
+};
 const titles = (session: Session): string[][] => notices(session).map(({ links }) => links.map(({ title }) => title));
 
 test("each thing that waits has a notice until it is answered, and blocks only if the agent waits for it", () => {
@@ -88,4 +93,42 @@ test("a run that ends for another reason is not paused", () => {
     store.endRun(session.id, 1, { stopReason, message: "", record: "" });
     assert.equal(pauseReason(session), undefined);
   }
+});
+
+test("a notice names its task, shortened if it is long", () => {
+  const { store, session } = running();
+  store.addApproval(approval);
+  assert.match(notices(session)[0]?.text ?? "", /^“Task”: Run “/);
+  session.title = "Rename the helper in all of the modules and then in the documentation";
+  assert.match(notices(session)[0]?.text ?? "", /^“Rename the helper in all of the modules and then…”: Run “/);
+});
+
+test("the status bar counts what waits in all sessions, names it, and says what else runs", () => {
+  const { store, session } = running();
+  assert.equal(waiting(store)[0], "$(sync~spin) Agent");
+  store.addQuestion({ ...question, sessionId: session.id, question: "Which\none?" });
+  assert.deepEqual(waiting(store), ["$(question) Agent: 1 waiting for you", "“Task”: Which one?"]);
+  store.startRun("other", "Another");
+  assert.deepEqual(waiting(store), ["$(question) Agent: 1 waiting for you", "“Task”: Which one?"]);
+  store.addApproval({ ...approval, sessionId: "other" });
+  assert.equal(waiting(store)[0], "$(question) Agent: 2 waiting for you");
+  store.stopRun("other");
+  store.stopRun(session.id);
+  assert.equal(waiting(store)[0], "$(checklist) Agent");
+  store.startRun(session.id, "On");
+  store.show("other");
+  assert.equal(waiting(store)[0], "$(sync~spin) Agent · 1 running");
+  store.endRun(session.id, 2, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
+  assert.deepEqual(waiting(store), ["$(question) Agent: 1 waiting for you", "“Task”: paused"]);
+  store.showNone();
+  assert.equal(waiting(store)[0], "$(question) Agent: 1 waiting for you");
+  store.show(session.id);
+  assert.equal(waiting(store)[0], "$(debug-pause) Agent paused");
+});
+
+test("what is left to review is short", () => {
+  assert.deepEqual(
+    [reviewText(12, 100), reviewText(3, 3), reviewText(1, 1)],
+    ["12 of 100 left", "3 files to review", "1 file to review"],
+  );
 });

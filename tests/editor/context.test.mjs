@@ -66,11 +66,11 @@ editorTest("a mention is completed with Enter or Tab, and only then Enter runs t
   await value(page, 'Explain #selection and #src/app/main.ts with #"my notes.md" ');
   await page.insertText("and #problems but not #nothing or issue #12");
   await page.press("Enter");
-  await page.toast("Agent: First.");
+  await page.toast("First.");
 });
 
 editorTest("the conversation shows what the agent was told, and no secret", async ({ page }) => {
-  await page.closeToast("Agent: First.");
+  await page.closeToast("First.");
   await page.runCommand("Agent: Open Conversation in Editor");
   await conversationSays(page, [
     "Context: src/greet.ts, lines 2 to 3 (selected); src/app/main.ts; my notes.md; the problems that the editor shows; active",
@@ -96,8 +96,8 @@ editorTest("the conversation shows what the agent was told, and no secret", asyn
 
 editorTest("a follow-up names only what changed", async ({ page }) => {
   await followUp(page, "And now?");
-  await page.toast("Agent: Second.");
-  await page.closeToast("Agent: Second.");
+  await page.toast("Second.");
+  await page.closeToast("Second.");
   await conversationSays(page, ["Second."]);
   const summary = page.webview().locator("summary", { hasText: "Context: " });
   assert.equal((await summary.allTextContents()).at(-1), "Context: nothing new in the editor");
@@ -115,8 +115,8 @@ editorTest("#changes sends what Git sees as changed", async ({ page, workspace }
   await labels(page, "#changes");
   await page.insertText("changes now");
   await page.press("Enter");
-  await page.toast("Agent: First.");
-  await page.closeToast("Agent: First.");
+  await page.toast("First.");
+  await page.closeToast("First.");
   await page.runCommand("Agent: Open Conversation in Editor");
   await conversationSays(page, ["Context: the uncommitted changes (git diff)"]);
   await page.webview().locator("summary", { hasText: "Context: " }).first().click();
@@ -157,8 +157,8 @@ editorTest("the document of a task completes mentions, and knows the file behind
   await page.editorLines((lines) => lines.join("\n").includes("#data.json "));
   await picture(page, "task-document-dropped");
   await page.titleAction("Run This Task");
-  await page.toast("Agent: First.");
-  await page.closeToast("Agent: First.");
+  await page.toast("First.");
+  await page.closeToast("First.");
   await page.runCommand("Agent: Open Conversation in Editor");
   await conversationSays(page, [
     "Context: src/greet.ts; data.json; active file src/app/main.ts; 1 error; branch topic",

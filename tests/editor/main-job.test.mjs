@@ -95,8 +95,9 @@ editorTest("a command asks first, is allowed, and the run continues to the end",
   assert.deepEqual(asked.buttons, ["Cancel", "Allow Once", "Allow for This Session", "Reject"]);
   assert.match(
     asked.message,
-    /^Agent: Waiting for you\. Run “echo gate” in the sandbox\? Your settings require approval for every command\./,
+    /^“Add type hints to hello.py”: Run “echo gate” in the sandbox\? Your settings require approval for every command\./,
   );
+  assert.equal((await page.toasts()).length, 1, "the progress of the run is not over the editor");
   await page.toastButton("Run “echo gate”", "Allow Once");
   await page.toast("All three steps are done.");
   await page.until("the final count", async () => (await page.viewDescription("Plan")) === "3/3");

@@ -41,7 +41,15 @@ const editorTest = useAgent(
   ],
   {
     settings: { "fairlead.approvals": "ask" },
-    workspace: { "a.txt": text, "b.txt": text, "c.txt": text, "notes.txt": "", "bad.json": '{"a": 1,, "b": 2}\n' },
+    workspace: {
+      "a.txt": text,
+      "b.txt": text,
+      "c.txt": text,
+      "notes.txt": "",
+      "bad.json": '{"a": 1,, "b": 2}\n',
+      // as a user with a screen reader has it: each step is read aloud
+      ".vscode/settings.json": '{"editor.accessibilitySupport": "on"}\n',
+    },
     viewport: { width: 1280, height: 1100 },
   },
 );

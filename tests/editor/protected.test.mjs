@@ -48,7 +48,7 @@ editorTest(
     await page.toast("you did not confirm it. It is still proposed.");
     await page.until(
       "the question gone",
-      async () => !(await page.toasts()).some(({ message }) => message.startsWith("Accept “")),
+      async () => !(await page.toasts()).some(({ message }) => message.includes("Accept “")),
     );
     assert.ok(!there(workspace, TASKS));
     await page.rows(VIEW, has("tasks.json"));

@@ -64,7 +64,7 @@ editorTest("a CodeLens beside the change accepts it or rejects it, in the diff",
   await page.rows(VIEW, lacks("Line 4"));
   assert.equal(disk(workspace, "lens.txt"), changed("one"));
   assert.deepEqual(
-    (await page.toasts()).map(({ message }) => message.startsWith("Agent: Proposed.")),
+    (await page.toasts()).map(({ message }) => message.startsWith("“Change the files”: Proposed.")),
     [true],
   );
 });
@@ -80,6 +80,7 @@ editorTest(
     await page.tab("Proposed: Change the files (6 files)");
     assert.equal((await page.tabs()).filter(({ label }) => label.startsWith("Proposed: ")).length, 1);
     await page.until("the count", async () => (await page.viewDescription(VIEW)) === "6 of 7 files left");
+    await page.statusItem("fairlead.review", ({ text }) => text === "6 of 7 left");
   },
 );
 

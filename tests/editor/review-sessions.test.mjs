@@ -36,7 +36,7 @@ editorTest(
   async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await runTask(page, "First task");
-    await page.toast("Agent: Done once.");
+    await page.toast("Done once.");
     await page.rowAction(VIEW, "Line 3", "Reject");
     await page.rows(VIEW, (rows) => has("same.txt")(rows) && !has("Line 3")(rows));
     await followUp(page, "Go on");

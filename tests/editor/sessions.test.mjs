@@ -81,6 +81,11 @@ editorTest("the run that is shown comes to its end, and the other one is as it w
   const rows = await page.rows(SESSIONS, described("The second task", "2/2", "2 files"));
   assert.equal(find(rows, "The second task").icon, "pass");
   assert.match(find(rows, "The first task").description, /^waiting for you · 0\/2 · 1 file/);
+  await page.statusItem("fairlead.status", ({ text }) => text.includes("Agent: 1 waiting for you"));
+  await page.toast("“The first task”: The agent asks: Shall I go on?");
+  await page.until("no notice of what was answered in the view", async () =>
+    (await page.toasts()).every(({ message }) => !message.startsWith("“The second task”: The agent asks")),
+  );
   await page.until("the count", async () => (await page.viewDescription(PLAN)) === "2/2");
   await page.webview().locator("p", { hasText: "Both are done." }).waitFor({ timeout: 30_000 });
   await page.webview().locator("body", { hasText: "Message delivered." }).waitFor({ timeout: 30_000 });

@@ -30,6 +30,9 @@ interface Shown {
 }
 
 export class Conversation implements vscode.Disposable {
+  private readonly visibility = new vscode.EventEmitter<void>();
+  /** Fires when the view is shown or hidden. */
+  readonly onDidChangeVisibility = this.visibility.event;
   private readonly shown = new Set<Shown>();
   private readonly idOf = objectIds();
   private view: vscode.WebviewView | undefined;
@@ -56,6 +59,7 @@ export class Conversation implements vscode.Disposable {
     };
     this.disposables = [
       { dispose: unsubscribe },
+      this.visibility,
       this.redraw,
       vscode.workspace.onDidGrantWorkspaceTrust(schedule),
       vscode.workspace.onDidChangeWorkspaceFolders(schedule),
@@ -133,6 +137,10 @@ export class Conversation implements vscode.Disposable {
   private resolve(view: vscode.WebviewView): void {
     this.view = view;
     this.attach(view.webview, view);
+    view.onDidChangeVisibility(() => {
+      this.visibility.fire();
+    });
+    this.visibility.fire();
     this.draw();
   }
 
@@ -147,7 +155,10 @@ export class Conversation implements vscode.Disposable {
     });
     owner.onDidDispose(() => {
       this.shown.delete(shown);
-      if (this.view === owner) this.view = undefined;
+      if (this.view === owner) {
+        this.view = undefined;
+        this.visibility.fire();
+      }
       listening.dispose();
     });
     webview.options = { enableScripts: true, localResourceRoots: [dist] };

@@ -28,7 +28,8 @@ export function stateView(
   };
 }
 
-function doing(session: Session): string {
+/** What the agent of a running session does. */
+export function doing(session: Session): string {
   if (session.isStarting) return "Starting the agent";
   if (isBlocked(session)) return "Waiting for you";
   if (session.retry) return "Waiting to send the request again";

@@ -6,6 +6,7 @@ import type { NoticeAction } from "./noticeTexts";
 import type { Questions } from "./questions";
 import type { Runs } from "../sessions/runs";
 import type { Store } from "../state";
+import { needsDecision } from "./waiting";
 
 export class NoticeActions {
   constructor(
@@ -30,14 +31,16 @@ export class NoticeActions {
     }
   }
 
-  /** Opens the first question or approval that waits for the user, in the active session if it has one. */
+  /** Opens the first question or approval that waits for the user, in the active session if it has one, else what else waits. */
   openFirst(): unknown {
-    const [session] = this.store.awaitingAnswer;
+    const { active, sessions } = this.store;
+    const [session = sessions.find((other) => other !== active && needsDecision(other))] = this.store.awaitingAnswer;
     if (!session) return vscode.window.showInformationMessage("Nothing is waiting for your answer.");
     this.store.show(session.id);
     const [question] = session.questions;
     const [approval] = session.approvals;
     if (question) return this.perform({ kind: "answer", question });
-    return approval && this.perform({ kind: "show", approval });
+    if (approval) return this.perform({ kind: "show", approval });
+    return vscode.commands.executeCommand("fairlead.plan.focus");
   }
 }

@@ -7,6 +7,7 @@ import { withoutLinks, escapeInvisible } from "../ui/text";
 
 /** VS Code truncates a message after 1,000 characters, and the links are at its end. */
 const MAX_LENGTH = 600;
+const MAX_TITLE_LENGTH = 50;
 
 /** The action of a link. */
 export type NoticeAction =
@@ -18,24 +19,26 @@ export type NoticeAction =
 export interface Notice {
   /** The approval, question or pause. The notice exists as long as this object does. */
   readonly about: object;
-  /** Whether the agent waits for it. */
-  readonly blocks: boolean;
   readonly text: string;
   readonly links: readonly { readonly title: string; readonly action: NoticeAction }[];
 }
 
-/** A notice for each thing in a session that waits for the user. If the session is not the active one, the notice names it. */
-export function noticesOf(session: Session, isShown: boolean, relative: (uri: string) => string): Notice[] {
-  const prefix = isShown ? "" : `“${session.title}”: `;
+/** The name of a session in a message: its task, in quotes. */
+export function nameOf(session: Session | undefined): string {
+  const title = escapeInvisible(session?.title ?? "").replace(/\s+/g, " ");
+  const shown = title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH - 1).trimEnd()}…` : title;
+  return shown === "" ? "Agent" : `“${shown}”`;
+}
+
+/** A notice for each thing in a session that waits for the user. */
+export function noticesOf(session: Session, relative: (uri: string) => string): Notice[] {
   const notices = [
     ...session.approvals.map((approval): Notice => ({
       about: approval,
-      blocks: approval.toolCallId !== null,
       ...approvalNotice(approval, relative),
     })),
     ...session.questions.map((question): Notice => ({
       about: question,
-      blocks: true,
       text: `The agent asks: ${escapeInvisible(question.question)}`,
       links: [{ title: "Answer", action: { kind: "answer", question } }],
     })),
@@ -43,14 +46,13 @@ export function noticesOf(session: Session, isShown: boolean, relative: (uri: st
   if (session.pause) {
     notices.push({
       about: session.pause,
-      blocks: false,
-      text: `Agent: ${escapeInvisible(session.pause.reason)}`,
+      text: escapeInvisible(session.pause.reason),
       links: [{ title: "Continue", action: { kind: "continueRun", sessionId: session.id } }],
     });
   }
   return notices.map(({ text, ...notice }) => ({
     ...notice,
-    text: truncate(withoutLinks(prefix + text).replace(/\s+/g, " ")),
+    text: truncate(withoutLinks(`${nameOf(session)}: ${text}`).replace(/\s+/g, " ")),
   }));
 }
 

@@ -1,12 +1,10 @@
 // Notices of what waits for the user. They stay until it is answered, in whichever place. A notification with buttons hides after some
-// seconds, and an extension cannot close it. So a notice is a progress notification with links: that of the waiting run, or a
-// separate one.
+// seconds, and an extension cannot close it. So a notice is a progress notification with links.
 
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
 import { relative } from "../review/editsView";
 import { noticesOf, type NoticeAction, type Notice } from "./noticeTexts";
-import type { Session } from "../session";
 import type { Store } from "../state";
 
 const COMMAND = "fairlead.followNotice";
@@ -42,10 +40,9 @@ export class Notices implements vscode.Disposable {
     this.disposables = [vscode.commands.registerCommand(COMMAND, follow), { dispose: unsubscribe }, this.redraw];
   }
 
-  /** The text and links of what a run waits for; undefined if it works. */
-  waitingText(session: Session): string | undefined {
-    const notice = this.noticesFor(session).find(({ blocks }) => blocks);
-    return notice && this.textOf(notice);
+  /** Shows and closes notices, after the user opened or closed the conversation. */
+  update(): void {
+    this.redraw.schedule();
   }
 
   dispose(): void {
@@ -55,17 +52,13 @@ export class Notices implements vscode.Disposable {
 
   private draw(): void {
     const unseen = this.store.sessions.filter(({ id }) => !this.isSeen(id));
-    const wanted = unseen.flatMap((session) => this.noticesFor(session));
+    const wanted = unseen.flatMap((session) => noticesOf(session, relative));
     for (const [about, { close }] of this.open) {
       if (wanted.some((notice) => notice.about === about)) continue;
       this.open.delete(about);
       close?.();
     }
-    for (const notice of wanted) if (!notice.blocks && !this.open.has(notice.about)) this.show(notice);
-  }
-
-  private noticesFor(session: Session): Notice[] {
-    return noticesOf(session, session === this.store.active, relative);
+    for (const notice of wanted) if (!this.open.has(notice.about)) this.show(notice);
   }
 
   private show(notice: Notice): void {

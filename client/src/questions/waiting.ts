@@ -7,6 +7,20 @@ export function openRequests(session: Session | undefined): number {
   return session ? session.approvals.length + session.questions.length : 0;
 }
 
+/**
+ * The number of things for which the user is needed in all sessions. The pause and the plan of the active session are not counted: the
+ * views show them.
+ */
+export function waitingCount(sessions: readonly Session[], active: Session | undefined): number {
+  const hidden = sessions.filter((session) => session !== active && needsDecision(session));
+  return sessions.reduce((sum, session) => sum + openRequests(session), hidden.length);
+}
+
+/** Whether the session has ended its run early or after a plan, and continues when the user says so. */
+export function needsDecision(session: Session): boolean {
+  return session.pause !== undefined || isReadyToGo(session);
+}
+
 /** Whether the agent waits for an answer. It continues while a protected file waits for confirmation. */
 export function isBlocked({ approvals, questions }: Session): boolean {
   return questions.length > 0 || approvals.some(({ toolCallId }) => toolCallId !== null);

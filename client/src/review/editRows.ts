@@ -254,19 +254,23 @@ function hunkLabel(hunk: Hunk): string {
 const counts = (added: number, removed: number): string => `+${added} −${removed}`;
 const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
 
-/** Counts how many of the proposed files are left to review, for the view's title. */
+/** Counts how many of the proposed files are left to review, for the view's title and the status bar. */
 export class ReviewProgress {
   private readonly seen = new Set<string>();
 
-  /** The text for the title. A review starts with the first proposal and ends with the last decision. */
-  describe(sessions: readonly Session[]): string {
+  /** The files that are left and all of them. A review starts with the first proposal and ends with the last decision. */
+  count(sessions: readonly Session[]): { readonly left: number; readonly total: number } {
     const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
     if (left.length === 0) this.seen.clear();
     for (const file of left) this.seen.add(file);
-    if (left.length === 0) return "";
-    return left.length < this.seen.size
-      ? `${left.length} of ${plural(this.seen.size, "file")} left`
-      : plural(left.length, "file");
+    return { left: left.length, total: this.seen.size };
+  }
+
+  /** The text for the view's title. */
+  describe(sessions: readonly Session[]): string {
+    const { left, total } = this.count(sessions);
+    if (left === 0) return "";
+    return left < total ? `${left} of ${plural(total, "file")} left` : plural(left, "file");
   }
 }
 

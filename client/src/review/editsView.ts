@@ -5,7 +5,7 @@ import {
   allRows,
   editRows,
   pendingFiles,
-  ReviewProgress,
+  type ReviewProgress,
   RISKS,
   parentRow,
   neighbourRow,
@@ -26,9 +26,10 @@ const FAILED = new vscode.ThemeIcon("error", new vscode.ThemeColor("charts.red")
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
 export class EditsView extends StoreTree<EditRow> {
-  private readonly progress = new ReviewProgress();
-
-  constructor(private readonly store: Store) {
+  constructor(
+    private readonly store: Store,
+    private readonly progress: ReviewProgress,
+  ) {
     super("fairlead.edits", store, (change) => change === "edits" || change === "sessions");
   }
 

@@ -297,6 +297,8 @@ class ClientFeatures implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     // proposedFiles.ts provides the texts, because the user can edit the proposed side
     delete capabilities.workspace?.textDocumentContent;
+    // the views and the status bar show the progress; VS Code would show it as a notification over the editor
+    delete capabilities.window?.workDoneProgress;
     const agent = {
       approvals: true,
       questions: true,

@@ -1,10 +1,8 @@
-// Runs: starting them in a new or an existing session, showing their progress, stopping them, and reporting their end.
+// Runs: starting them in a new or an existing session, stopping them, and reporting their end.
 
 import * as vscode from "vscode";
-import { ProgressType } from "vscode-languageclient/node";
 import { plural } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
-import type { Notices } from "../questions/notices";
 import { contextItems } from "../context/contextItems";
 import { editorContext, type Omission } from "../context/editorContext";
 import {
@@ -21,14 +19,9 @@ import type { AgentServer } from "../server/server";
 import { configuredCloud } from "../server/settings";
 import type { Session } from "../session";
 import type { Store } from "../state";
+import { nameOf } from "../questions/noticeTexts";
 import { pauseReason, isReadyToGo } from "../questions/waiting";
 import { plainSummary } from "../ui/text";
-
-interface WorkDone {
-  readonly kind: "begin" | "report" | "end";
-  readonly title?: string;
-  readonly message?: string;
-}
 
 /** A task in words. */
 interface Prompt {
@@ -43,7 +36,6 @@ type Task = Prompt | { readonly continue: Continuation };
 
 /** What the conversation shows in place of a prompt. */
 const CONTINUATION_TITLES: Record<Continuation, string> = { paused: "Continue", plan: "Carry out the plan" };
-const PROGRESS = new ProgressType<WorkDone>();
 
 const CREATE_RULES =
   "Write AGENTS.md in the workspace's root, for coding agents that work here. If there is one, correct it. Say in a sentence what the " +
@@ -51,14 +43,11 @@ const CREATE_RULES =
   "that its code follows. Only what an agent cannot see at once, in at most 60 lines.";
 
 export class Runs {
-  private tokens = 0;
-
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
     private readonly prompts: Prompts,
     private readonly access: ModelAccess,
-    private readonly notices: Notices,
     /** Whether the user sees the session's conversation, which then says all that a message would. */
     private readonly isSeen: (sessionId: string) => boolean,
   ) {}
@@ -188,7 +177,7 @@ export class Runs {
       isStarted = true;
       // the conversation shows the answer
       if (mode === "ask" && !isSent) await vscode.commands.executeCommand("fairlead.showConversation");
-      const result = await this.requestRun(id, run, task, mode).catch((error: unknown) => {
+      const result = await this.requestRun(id, task, mode).catch((error: unknown) => {
         if (id !== undefined && !(error instanceof ServerGone))
           this.store.endRun(id, run, { stopReason: "error", message: String(error), record: "" });
         throw error;
@@ -241,58 +230,8 @@ export class Runs {
     }
   }
 
-  /** Requests a run and returns its result. Shows its progress until the result arrives or the user stops the run. */
-  private async requestRun(id: string, run: number, task: Task, mode: Mode): Promise<RunResult> {
-    const [client, stop, workDoneToken] = [
-      await this.server.started(),
-      new vscode.CancellationTokenSource(),
-      `run-${++this.tokens}`,
-    ];
-    const answer = this.server.request<RunResult>(
-      method.runTask,
-      { ...(await paramsOf(task)), sessionId: id, mode, workDoneToken },
-      stop.token,
-    );
-    const over = Promise.race([answer.catch(() => undefined), this.whenStopped(id, run)]);
-    const isSeen = this.isSeen(id);
-    const location = isSeen ? vscode.ProgressLocation.Window : vscode.ProgressLocation.Notification;
-    const options = { location, title: "Agent", cancellable: true };
-    await vscode.window.withProgress(options, async (progress, token) => {
-      let doing = "Working";
-      const report = (): void => {
-        const session = this.store.get(id);
-        const waiting = session && !isSeen ? this.notices.waitingText(session) : undefined;
-        progress.report({ message: waiting === undefined ? doing : `Waiting for you. ${waiting}` });
-      };
-      const listening = client.onProgress(PROGRESS, workDoneToken, ({ message }) => {
-        doing = message ?? doing;
-        report();
-      });
-      const forget = this.store.onChange((change, session) => {
-        if (change === "approvals" && session.id === id) report();
-      });
-      token.onCancellationRequested(() => {
-        this.store.stopRun(id);
-        stop.cancel();
-      });
-      await over;
-      listening.dispose();
-      forget();
-    });
-    return answer.finally(() => {
-      stop.dispose();
-    });
-  }
-
-  /** Resolves when the run is shown as ended. If the user stops it, that is before the server has ended it. */
-  private whenStopped(id: string, run: number): Promise<void> {
-    return new Promise((resolve) => {
-      const forget = this.store.onChange((_, session) => {
-        if (session.id !== id || (session.running && session.runsStarted === run)) return;
-        forget();
-        resolve();
-      });
-    });
+  private async requestRun(sessionId: string, task: Task, mode: Mode): Promise<RunResult> {
+    return this.server.request(method.runTask, { ...(await paramsOf(task)), sessionId, mode });
   }
 
   private async showFailure(error: unknown, resume: (() => Promise<unknown>) | undefined): Promise<void> {
@@ -317,7 +256,7 @@ export class Runs {
     if (result.error) {
       const actions =
         result.error.kind === "auth" && configuredCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
-      const chosen = await vscode.window.showErrorMessage(result.message, ...actions);
+      const chosen = await vscode.window.showErrorMessage(`${nameOf(session)}: ${result.message}`, ...actions);
       if (chosen) this.store.show(result.sessionId);
       if (chosen === "Set API Key") await this.setKeyAndRetry(result.sessionId);
       if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
@@ -331,7 +270,7 @@ export class Runs {
       return;
     }
     const actions = files > 0 ? ["Review Changes", "Show Conversation"] : ["Show Conversation"];
-    const who = session === this.store.active ? "Agent" : `Agent, “${session?.title ?? ""}”`;
+    const who = nameOf(session);
     const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
     const chosen = await vscode.window.showInformationMessage(
       [`${ended}: ${plainSummary(result.message) || "done."}`, result.record].filter(Boolean).join(" — "),
@@ -346,7 +285,7 @@ export class Runs {
     const plan = this.store.get(sessionId)?.plan;
     const steps = plural((plan?.total ?? 0) - (plan?.completed ?? 0), "step");
     const chosen = await vscode.window.showInformationMessage(
-      `Agent: the plan has ${steps}. Edit it if you like, then choose Go.`,
+      `${nameOf(this.store.get(sessionId))}: the plan has ${steps}. Edit it if you like, then choose Go.`,
       "Go",
       "Show Plan",
     );

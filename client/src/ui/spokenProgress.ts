@@ -1,0 +1,75 @@
+// The progress of runs as notifications, for screen readers: an extension can have nothing else read aloud. Others see it in the views,
+// so that nothing covers the editor. VS Code does not tell an extension that it has detected a screen reader, only the setting.
+
+import * as vscode from "vscode";
+import { doing } from "../conversation/stateView";
+import { nameOf } from "../questions/noticeTexts";
+import type { Session } from "../session";
+import type { Store } from "../state";
+import { throttled } from "./throttle";
+
+/** The notification of a run. */
+interface Spoken {
+  text: string;
+  progress: vscode.Progress<{ message: string }> | undefined;
+  readonly end: () => void;
+}
+
+export class SpokenProgress implements vscode.Disposable {
+  private readonly spoken = new Map<string, Spoken>();
+  private readonly redraw = throttled(() => {
+    this.draw();
+  });
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    private readonly store: Store,
+    /** Whether the user sees the session's conversation, which reads its entries aloud. */
+    private readonly isSeen: (sessionId: string) => boolean,
+    private readonly stop: (sessionId: string) => unknown,
+  ) {
+    this.unsubscribe = store.onChange((change) => {
+      if (change !== "conversation") this.redraw.schedule();
+    });
+  }
+
+  dispose(): void {
+    this.unsubscribe();
+    this.redraw.dispose();
+    for (const { end } of this.spoken.values()) end();
+  }
+
+  private draw(): void {
+    const isOn = vscode.workspace.getConfiguration("editor").get("accessibilitySupport") === "on";
+    const wanted = this.store.sessions.filter(({ id, running }) => isOn && running && !this.isSeen(id));
+    for (const [id, { end }] of this.spoken) {
+      if (wanted.some((session) => session.id === id)) continue;
+      this.spoken.delete(id);
+      end();
+    }
+    for (const session of wanted) this.say(this.spoken.get(session.id) ?? this.begin(session), doing(session));
+  }
+
+  private say(spoken: Spoken, text: string): void {
+    if (text === spoken.text) return;
+    spoken.text = text;
+    spoken.progress?.report({ message: text });
+  }
+
+  private begin(session: Session): Spoken {
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const spoken: Spoken = { text: "", progress: undefined, end };
+    this.spoken.set(session.id, spoken);
+    const options = { location: vscode.ProgressLocation.Notification, title: nameOf(session), cancellable: true };
+    void vscode.window.withProgress(options, (progress: vscode.Progress<{ message: string }>, token) => {
+      spoken.progress = progress;
+      progress.report({ message: spoken.text });
+      token.onCancellationRequested(() => this.stop(session.id));
+      return ended;
+    });
+    return spoken;
+  }
+}

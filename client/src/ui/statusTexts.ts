@@ -1,0 +1,79 @@
+// What the status bar says about all sessions. Pure.
+
+import { planCount } from "../plan/planRows";
+import { describeApproval } from "../questions/approvalTexts";
+import { nameOf } from "../questions/noticeTexts";
+import { isWorking, needsDecision, pauseReason, waitingCount } from "../questions/waiting";
+import type { Session } from "../session";
+import { contextUsage, plural, usageSummary } from "./format";
+import { escapeInvisible } from "./text";
+
+export interface StatusTexts {
+  readonly text: string;
+  readonly tooltip: string;
+  /** Whether something waits for the user. */
+  readonly isWaiting: boolean;
+}
+
+/** `active` is the session that the views show, if any; `now` is in milliseconds since the epoch. */
+export function statusTexts(
+  active: Session | undefined,
+  sessions: readonly Session[],
+  now: number,
+  relative: (uri: string) => string,
+): StatusTexts {
+  const waiting = waitingCount(sessions, active);
+  const running = sessions.filter((session) => session.running);
+  const others = running.length - Number(active?.running === true);
+  const isPaused = pauseReason(active) !== undefined;
+  const seconds = isWorking(active) && active?.retry ? Math.ceil((active.retry.at - now) / 1000) : 0;
+  const icon = waiting > 0 ? "question" : running.length > 0 ? "sync~spin" : isPaused ? "debug-pause" : "checklist";
+  const what =
+    waiting > 0
+      ? `Agent: ${waiting} waiting for you`
+      : seconds > 0
+        ? `Agent: retrying in ${seconds} s`
+        : [restText(active, isPaused), others > 0 ? `${others} ${active?.running ? "more " : ""}running` : ""]
+            .filter(Boolean)
+            .join(" · ");
+  return {
+    text: `$(${icon}) ${what}${active?.model.startsWith("replay") ? " (replay)" : ""}`,
+    tooltip: tooltip(active, sessions, relative),
+    isWaiting: waiting > 0,
+  };
+}
+
+/** How many of the proposed files are left, without the word for them: `12 of 100 left`. */
+export function reviewText(left: number, total: number): string {
+  return left < total ? `${left} of ${total} left` : `${plural(left, "file")} to review`;
+}
+
+function restText(session: Session | undefined, isPaused: boolean): string {
+  if (session?.isStarting) return "Agent: starting";
+  const what = ["Agent", isPaused ? "paused" : "", planCount(session?.plan)];
+  return [what.filter(Boolean).join(" "), session?.usage ? usageSummary(session.usage) : ""]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function tooltip(active: Session | undefined, sessions: readonly Session[], relative: (uri: string) => string): string {
+  const current = active?.plan?.items.find(({ status }) => status === "in_progress");
+  const doing = current && active?.running ? current.activeForm || current.content : "";
+  const { title = "", usage, retry } = active ?? {};
+  const waits = sessions.flatMap((session) => waitsFor(session, relative).map((what) => `${nameOf(session)}: ${what}`));
+  const others = sessions
+    .filter((session) => session !== active && session.running)
+    .map((session) => `${nameOf(session)} is running`);
+  const spent = usage ? [`This run: ${usageSummary(usage)} tokens`, contextUsage(usage)] : [];
+  return [...waits, title, doing, retry?.reason ?? "", pauseReason(active) ?? "", ...spent, ...others]
+    .filter(Boolean)
+    .join("\n");
+}
+
+function waitsFor(session: Session, relative: (uri: string) => string): string[] {
+  return [
+    ...session.approvals.map((approval) => describeApproval(approval, relative).rowLabel),
+    ...session.questions.map(({ question }) => escapeInvisible(question).replace(/\s+/g, " ")),
+    ...(needsDecision(session) ? [session.pause ? "paused" : "the plan is ready"] : []),
+  ];
+}
