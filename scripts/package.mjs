@@ -25,6 +25,7 @@ await main(async () => {
   );
   for (const file of BUNDLES) copy(`dist/${file}`);
   for (const file of FILES) copy(file);
+  copy("server/fairlead/example", "example");
   for (const [page, source] of Object.entries(PAGES)) fs.writeFileSync(path.join(staging, page), standalone(source));
   fs.writeFileSync(path.join(staging, "package.json"), JSON.stringify(manifest(), null, 2));
   for (const name of ["server", "bedrock", "vertex"]) copy(`requirements/${name}.txt`, `dist/requirements/${name}.txt`);

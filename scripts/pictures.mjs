@@ -1,5 +1,5 @@
 // `npm run pictures`: takes the pictures of the documentation from a real VS Code, in which a recording replaces the model.
-// With `-- --only stills`, `animation` or `icon`, takes only these.
+// With `-- --only stills`, `animation`, `walkthrough` or `icon`, takes only these.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -15,7 +15,9 @@ const example = path.join(root, "server/fairlead/example");
 const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 
 await main(async () => {
-  const { only } = parseArgs({ options: { only: { type: "string", default: "stills,animation,icon" } } }).values;
+  const { only } = parseArgs({
+    options: { only: { type: "string", default: "stills,animation,walkthrough,icon" } },
+  }).values;
   await together(ensurePython(), ensureNode());
   await run(process.execPath, [path.join(root, "scripts/build.mjs")]);
   const { closeBrowser } = await import("../tests/editor/host/page.mjs");
@@ -23,6 +25,7 @@ await main(async () => {
   const wanted = only.split(",");
   for (const theme of wanted.includes("stills") ? ["dark", "light"] : []) await takeStills(theme);
   if (wanted.includes("animation")) await takeAnimation();
+  if (wanted.includes("walkthrough")) await shrinkForWalkthrough();
   if (wanted.includes("icon")) await drawIcon();
   await closeBrowser();
   return 0;
@@ -172,15 +175,35 @@ async function drawIcon() {
   say("  icon.png");
 }
 
+/** Smaller copies of the stills, which are in the package. */
+async function shrinkForWalkthrough() {
+  const target = path.join(root, "client/media/walkthrough");
+  fs.mkdirSync(target, { recursive: true });
+  const names = ["plan", "conversation", "diff", "approval"].flatMap((name) => [
+    `${name}-dark.png`,
+    `${name}-light.png`,
+  ]);
+  const stills = names.map((name) => path.join(folder, name));
+  await python("shrink.py", target, ...stills);
+  for (const name of names) say(`  walkthrough/${name}, ${kilobytes(path.join(target, name))}`);
+}
+
 async function animate(frames, target) {
-  await ensureWheels("pictures");
   const list = path.join(path.dirname(frames[0].file), "frames.json");
   fs.writeFileSync(list, JSON.stringify(frames));
+  await python("animate.py", list, target);
+  say(`  ${path.basename(target)}, ${kilobytes(target)}`);
+}
+
+/** Runs a script of this folder with the packages for pictures. */
+async function python(script, ...args) {
+  await ensureWheels("pictures");
   const env = pythonEnvironment({});
   env.PYTHONPATH = wheelsDir("pictures");
-  const { code, output } = await run(venvProgram("python"), [path.join(root, "scripts/animate.py"), list, target], {
-    env,
-  });
+  const { code, output } = await run(venvProgram("python"), [path.join(root, "scripts", script), ...args], { env });
   if (code !== 0) throw new SetupError(output);
-  say(`  ${path.basename(target)}, ${(fs.statSync(target).size / 1000).toFixed(0)} kB`);
+}
+
+function kilobytes(file) {
+  return `${(fs.statSync(file).size / 1000).toFixed(0)} kB`;
 }

@@ -32,7 +32,9 @@ import { Questions } from "./questions/questions";
 import { Review, targetOf } from "./review/review";
 import { withKnownRow, type Commands } from "./ui/rowCommands";
 import { Runs } from "./sessions/runs";
+import { setUpModel } from "./server/modelSetup";
 import { AgentServer } from "./server/server";
+import { exampleRecording, offerExample, openExample } from "./sessions/example";
 import { Rewinds } from "./sessions/rewinds";
 import { Sessions } from "./sessions/sessions";
 import type { SessionNode } from "./sessions/sessionRows";
@@ -45,6 +47,7 @@ import { Status } from "./ui/status";
 import { Store } from "./state";
 import { Terminals } from "./ui/terminals";
 
+const WALKTHROUGH = "fairlead.fairlead#start";
 /** The settings that decide which model answers. */
 const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.provider,fairlead.baseUrl";
 
@@ -57,7 +60,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const approvals = new Approvals(store);
   const questions = new Questions(store);
   const agent = new AgentServer(context, store, approvals, questions, log);
-  const access = new ModelAccess(context.secrets);
+  const isExample = (): boolean => exampleRecording(context.extensionPath) !== undefined;
+  const access = new ModelAccess(context.secrets, isExample);
   const isSeen = (sessionId: string): boolean => conversation.shows(sessionId);
   const notices: Notices = new Notices(store, (act) => noticeActions.perform(act), isSeen);
   const warm = (): void => {
@@ -121,6 +125,9 @@ export function activate(context: vscode.ExtensionContext): void {
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
     setApiKey: () => access.setApiKey(),
+    setUpModel: () => setUpModel(access, agent),
+    openExample: () => openExample(context.extensionPath),
+    getStarted: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),
     showConversation: () => conversation.show(),
     rewind: () => rewinds.pick(),
     newSession: () => conversation.newSession(),
@@ -218,6 +225,10 @@ export function activate(context: vscode.ExtensionContext): void {
   agent.commandOverrides.set(serverCommand.reject, (params) =>
     cursor.decideFromCodeLens("reject", params as DecideParams),
   );
+  const example = (): void => {
+    void offerExample(context.workspaceState, prompts);
+  };
+  example();
   log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
   context.subscriptions.push(
     log,
@@ -238,6 +249,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new SpokenProgress(store, isSeen, (sessionId) => runs.stop(sessionId)),
     new Decorations(store),
     new ProposedProblems(store),
+    vscode.workspace.onDidGrantWorkspaceTrust(example),
     registerHelp(),
     registerTaskDocuments(),
     watchEditors(),

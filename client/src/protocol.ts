@@ -22,6 +22,7 @@ export const method = {
   redo: "agent/edits/redo",
   credentials: "agent/credentials",
   warm: "agent/warm",
+  testModel: "agent/model/test",
   trust: "agent/trust",
   plan: "agent/plan",
   edits: "agent/edits",

@@ -49,14 +49,6 @@ test("without a key the user is asked how to reach a model before the server sta
   });
 });
 
-test("no folder open: the message says so and offers to open one", async () => {
-  await inEditor({ name: "no-folder", workspace: null, settings: {} }, async ({ page }) => {
-    await page.runCommand("Agent: Run Task");
-    const told = await page.toast("No folder is open");
-    assert.deepEqual(told.buttons, ["Open Folder"]);
-  });
-});
-
 test("an untrusted workspace gets no run and leads to where it is trusted, which is enough", async () => {
   const settings = { "fairlead.replay": recording({ text: "It works now." }) };
   await inEditor({ name: "untrusted", workspace: { a: "" }, settings, trust: "restricted" }, async ({ page }) => {

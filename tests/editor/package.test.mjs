@@ -33,7 +33,8 @@ const editorTest = useEditor(() =>
 editorTest("the package is small and holds nothing that it does not need", async (_, context) => {
   const { size } = fs.statSync(vsix);
   context.diagnostic(`figure: the .vsix has ${(size / 1000).toFixed(0)} kB`);
-  assert.ok(size < 1_000_000, `${size} bytes`);
+  assert.ok(size < 1_500_000, `${size} bytes`);
+  assert.ok(fs.readFileSync(vsix).includes("extension/example/refactor.replay.yaml"));
 });
 
 editorTest(

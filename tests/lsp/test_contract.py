@@ -1,6 +1,7 @@
 """The protocol from outside: initialize, order, settings, cancellation, plain clients (docs/protocol.md)."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -267,6 +268,22 @@ async def test_an_untrusted_workspace_gets_no_run(workspace: Path, replay: Repla
             result = await client.run()
             assert (result["message"], api.connections) == ("ok", warm)
             assert await client.request("agent/warm", {"sessionId": result["sessionId"]}) is None
+
+
+async def test_the_model_is_tested_by_one_small_request(workspace: Path) -> None:
+    """docs/protocol.md, `agent/model/test`: also without trust, because nothing of the workspace is sent."""
+    (workspace / "AGENTS.md").write_text("secret rules")
+    with FakeApi(turns=[Turn((Text("OK"),))], key="sk-right") as api:
+        env = {"ANTHROPIC_API_KEY": "sk-wrong", "ANTHROPIC_BASE_URL": api.url}
+        async with Client(workspace, env=env, trusted=False, settings={"model": "claude-x"}) as client:
+            error = await client.error("agent/model/test", {})
+            assert error.code == -32803 and "key" in error.message
+            await client.request("agent/credentials", {"apiKey": "sk-right"})
+            assert await client.request("agent/model/test", {}) == {"model": "claude-x"}
+            sent = [json.dumps(request.body) for request in api.requests]
+            assert sent and all(len(request) < 1000 and "secret" not in request for request in sent)
+        async with Client(workspace, env={**env, "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}) as client:
+            assert "127.0.0.1:9" in (await client.error("agent/model/test", {})).message
 
 
 async def test_credentials_go_before_settings_and_environment_and_nowhere_else(workspace: Path) -> None:

@@ -127,6 +127,8 @@ def requests() -> Iterator[Golden]:
     yield _answers("credentials.result", wire.CREDENTIALS, None)
     yield _asks("warm.params", wire.WARM, {"sessionId": SESSION})
     yield _answers("warm.result", wire.WARM, None)
+    yield _asks("model.test.params", wire.TEST_MODEL, {})
+    yield _answers("model.test.result", wire.TEST_MODEL, {"model": "claude-sonnet-5-5"})
     yield _asks("trust.params", wire.TRUST, {"trusted": True})
 
 

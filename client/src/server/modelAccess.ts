@@ -12,11 +12,15 @@ interface AccessOption extends vscode.QuickPickItem {
 }
 
 export class ModelAccess {
-  constructor(private readonly secrets: vscode.SecretStorage) {}
+  constructor(
+    private readonly secrets: vscode.SecretStorage,
+    /** Whether the window shows the example, which needs no model. */
+    private readonly isExample: () => boolean,
+  ) {}
 
   /** Whether access is configured in the settings, the environment or the secret storage. */
   async isKnown(): Promise<boolean> {
-    return hasAccess(configured(), process.env, await this.secrets.get(SECRET));
+    return this.isExample() || hasAccess(configured(), process.env, await this.secrets.get(SECRET));
   }
 
   /** Asks for the API key. An empty one removes the key. Returns whether a key was set. */
@@ -36,7 +40,7 @@ export class ModelAccess {
   }
 
   /** Asks for the kind of access and configures it. Returns false if the user closes a box. */
-  async ask(): Promise<boolean> {
+  async ask(placeHolder = "Choose how to reach a model. Your task then runs."): Promise<boolean> {
     const ways: AccessOption[] = [
       {
         label: "$(key) Anthropic API key",
@@ -62,7 +66,7 @@ export class ModelAccess {
     ];
     const way = await vscode.window.showQuickPick(ways, {
       title: TITLE,
-      placeHolder: "Choose how to reach a model. Your task then runs.",
+      placeHolder,
       ignoreFocusOut: true,
     });
     return way ? way.configure() : false;

@@ -32,6 +32,7 @@ import {
   type SessionList,
 } from "../protocol";
 import type { Questions } from "../questions/questions";
+import { exampleRecording } from "../sessions/example";
 import { savesAfterAccept, serverSettings } from "./settings";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
@@ -61,7 +62,7 @@ export class AgentServer implements vscode.Disposable {
         if (!event.affectsConfiguration("fairlead")) return;
         if (event.affectsConfiguration("fairlead.provider") && this.running()) void ensureExtra(context, log);
         if (event.affectsConfiguration("fairlead.python")) void this.restart();
-        else void this.notify("workspace/didChangeConfiguration", { settings: serverSettings() });
+        else void this.notify("workspace/didChangeConfiguration", { settings: this.settings() });
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.notify(method.trust, { trusted: true })),
       context.secrets.onDidChange(({ key }) => {
@@ -146,6 +147,10 @@ export class AgentServer implements vscode.Disposable {
     for (const leave of this.pendingRequests) leave();
   }
 
+  private settings(): Record<string, unknown> {
+    return serverSettings(exampleRecording(this.context.extensionPath));
+  }
+
   private running(): Promise<LanguageClient> | undefined {
     return this.starting;
   }
@@ -172,7 +177,7 @@ export class AgentServer implements vscode.Disposable {
       documentSelector: [{ scheme: "file" }, { scheme: scheme.proposed }],
       outputChannel: this.log,
       initializationOptions: () => ({
-        settings: serverSettings(),
+        settings: this.settings(),
         trusted: vscode.workspace.isTrusted,
         storageDir: (this.context.storageUri ?? this.context.globalStorageUri).fsPath,
       }),

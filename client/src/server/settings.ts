@@ -4,7 +4,8 @@
 import * as vscode from "vscode";
 import { SERVER_SETTINGS } from "./settingNames";
 
-export function serverSettings(): Record<string, unknown> {
+/** `recording` replaces the model if the settings name none. */
+export function serverSettings(recording = ""): Record<string, unknown> {
   const configuration = vscode.workspace.getConfiguration("fairlead");
   const settings: Record<string, unknown> = {};
   for (const key of SERVER_SETTINGS) {
@@ -13,6 +14,7 @@ export function serverSettings(): Record<string, unknown> {
     if (name === undefined) settings[key] = value;
     else settings[group ?? ""] = { ...(settings[group ?? ""] as object | undefined), [name]: value };
   }
+  if (settings.replay === "") settings.replay = recording;
   return settings;
 }
 

@@ -27,6 +27,7 @@ PLAN_HISTORY = "agent/plan/history"
 COMMAND_RULES = "agent/command/rules"
 CREDENTIALS = "agent/credentials"
 WARM = "agent/warm"
+TEST_MODEL = "agent/model/test"
 TRUST = "agent/trust"
 
 PLAN = "agent/plan"

@@ -6,6 +6,8 @@ from typing import Any
 
 from lsprotocol import types
 
+from fairlead.agent.errors import ModelError
+from fairlead.agent.model import Request, Retrying
 from fairlead.code.uris import file_path
 from fairlead.json_values import fields_of
 from fairlead.lsp.actions import KIND
@@ -17,10 +19,14 @@ from fairlead.lsp.features.handlers import request
 from fairlead.lsp.params import Params, read_folders, read_storage
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer, Credentials
+from fairlead.models.factory import open_model
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.paths import Roots
+
+TEST_SYSTEM = "You are a coding agent. The user checks whether you can be reached."
+TEST_PROMPT = "Answer with OK."
 
 
 def initialize(server: AgentServer, params: types.InitializeParams) -> None:
@@ -70,6 +76,22 @@ async def warm(server: AgentServer, params: Params) -> None:
     else:
         connecting = (await server.sessions.get(session_id)).warm()
     await asyncio.gather(server.context.layers.capability(roots), connecting)
+
+
+async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
+    """Sends a small request to the model, so that the user learns at once what a task would run into."""
+    model = open_model(server.choose_model())
+    request = Request(TEST_SYSTEM, (), [{"role": "user", "content": TEST_PROMPT}])
+    try:
+        async with contextlib.aclosing(model.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, Retrying):  # the user waits
+                    raise RequestRefused(event.reason)
+    except ModelError as error:
+        raise RequestRefused(str(error)) from error
+    finally:
+        await model.aclose()
+    return {"model": model.name}
 
 
 def trust(server: AgentServer, params: Any) -> None:

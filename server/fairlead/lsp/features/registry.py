@@ -34,6 +34,7 @@ REQUESTS: dict[str, Handler] = {
     wire.COMMAND_RULES: plan.command_rules,
     wire.CREDENTIALS: lifecycle.credentials,
     wire.WARM: lifecycle.warm,
+    wire.TEST_MODEL: lifecycle.test_model,
 }
 
 STANDARD_REQUESTS: dict[str, Handler] = {

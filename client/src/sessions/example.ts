@@ -1,0 +1,52 @@
+// The example: a small project in a folder of its own, in which a recording replaces the model. It needs no key.
+
+import * as fs from "node:fs/promises";
+import { existsSync } from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import type { Prompts } from "./prompt";
+
+const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
+const PREFIX = "fairlead-example-";
+/** Marks the example's folder, so that VS Code activates the extension in it. */
+const MARK = ".fairlead-example";
+const MARK_TEXT =
+  "In this folder, Fairlead plays a recorded task instead of asking a model. Delete it when you like.\n";
+const OFFERED = "fairlead.exampleOffered";
+
+/** The recording that replaces the model, if the window shows the example. */
+export function exampleRecording(extension: string): string | undefined {
+  return exampleFolder() === undefined ? undefined : path.join(source(extension), "refactor.replay.yaml");
+}
+
+/** Copies the example to a new folder and opens it, in another window if this one has a folder. */
+export async function openExample(extension: string): Promise<void> {
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), PREFIX));
+  await fs.cp(path.join(source(extension), "workspace"), folder, { recursive: true });
+  await fs.writeFile(path.join(folder, MARK), MARK_TEXT);
+  const forceNewWindow = (vscode.workspace.workspaceFolders?.length ?? 0) > 0;
+  await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(folder), { forceNewWindow });
+}
+
+/** In the example's window, offers its task once. */
+export async function offerExample(memory: vscode.Memento, prompts: Prompts): Promise<void> {
+  const folder = exampleFolder();
+  if (folder === undefined || !vscode.workspace.isTrusted || memory.get(OFFERED) === true) return;
+  await memory.update(OFFERED, true);
+  await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, "hello.py"));
+  prompts.setDraft(TASK);
+  await vscode.commands.executeCommand("fairlead.runTask");
+}
+
+function exampleFolder(): vscode.Uri | undefined {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const [uri] = folders.map((folder) => folder.uri);
+  return folders.length === 1 && uri && path.basename(uri.fsPath).startsWith(PREFIX) ? uri : undefined;
+}
+
+/** The files of the example, in a package or in a checkout. */
+function source(extension: string): string {
+  const packaged = path.join(extension, "example");
+  return existsSync(packaged) ? packaged : path.join(extension, "server", "fairlead", "example");
+}

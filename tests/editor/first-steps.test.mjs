@@ -1,0 +1,63 @@
+// The first minute, in a window without a folder: what a task needs, a model that is tested, and the example without a key.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { modelServer, openAgent, picture } from "./agent.mjs";
+import { useEditor } from "./host/editor.mjs";
+
+const editorTest = useEditor(() => openAgent({ name: "first-steps", workspace: null, settings: {} }));
+const step = (page, title) => page.page.locator(".step-title", { hasText: title }).first();
+const button = (page, name) =>
+  page.page.locator(".step-description-container a.monaco-button", { hasText: name }).last();
+
+editorTest("no folder open: the message says so and offers to open one", async ({ page }) => {
+  await page.runCommand("Agent: Run Task");
+  const told = await page.toast("No folder is open");
+  assert.deepEqual(told.buttons, ["Open Folder"]);
+  await page.closeToast("No folder is open");
+});
+
+editorTest("a model is set up from the walkthrough, and tested by a small request", async ({ page }) => {
+  let isReady = false;
+  const refusal = () => !isReady && { status: 404, error: { type: "not_found_error", message: "model: small" } };
+  const url = await modelServer({ text: "OK", refusal });
+  await page.runCommand("Agent: Get Started");
+  await step(page, "Set up a model").click();
+  await picture(page, "walkthrough");
+  await button(page, "Set Up Model").click();
+  await page.pick("Local model or another server", { title: "Agent: Choose a Model" });
+  await page.fillInput(url, { title: "Agent: Choose a Model" });
+  await page.until("the question for the model's name", async () =>
+    (await page.quickInput()).message.startsWith("The model's name"),
+  );
+  await page.fillInput("small");
+  const failed = await page.toast("The model cannot be used.");
+  assert.match(failed.message, /small/);
+  assert.deepEqual(failed.buttons, ["Choose Again", "Test Again"]);
+  isReady = true;
+  await page.toastButton("The model cannot be used.", "Test Again");
+  await page.toast("small answers.");
+  await page.closeToast("small answers.");
+});
+
+editorTest("the example opens in a folder of its own and offers its task, which needs no model", async ({ page }) => {
+  const examples = () => fs.readdirSync(os.tmpdir()).filter((name) => name.startsWith("fairlead-example-"));
+  const before = examples();
+  await step(page, "Watch it work").click();
+  await button(page, "Open Example").click();
+  await page.until(
+    "the example's task",
+    async () => (await page.quickInput("Agent: Run Task")).value.startsWith("Refactor hello.py"),
+    60_000,
+  );
+  const [folder] = examples().filter((name) => !before.includes(name));
+  await page.press("Enter");
+  await page.toast("hello.py now has type hints");
+  await picture(page, "example");
+  await page.runCommand("Agent: Accept All");
+  const script = path.join(os.tmpdir(), folder, "hello.py");
+  await page.until("the accepted text", () => fs.readFileSync(script, "utf8").includes("-> str"));
+  fs.rmSync(path.dirname(script), { recursive: true });
+});
