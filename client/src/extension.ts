@@ -20,7 +20,7 @@ import { ModelAccess } from "./server/modelAccess";
 import { Notices } from "./questions/notices";
 import { Checks } from "./plan/checks";
 import { PlanEdits } from "./plan/planEdits";
-import type { CommandNode, FileNode, PauseNode, PlanNode, RunningNode, StepNode } from "./plan/planNodes";
+import type { CommandNode, FileNode, PlanNode, RunningNode, StepNode, WaitingNode } from "./plan/planNodes";
 import { PlanView } from "./plan/planView";
 import { Pages } from "./sessions/pages";
 import { Prompts } from "./sessions/prompt";
@@ -102,7 +102,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const smallest = new SmallestSets(store, agent, review, diffs, checks);
   server = agent;
 
-  const trees = [edits, new PlanView(store, planEdits, warm), new SessionsView(store)];
+  const plan = new PlanView(store, planEdits, warm);
+  const trees = [edits, plan, new SessionsView(store)];
   const onUnknownRow = async (): Promise<void> => {
     for (const tree of trees) tree.refresh();
     await vscode.window.showInformationMessage("That item just changed. Try again.");
@@ -117,7 +118,7 @@ export function activate(context: vscode.ExtensionContext): void {
     followUp: () => runs.followUp(),
     planFirst: () => runs.planFirst(),
     go: () => runs.go(),
-    continueRun: (node?: Partial<PauseNode>) => runs.continueRun(node?.sessionId),
+    continueRun: (node?: Partial<WaitingNode>) => runs.continueRun(node?.sessionId),
     answer: () => noticeActions.openFirst(),
     ask: () => runs.sendQuestion(),
     runOnSelection: () => editorTasks.runOnSelection(),
@@ -169,7 +170,8 @@ export function activate(context: vscode.ExtensionContext): void {
     showChange: (params: DecideParams) => diffs.openTarget(params),
     previewChange: (params: Parameters<Preview["show"]>[0]) => preview.show(params),
     stopSession: ({ sessionId }: SessionNode) => runs.stop(sessionId),
-    showSession: ({ sessionId }: SessionNode) => {
+    retryRun: ({ sessionId }: WaitingNode) => runs.retryFailed(sessionId),
+    showSession: ({ sessionId }: Pick<SessionNode, "sessionId">) => {
       sessions.show(sessionId);
     },
     continueSession: (node?: SessionNode) => sessions.continueSession(node?.sessionId),
@@ -183,6 +185,8 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     stopCommand: (node: RunningNode) => terminals.stop(node),
     rewordStep: (step: StepNode) => planEdits.reword(step),
+    rewordFocused: () => plan.withFocused((step) => planEdits.reword(step)),
+    dropFocused: () => plan.withFocused((step) => planEdits.drop(step)),
     setCheck: (step: StepNode) => checks.setCheck(step),
     dropStep: (step: StepNode) => planEdits.drop(step),
     holdStep: (step: StepNode) => planEdits.setHeld(step, true),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noticesOf } from "../src/questions/noticeTexts";
-import { topNodes } from "../src/plan/planNodes";
-import type { ApproveParams, AskParams } from "../src/protocol";
+import { otherNodes, topNodes } from "../src/plan/planNodes";
+import type { ApproveParams, AskParams, Plan } from "../src/protocol";
 import type { Session } from "../src/session";
 import { Store } from "../src/state";
 import { isWorking, pauseReason } from "../src/questions/waiting";
@@ -131,4 +131,29 @@ test("what is left to review is short", () => {
     [reviewText(12, 100), reviewText(3, 3), reviewText(1, 1)],
     ["12 of 100 left", "3 files to review", "1 file to review"],
   );
+});
+
+test("a ready plan, a failed run and the other sessions that wait have rows that stay", () => {
+  const { store, session } = running();
+  const rows = (): string[] =>
+    [...otherNodes(store.sessions, store.active), ...topNodes(session, relative)].flatMap((node) =>
+      "row" in node && node.kind !== "item" ? [`${node.kind}: ${node.row.label} ${node.row.description}`] : [],
+    );
+  const end = (stopReason: string, kind?: string): void => {
+    store.startRun(session.id, "Again");
+    const error = kind === undefined ? {} : { error: { kind, message: "It failed.", retryable: false } };
+    store.endRun(session.id, session.runsStarted, { stopReason, message: "It failed.", record: "", ...error });
+  };
+  assert.deepEqual(rows(), []);
+  end("error", "auth");
+  assert.deepEqual(rows(), ["retry: Set API Key It failed."]);
+  end("error", "network");
+  assert.deepEqual(rows(), ["retry: Retry It failed."]);
+  end("cancelled");
+  assert.deepEqual(rows(), []);
+  session.planOnly = true;
+  session.plan = { ...params<Plan>("plan"), outside: [], completed: 1, total: 3 };
+  assert.deepEqual(rows(), ["go: Go the plan is ready, 2 steps"]);
+  store.startRun("other", "Another task");
+  assert.deepEqual(rows()[0], "other: “Task” is waiting for you");
 });

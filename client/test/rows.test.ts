@@ -170,7 +170,7 @@ test("a step whose edits a later one changed again says so, and by which", () =>
   };
   const done = topNodes(plan, relative)[1];
   assert.ok(done?.kind === "item" && !done.reviewable);
-  assert.deepEqual(rowsOf([done]), ["Read 問候.py | 1 file changed since · changed again"]);
+  assert.deepEqual(rowsOf([done]), ["Read 問候.py | 1 file changed since"]);
   assert.match(done.row.tooltip, /^Changed again by “翻譯問候語 👋”\.$/m);
   assert.equal(
     done.row.screenReaderLabel,

@@ -43,7 +43,8 @@ test("without a key the user is asked how to reach a model before the server sta
     await page.fillInput("small");
     const told = await page.toast("The API key was refused");
     assert.deepEqual(told.buttons, ["Set API Key"]);
-    await page.toastButton("The API key was refused", "Set API Key");
+    await page.closeToast("The API key was refused");
+    await page.clickRow("Plan", "Set API Key");
     await page.fillInput("sk-good", { title: "Agent: Set API Key" });
     await page.toast("It is well.");
   });

@@ -156,7 +156,11 @@ editorTest("the document of a task completes mentions, and knows the file behind
   await keyboard.up("Shift");
   await page.editorLines((lines) => lines.join("\n").includes("#data.json "));
   await picture(page, "task-document-dropped");
-  await page.titleAction("Run This Task");
+  await page.typeText("", { at: "end" });
+  await page.press("ControlOrMeta+Enter");
+  await page.until("the document closed", async () =>
+    (await page.tabs()).every(({ label }) => !label.startsWith("Line one")),
+  );
   await page.toast("First.");
   await page.closeToast("First.");
   await page.runCommand("Agent: Open Conversation in Editor");

@@ -37,6 +37,8 @@ editorTest(
     assert.deepEqual(told.buttons, ["Go", "Show Plan"]);
     assert.equal(disk(workspace, "a.txt"), "one\n");
     await page.closeToast("the plan has 2 steps");
+    const [row] = await page.rows(PLAN, (rows) => rows[0]?.label === "Go");
+    assert.equal(row.description, "the plan is ready, 2 steps");
   },
 );
 

@@ -121,10 +121,11 @@ editorTest(
 
 editorTest("a step whose edit a later step changed again says so, and by which", async ({ page }) => {
   const first = find(
-    await page.rows(PLAN, (rows) => find(rows, "Put lines in")?.description === "unverified · changed again"),
+    await page.rows(PLAN, (rows) => find(rows, "Put lines in")?.description === "unverified"),
     "Put lines in",
   );
   assert.deepEqual([first.icon, first.expanded], ["pass", false]);
+  assert.match(first.name, /changed again by “Make them big”/);
   await page.toggleRow(PLAN, "Put lines in");
   const file = find(await page.rows(PLAN, (rows) => find(rows, "a.txt")), "a.txt");
   assert.equal(file.description, "changed again by “Make them big”");

@@ -94,8 +94,13 @@ editorTest("while the agent works steps are added, reworded, held, dropped and m
   assert.deepEqual([held.icon, held.name], ["debug-pause", "Check it, held"]);
   await page.rowAction(PLAN, "Check it", "Release");
   await page.rows(PLAN, (rows) => find(rows, "Check it")?.description === "");
-  await page.rowMenu(PLAN, "Write a note", "Drop");
-  await page.rows(PLAN, (rows) => !has("Write a note")(rows));
+  await page.clickRow(PLAN, "Write a note");
+  await page.press("F2");
+  await page.fillInput("Write a long note", { title: "Agent: Reword Step" });
+  await page.rows(PLAN, has("Write a long note"));
+  await page.clickRow(PLAN, "Write a long note");
+  await page.press("Delete");
+  await page.rows(PLAN, (rows) => !has("Write a long note")(rows));
   await page.rowMenu(PLAN, "Tell the others", "Mark as Done");
   const marked = await page.rows(PLAN, (rows) => find(rows, "Tell the others")?.icon === "pass-filled");
   assert.deepEqual(steps(marked), [

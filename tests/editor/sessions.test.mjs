@@ -82,6 +82,7 @@ editorTest("the run that is shown comes to its end, and the other one is as it w
   assert.equal(find(rows, "The second task").icon, "pass");
   assert.match(find(rows, "The first task").description, /^waiting for you · 0\/2 · 1 file/);
   await page.statusItem("fairlead.status", ({ text }) => text.includes("Agent: 1 waiting for you"));
+  await page.rows(PLAN, described("“The first task”", "is waiting for you"));
   await page.toast("“The first task”: The agent asks: Shall I go on?");
   await page.until("no notice of what was answered in the view", async () =>
     (await page.toasts()).every(({ message }) => !message.startsWith("“The second task”: The agent asks")),

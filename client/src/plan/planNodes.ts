@@ -1,10 +1,11 @@
 // The nodes of the Plan view: what waits for the user, the steps, and their evidence. Pure.
 
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
-import { inferredRow, outsideRow, pauseRow, stepRow, type PlanRow } from "./planRows";
+import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow, stepRow, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "../protocol";
 import type { Session } from "../session";
-import { isWorking, pauseReason } from "../questions/waiting";
+import { nameOf } from "../questions/noticeTexts";
+import { failedEnd, isReadyToGo, isWorking, needsDecision, openRequests, pauseReason } from "../questions/waiting";
 
 /** A step of the plan. */
 export interface StepNode {
@@ -54,9 +55,9 @@ interface OutsideNode {
   readonly row: PlanRow;
 }
 
-/** A paused run. */
-export interface PauseNode {
-  readonly kind: "pause";
+/** A paused run, a plan that waits for approval, a run that failed, or another session that waits. */
+export interface WaitingNode {
+  readonly kind: "pause" | "go" | "retry" | "other";
   readonly sessionId: string;
   readonly row: PlanRow;
 }
@@ -68,15 +69,14 @@ export type PlanNode =
   | CommandNode
   | RunningNode
   | { readonly kind: "inferred"; readonly row: PlanRow }
-  | PauseNode
+  | WaitingNode
   | { readonly kind: "approval"; readonly approval: ApproveParams }
   | { readonly kind: "question"; readonly question: AskParams };
 
 /** The top rows. `relative` converts a URI to a path for display. */
 export function topNodes(session: Session, relative: (uri: string) => string): PlanNode[] {
-  const pause = pauseReason(session);
   const waiting = [
-    ...(pause === undefined ? [] : [{ kind: "pause", sessionId: session.id, row: pauseRow(pause) } as const]),
+    ...restNodes(session),
     ...session.approvals.map((approval): PlanNode => ({ kind: "approval", approval })),
     ...session.questions.map((question): PlanNode => ({ kind: "question", question })),
   ];
@@ -102,6 +102,22 @@ export function topNodes(session: Session, relative: (uri: string) => string): P
   }));
   const inferred = plan.inferred.map((text, index): PlanNode => ({ kind: "inferred", row: inferredRow(text, index) }));
   return [...waiting, ...unplaced, ...beside("before"), ...steps, ...inferred, ...beside("unplanned")];
+}
+
+/** The rows of the other sessions that wait for the user. */
+export function otherNodes(sessions: readonly Session[], shown: Session | undefined): PlanNode[] {
+  return sessions
+    .filter((session) => session !== shown && (openRequests(session) > 0 || needsDecision(session)))
+    .map((session) => ({ kind: "other", sessionId: session.id, row: otherRow(session.id, nameOf(session)) }));
+}
+
+/** What the user can do while nothing runs. */
+function restNodes(session: Session): WaitingNode[] {
+  const [sessionId, pause, end] = [session.id, pauseReason(session), failedEnd(session)];
+  const { plan } = session;
+  if (pause !== undefined) return [{ kind: "pause", sessionId, row: pauseRow(pause) }];
+  if (end) return [{ kind: "retry", sessionId, row: retryRow(end.message, end.errorKind === "auth") }];
+  return plan && isReadyToGo(session) ? [{ kind: "go", sessionId, row: goRow(plan.total - plan.completed) }] : [];
 }
 
 /** The rows below one. */

@@ -55,9 +55,7 @@ export function stepRow(
   return {
     id: `item-${item.id}`,
     label: item.content,
-    description: [errors, doing || look.note, doing || laterChanges.length === 0 ? "" : "changed again"]
-      .filter(Boolean)
-      .join(" · "),
+    description: [errors, doing || look.note].filter(Boolean).join(" · "),
     tooltip: lines.filter(Boolean).join("\n"),
     ...(errors && item.status === "completed" ? RED : { icon: look.icon, color: look.color }),
     screenReaderLabel: [item.content, look.word, errors, ...laterChanges].filter(Boolean).join(", "),
@@ -75,6 +73,47 @@ export function pauseRow(reason: string): PlanRow {
     icon: "debug-continue",
     color: "charts.yellow",
     screenReaderLabel: `Continue. The agent paused. ${shown}`,
+  };
+}
+
+/** The row of a plan that waits for approval. */
+export function goRow(steps: number): PlanRow {
+  return {
+    id: "go",
+    label: "Go",
+    description: `the plan is ready, ${plural(steps, "step")}`,
+    tooltip: "The plan is ready. Edit it if you like, then choose Go.",
+    icon: "rocket",
+    color: "charts.yellow",
+    screenReaderLabel: "Go. The plan is ready and waits for your approval.",
+  };
+}
+
+/** The row of a run that failed, which tries again. With `needsKey`, it asks for the API key first. */
+export function retryRow(message: string, needsKey: boolean): PlanRow {
+  const shown = escapeInvisible(message);
+  const label = needsKey ? "Set API Key" : "Retry";
+  return {
+    id: "retry",
+    label,
+    description: shown.replace(/\s+/g, " "),
+    tooltip: shown,
+    icon: needsKey ? "key" : "refresh",
+    color: "charts.red",
+    screenReaderLabel: `${label}. The run failed. ${shown}`,
+  };
+}
+
+/** The row of another session that waits for the user. */
+export function otherRow(sessionId: string, name: string): PlanRow {
+  return {
+    id: `other-${sessionId}`,
+    label: name,
+    description: "is waiting for you",
+    tooltip: `${name} is waiting for you. Show it.`,
+    icon: "question",
+    color: "charts.yellow",
+    screenReaderLabel: `Another session is waiting for you: ${name}`,
   };
 }
 

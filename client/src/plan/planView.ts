@@ -5,7 +5,15 @@ import { describeApproval } from "../questions/approvalTexts";
 import { rowUri } from "../review/diffUris";
 import { relative } from "../review/editsView";
 import { duration, plural } from "../ui/format";
-import { hasChildren, childNodes, topNodes, type PlanNode, type StepNode } from "./planNodes";
+import {
+  hasChildren,
+  childNodes,
+  otherNodes,
+  topNodes,
+  type PlanNode,
+  type StepNode,
+  type WaitingNode,
+} from "./planNodes";
 import { planCount, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams } from "../protocol";
 import type { Store } from "../state";
@@ -17,6 +25,14 @@ import { showRow, StoreTree } from "../ui/tree";
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";
 const SECOND = 1000;
+
+/** What a click on the row of something that waits does. */
+const WAITING_COMMANDS: Record<WaitingNode["kind"], { readonly command: string; readonly title: string }> = {
+  pause: { command: "fairlead.continueRun", title: "Continue" },
+  go: { command: "fairlead.go", title: "Go" },
+  retry: { command: "fairlead.retryRun", title: "Retry" },
+  other: { command: "fairlead.showSession", title: "Show Session" },
+};
 
 export class PlanView extends StoreTree<PlanNode> {
   private readonly clock = new StepClock(() => performance.now());
@@ -39,10 +55,13 @@ export class PlanView extends StoreTree<PlanNode> {
         return approvalItem(node.approval);
       case "question":
         return questionItem(node.question);
-      case "pause": {
+      case "pause":
+      case "go":
+      case "retry":
+      case "other": {
         const item = rowItem(node.row);
-        item.contextValue = "pause";
-        item.command = { command: "fairlead.continueRun", title: "Continue", arguments: [node] };
+        item.contextValue = node.kind;
+        item.command = { ...WAITING_COMMANDS[node.kind], arguments: [node] };
         return item;
       }
       case "item":
@@ -74,10 +93,17 @@ export class PlanView extends StoreTree<PlanNode> {
     super.dispose();
   }
 
+  /** Calls `change` with the focused row, if it is a step. */
+  async withFocused(change: (step: StepNode) => Promise<void>): Promise<void> {
+    const row = await this.focusedRow((node) => ("row" in node ? node.row.id : node));
+    if (row?.kind === "item") await change(row);
+  }
+
   protected rows(node: PlanNode | undefined): PlanNode[] {
     const session = this.store.active;
-    if (!session) return [];
-    return node ? childNodes(session, node, relative) : topNodes(session, relative);
+    if (node) return session ? childNodes(session, node, relative) : [];
+    const others = otherNodes(this.store.sessions, session);
+    return session ? [...others, ...topNodes(session, relative)] : others;
   }
 
   protected override onShown(): void {

@@ -1,6 +1,9 @@
 // What a session waits for: the user's answers, approval of its plan, or Continue after a pause. Pure.
 
-import type { Session } from "../session";
+import type { EndEntry, Session } from "../session";
+
+/** Stop reasons of a run that ended without the user's will before it was done, and that cannot be continued as a pause. */
+const FAILURES = ["error", "lost", "max_tokens"];
 
 /** The number of answers that a session waits for. */
 export function openRequests(session: Session | undefined): number {
@@ -35,6 +38,13 @@ export function isWorking(session: Session | undefined): boolean {
 export function pauseReason(session: Session | undefined): string | undefined {
   if (!session || session.running) return undefined;
   return session.pause?.reason ?? (session.row?.state === "paused" ? "The run stopped before its end." : undefined);
+}
+
+/** How the last run ended, if it failed and nothing has run since. */
+export function failedEnd(session: Session): EndEntry | undefined {
+  const last = session.entries.at(-1);
+  if (session.running || pauseReason(session) !== undefined || last?.kind !== "end") return undefined;
+  return FAILURES.includes(last.stopReason) ? last : undefined;
 }
 
 /** Whether there is a plan that the user can approve. */

@@ -78,26 +78,13 @@ export class EditsView extends StoreTree<EditRow> {
 
   /** Calls `decide` with the focused row. If that removes the row, focuses the next one. */
   async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
-    const row = await this.focusedRow();
+    const row = await this.focusedRow(rowId);
     const beside = row && neighbourRow(this.all, row);
     await decide(row);
     const left = this.all;
     const there = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
     const next = row && beside && !there(row) ? there(beside) : undefined;
     if (next && this.view.visible) await this.view.reveal(next, { focus: true, select: false });
-  }
-
-  /**
-   * The row with the keyboard's focus. The API gives only the selection, so this toggles the selection of the focused row and returns
-   * the row that differs.
-   */
-  private async focusedRow(): Promise<EditRow | undefined> {
-    const before = this.view.selection;
-    await vscode.commands.executeCommand("list.toggleSelection");
-    const after = this.view.selection;
-    const without = (rows: readonly EditRow[], others: readonly EditRow[]): EditRow | undefined =>
-      rows.find((row) => !others.some((other) => rowId(other) === rowId(row)));
-    return without(after, before) ?? without(before, after);
   }
 
   private get all(): EditRow[] {

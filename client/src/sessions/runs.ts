@@ -20,7 +20,7 @@ import { configuredCloud } from "../server/settings";
 import type { Session } from "../session";
 import type { Store } from "../state";
 import { nameOf } from "../questions/noticeTexts";
-import { pauseReason, isReadyToGo } from "../questions/waiting";
+import { failedEnd, pauseReason, isReadyToGo } from "../questions/waiting";
 import { plainSummary } from "../ui/text";
 
 /** A task in words. */
@@ -108,6 +108,13 @@ export class Runs {
     if (session && !warnIfRunning(session)) await this.run(sessionId, { continue: "paused" }, session.mode);
   }
 
+  /** Continues a session whose run failed, after asking for the API key if that is why. */
+  async retryFailed(sessionId: string): Promise<void> {
+    const session = this.store.get(sessionId);
+    const isKeyWrong = session && failedEnd(session)?.errorKind === "auth" && configuredCloud() === undefined;
+    await (isKeyWrong ? this.setKeyAndRetry(sessionId) : this.retry(sessionId));
+  }
+
   /** Asks for the API key, then continues the session's run. */
   async setKeyAndRetry(sessionId: string): Promise<void> {
     if (!(await this.access.setApiKey())) return;
@@ -153,6 +160,10 @@ export class Runs {
       void vscode.window.showInformationMessage("Write the task first.");
       return;
     }
+    if (!canRunHere()) return;
+    // the task is in the history from here on, so nothing is lost
+    if (editor?.document.languageId === "fairlead-task")
+      await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
     await this.runTask(prompt);
   }
 

@@ -74,6 +74,19 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
     return rows;
   }
 
+  /**
+   * The row with the keyboard's focus. The API gives only the selection, so this toggles the selection of the focused row and returns
+   * the row that differs.
+   */
+  protected async focusedRow(keyOf: (row: Node) => unknown): Promise<Node | undefined> {
+    const before = this.view.selection;
+    await vscode.commands.executeCommand("list.toggleSelection");
+    const after = this.view.selection;
+    const without = (rows: readonly Node[], others: readonly Node[]): Node | undefined =>
+      rows.find((row) => !others.some((other) => keyOf(other) === keyOf(row)));
+    return without(after, before) ?? without(before, after);
+  }
+
   /** Makes VS Code request all rows again, even if they have not changed. */
   refresh(): void {
     this.guard.start();
