@@ -139,6 +139,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showPlanHistory: () => pages.showHistory(),
     copyRecord: () => pages.copyRecord(),
     copyRecordAsJson: () => pages.copyRecordAsJson(),
+    writeCommitMessage: () => pages.writeCommitMessage(),
     showCommandRules: () => pages.showCommandRules(),
     reviewAll: () => diffs.openAll(),
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),

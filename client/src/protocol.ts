@@ -495,6 +495,8 @@ export interface PageResult {
 
 export interface RecordResult {
   readonly markdown: string;
+  /** Empty if nothing is accepted. */
+  readonly commitMessage: string;
   /** For others to verify. The client only copies it. */
   readonly record: object;
 }

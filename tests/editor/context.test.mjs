@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { conversationSays, followUp, picture, useAgent } from "./agent.mjs";
+import { conversationSays, edit, followUp, picture, plan, useAgent } from "./agent.mjs";
 
 const GREET = 'export function greet(name: string) {\n  const hello = "Hello";\n  return `${hello}, ${name}`;\n}\n';
 // the least that Git takes for a repository
@@ -15,7 +15,14 @@ const REPOSITORY = {
   ".git/objects/info/packs": "",
   ".git/refs/heads/.keep": "",
 };
-const editorTest = useAgent([{ text: "First." }, { text: "Second." }], {
+const STEP = plan(["Greet politely", "in_progress", "Greeting"]);
+const turns = [
+  { text: "First." },
+  { text: "Second." },
+  { calls: [STEP, edit("src/app/main.ts", "export {}", "export default {}")] },
+  { text: "Third." },
+];
+const editorTest = useAgent(turns, {
   workspace: {
     "src/greet.ts": GREET,
     "src/app/main.ts": "export {};\n",
@@ -128,6 +135,31 @@ editorTest("#changes sends what Git sees as changed", async ({ page, workspace }
   ]);
   assert.ok(!text.includes("hunter"), text);
   await picture(page, "changes");
+});
+
+editorTest("the commit message says what was accepted; the user commits", async ({ page, workspace }) => {
+  const head = () => fs.readFileSync(path.join(workspace, ".git", "refs", "heads", "topic"), "utf8");
+  const before = head();
+  for (const [prompt, answer] of [
+    ["More", "Second."],
+    ["Change it", "Third."],
+  ]) {
+    await followUp(page, prompt);
+    await page.toast(answer);
+    await page.closeToast(answer);
+  }
+  await page.runCommand("Agent: Commit Message from Record");
+  await page.toast("You have accepted no change of this session.");
+  await page.closeToast("You have accepted no change");
+  await page.runCommand("Agent: Accept All");
+  await page.rows("Proposed Changes", (rows) => rows.length === 0);
+  await page.runCommand("Agent: Commit Message from Record");
+  const input = page.page.locator(".scm-editor .view-lines").first();
+  await page.until("the message", async () =>
+    (await input.innerText()).replace(/\u00a0/g, " ").includes("- Greet politely"),
+  );
+  await picture(page, "commit-message");
+  assert.equal(head(), before);
 });
 
 editorTest("the document of a task completes mentions, and knows the file behind it", async ({ page }) => {

@@ -115,7 +115,12 @@ def requests() -> Iterator[Golden]:
     yield _asks("plan.history.params", wire.PLAN_HISTORY, {"sessionId": SESSION})
     yield _answers("plan.history.result", wire.PLAN_HISTORY, page, wire.PageResult)
     yield _asks("record.params", wire.RECORD, {"sessionId": SESSION})
-    yield _answers("record.result", wire.RECORD, {**page, "record": record_json(a_session_record())}, wire.RecordResult)
+    yield _answers(
+        "record.result",
+        wire.RECORD,
+        {**page, "commitMessage": "Translate\n", "record": record_json(a_session_record())},
+        wire.RecordResult,
+    )
     yield _asks("command.rules.params", wire.COMMAND_RULES, {})
     yield _answers("command.rules.result", wire.COMMAND_RULES, page, wire.PageResult)
     yield _asks("command.stop.params", wire.STOP_COMMAND, {"sessionId": SESSION, "handle": "cmd-1"})

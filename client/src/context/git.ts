@@ -13,6 +13,8 @@ interface Change {
 /** The part of the Git extension's API (version 1) that is used here. */
 interface Repository {
   readonly rootUri: vscode.Uri;
+  /** Where the user writes the message of the next commit. */
+  readonly inputBox: { value: string };
   readonly state: {
     readonly HEAD: { readonly name?: string; readonly commit?: string } | undefined;
     readonly indexChanges: readonly Change[];
@@ -69,6 +71,11 @@ export async function uncommittedChanges(): Promise<string | undefined> {
     }),
   );
   return diffs.join("");
+}
+
+/** The repositories of the workspace's folders, to write a commit message in. */
+export function commitInputs(): readonly { readonly name: string; readonly input: Repository["inputBox"] }[] {
+  return workspaceRepositories().map(({ name, repository }) => ({ name, input: repository.inputBox }));
 }
 
 async function changesOf(repository: Repository): Promise<string> {

@@ -22,6 +22,7 @@ const COMMANDS: readonly SlashCommand[] = [
   { name: "rewind", description: "go back to an earlier message", command: "fairlead.rewind" },
   { name: "history", description: "show each version of the plan", command: "fairlead.showPlanHistory" },
   { name: "record", description: "copy a summary for a pull request", command: "fairlead.copyRecord" },
+  { name: "commit", description: "write a commit message from the record", command: "fairlead.writeCommitMessage" },
   { name: "permissions", description: "show which commands may run", command: "fairlead.showCommandRules" },
   { name: "model", description: "choose the model", command: "fairlead.openModelSettings" },
 ];

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { safeMarkdown } from "./markdown";
 import { MarkdownPages } from "../ui/markdownPages";
+import { commitInputs } from "../context/git";
 import { method, scheme, type PageResult, type RecordResult } from "../protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
@@ -43,17 +44,37 @@ export class Pages implements vscode.Disposable {
     return this.copy("Record copied as JSON.", (result) => `${JSON.stringify(result.record, null, 2)}\n`);
   }
 
+  /** Writes a message about what was accepted into the input of Source Control. The user commits. */
+  async writeCommitMessage(): Promise<void> {
+    const result = await this.record();
+    if (result === undefined) return;
+    if (result.commitMessage === "") {
+      const message = "You have accepted no change of this session. The commit message names only what you accepted.";
+      void vscode.window.showInformationMessage(message);
+      return;
+    }
+    const repository = await pickRepository();
+    if (!repository || !(await mayReplace(repository.input.value, result.commitMessage))) return;
+    repository.input.value = result.commitMessage;
+    await vscode.commands.executeCommand("workbench.view.scm");
+  }
+
   dispose(): void {
     this.pages.dispose();
   }
 
   private async copy(done: string, text: (result: RecordResult) => string): Promise<void> {
-    const sessionId = this.activeId();
-    if (sessionId === undefined) return;
-    const result = await orShowWarning(() => this.server.request<RecordResult>(method.record, { sessionId }));
+    const result = await this.record();
     if (result === undefined) return;
     await vscode.env.clipboard.writeText(text(result));
     vscode.window.setStatusBarMessage(done, 5000);
+  }
+
+  /** The record of the active session. Shows a message if there is none. */
+  private async record(): Promise<RecordResult | undefined> {
+    const sessionId = this.activeId();
+    if (sessionId === undefined) return undefined;
+    return orShowWarning(() => this.server.request<RecordResult>(method.record, { sessionId }));
   }
 
   private activeId(): string | undefined {
@@ -88,4 +109,26 @@ export class Pages implements vscode.Disposable {
   private async request(name: string, params: object): Promise<string> {
     return (await this.server.request<PageResult>(name, params)).markdown;
   }
+}
+
+type CommitInput = ReturnType<typeof commitInputs>[number];
+
+async function pickRepository(): Promise<CommitInput | undefined> {
+  const inputs = commitInputs();
+  if (inputs.length === 0) void vscode.window.showInformationMessage("This workspace has no Git repository.");
+  if (inputs.length < 2) return inputs[0];
+  const items = inputs.map((each) => ({ label: each.name, each }));
+  const title = "Agent: Commit Message from Record";
+  return (await vscode.window.showQuickPick(items, { title, placeHolder: "For which repository?" }))?.each;
+}
+
+/** Whether a message may take the place of what the user wrote. */
+async function mayReplace(written: string, message: string): Promise<boolean> {
+  if (written.trim() === "" || written === message) return true;
+  const detail = `What you wrote is:\n\n${written}`;
+  const replace = "Replace";
+  return (
+    (await vscode.window.showWarningMessage("Replace the commit message?", { modal: true, detail }, replace)) ===
+    replace
+  );
 }

@@ -196,6 +196,7 @@ class PageResult(TypedDict):
 
 class RecordResult(TypedDict):
     markdown: str
+    commitMessage: str
     record: object
 
 

@@ -6,6 +6,7 @@ from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.params import Params, read_ops
 from fairlead.lsp.server import AgentServer
 from fairlead.plan.history import history_page
+from fairlead.session.record.commit_message import commit_message
 from fairlead.session.record.create import create_record
 from fairlead.session.record.shape import record_json
 from fairlead.session.report.rules_page import rules_page
@@ -27,7 +28,7 @@ async def record(server: AgentServer, params: Params) -> wire.RecordResult:
     session = await named_session(server, params)
     made = create_record(session)
     page = record_page(session.snapshot(), session.roots, session.evidence.supports)
-    return {"markdown": page, "record": record_json(made)}
+    return {"markdown": page, "commitMessage": commit_message(made), "record": record_json(made)}
 
 
 async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:

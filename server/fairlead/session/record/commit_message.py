@@ -1,0 +1,44 @@
+"""A commit message from a session's record: what the user accepted, and what verified it. Pure."""
+
+import textwrap
+
+from fairlead.session.record.document import SessionRecord, Verification
+
+SUBJECT_WIDTH = 72
+BODY_WIDTH = 72
+
+
+def commit_message(record: SessionRecord) -> str:
+    """A subject line, the steps whose changes were accepted, and the commands that passed on the files as they are now.
+
+    Empty if nothing was accepted. Lines have at most 72 characters, except where a word is longer.
+    """
+    accepted = [change for change in record.changes if change.decision == "accepted"]
+    if not accepted:
+        return ""
+    steps = {change.step for change in accepted}
+    items = [_wrapped(_one_line(step.content), "- ", "  ") for step in record.steps if step.id in steps]
+    verified = [_wrapped(_sentence(each)) for each in record.verifications if each.passed and not each.differs]
+    paragraphs = [_subject(record.title), "\n".join(items), "\n".join(verified)]
+    return "\n\n".join(filter(None, paragraphs)) + "\n"
+
+
+def _subject(title: str) -> str:
+    subject = _one_line(title).rstrip(".") or "Apply the agent's changes"
+    subject = textwrap.shorten(subject, SUBJECT_WIDTH, placeholder="…") if len(subject) > SUBJECT_WIDTH else subject
+    return subject[0].upper() + subject[1:]
+
+
+def _sentence(verification: Verification) -> str:
+    proof = ", which fails without the change" if verification.fails_without_changes else ""
+    return f"Verified by `{_one_line(verification.command)}`{proof}."
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _wrapped(text: str, first: str = "", others: str = "") -> str:
+    return textwrap.fill(
+        text, BODY_WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )

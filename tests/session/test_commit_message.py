@@ -1,0 +1,59 @@
+"""docs/protocol.md, `RecordResult`: the commit message names what was accepted and what verified it."""
+
+from dataclasses import replace
+
+import pytest
+
+from fairlead.edits.review_outcomes import ReviewStatus
+from fairlead.session.record.commit_message import commit_message
+from fairlead.session.record.document import Change, SessionRecord, Step, Verification, Work
+
+NOTHING = Work((), (), 0, 0, 0, None)
+
+
+def a_record(*decisions: ReviewStatus, title: str = "add the tests.\nAll of them") -> SessionRecord:
+    """A record with a change for each decision, each of another step."""
+    contents = ("Write the parser", "Test it", "Describe it " + "at length " * 9)
+    steps = [Step(str(n), contents[n], "completed", False, "", "verified", "", (), NOTHING) for n in range(3)]
+    return SessionRecord(
+        format=1,
+        fairlead="",
+        title=title,
+        state="idle",
+        updated_at="2026-11-22T20:15:00+00:00",
+        prompts=(),
+        models=(),
+        seconds=0,
+        tokens=0,
+        cost_usd=None,
+        plan=(),
+        steps=tuple(steps),
+        outside=(),
+        changes=tuple(Change(f"{n}.py", None, str(n), decision, None) for n, decision in enumerate(decisions)),
+        verifications=(),
+        files=(),
+    )
+
+
+def test_accepted_steps_and_what_verified_them() -> None:
+    passed = Verification("pytest  -q", 0, 1, "1", True, {})
+    others = (replace(passed, exit_code=1), replace(passed, command="old", differs={"0.py": None}))
+    record = replace(a_record("accepted", "rejected", "accepted"), verifications=(passed, *others))
+    assert commit_message(record) == (
+        "Add the tests. All of them\n\n"
+        "- Write the parser\n"
+        "- Describe it at length at length at length at length at length at\n"
+        "  length at length at length at length\n\n"
+        "Verified by `pytest -q`, which fails without the change.\n"
+    )
+
+
+@pytest.mark.parametrize("decision", ["review", "rejected", "undone"])
+def test_nothing_accepted(decision: ReviewStatus) -> None:
+    assert commit_message(a_record(decision)) == ""
+
+
+def test_work_without_steps_and_a_long_title() -> None:
+    record = replace(a_record("accepted", title="word " * 40), steps=())
+    subject = commit_message(record)
+    assert subject.endswith("word…\n") and "\n" not in subject[:-1] and len(subject) <= 73
