@@ -123,6 +123,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ask: () => runs.sendQuestion(),
     runOnSelection: () => editorTasks.runOnSelection(),
     explain: () => editorTasks.explain(),
+    runOnFiles: (uri?: vscode.Uri, selected?: vscode.Uri[]) => runs.runOnFiles(selected ?? (uri ? [uri] : [])),
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
     setApiKey: () => access.setApiKey(),

@@ -15,14 +15,14 @@ async function inEditor(options, body) {
   }
 }
 
-test("without a key the user is asked how to reach a model before the server starts, and then the typed task runs", async () => {
+test("without a key the user is asked how to reach a model, and then the typed task runs", async () => {
   const keys = [];
   const refusal = ({ headers }) => {
     keys.push(headers.authorization);
     return keys.at(-1) !== "Bearer sk-good" && { status: 401, error: { type: "authentication_error", message: "No." } };
   };
   const url = await modelServer({ text: "It is well.", refusal });
-  await inEditor({ name: "no-key", workspace: { a: "" }, settings: {} }, async ({ page, code }) => {
+  await inEditor({ name: "no-key", workspace: { a: "" }, settings: {} }, async ({ page }) => {
     await runTask(page, "Anything");
     const { items } = await page.quickInput("Agent: Choose a Model");
     assert.deepEqual(
@@ -34,7 +34,6 @@ test("without a key the user is asked how to reach a model before the server sta
     await page.runCommand("Agent: Run Task");
     assert.equal((await page.quickInput("Agent: Run Task")).value, "Anything");
     await page.press("Enter");
-    assert.deepEqual(serverPids(code), []);
     await page.pick("Local model or another server", { title: "Agent: Choose a Model" });
     await page.fillInput(url, { title: "Agent: Choose a Model" });
     await page.until("the question for the model's name", async () =>

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { plural } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
 import { contextItems } from "../context/contextItems";
+import { pathMention } from "../context/mentions";
 import { editorContext, type Omission } from "../context/editorContext";
 import {
   method,
@@ -13,6 +14,7 @@ import {
   type Mode,
   type RunResult,
 } from "../protocol";
+import { workspacePath } from "../folders";
 import type { Prompts } from "./prompt";
 import { messageOf, NotStarted, ServerGone } from "../server/errors";
 import type { AgentServer } from "../server/server";
@@ -74,6 +76,15 @@ export class Runs {
     const isTyped = "title" in task;
     const prompt = isTyped ? await this.prompts.ask(task.title) : task.prompt;
     if (prompt !== undefined) await this.run(undefined, { prompt, context }, mode, isTyped);
+  }
+
+  /** Asks for a task about files and folders, and runs it in a new session. The task begins with mentions of them. */
+  async runOnFiles(uris: readonly vscode.Uri[]): Promise<void> {
+    if (!canRunHere()) return;
+    this.prompts.mention(
+      uris.filter(vscode.workspace.getWorkspaceFolder).map((uri) => pathMention(workspacePath(uri))),
+    );
+    await this.runTask();
   }
 
   /** Runs a task that writes the project's rules for agents, as a proposal. */
