@@ -74,7 +74,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const restored = restoreSessions(context.storageUri, agent, store);
   const texts = new DiffContents(store, agent, restored);
   const proposed = new ProposedFiles(store, agent, texts);
-  const diffs = new Diffs(store, context.workspaceState);
+  const diffs = new Diffs(store, context.workspaceState, restored);
   const review = new Review(store, agent);
   const progress = new ReviewProgress();
   const preview = new Preview(store);
@@ -148,8 +148,10 @@ export function activate(context: vscode.ExtensionContext): void {
     previousChange: () => cursor.goTo("previous"),
     acceptAll: () => review.decideAll("accept", ({ id }) => checks.allowsAcceptAll(id)),
     rejectAll: () => review.decideAll("reject"),
-    acceptFocused: () => edits.withFocused((row) => (row ? review.decideRow("accept", row) : onUnknownRow())),
-    rejectFocused: () => edits.withFocused((row) => (row ? review.decideRow("reject", row) : onUnknownRow())),
+    acceptFocused: () =>
+      edits.withFocused((row) => (row ? cursor.decideRow("accept", row, { advance: true }) : onUnknownRow())),
+    rejectFocused: () =>
+      edits.withFocused((row) => (row ? cursor.decideRow("reject", row, { advance: true }) : onUnknownRow())),
     acceptActive: () => cursor.decideFile("accept"),
     rejectActive: () => cursor.decideFile("reject"),
     acceptShown: () => cursor.decideShown("accept"),
@@ -195,10 +197,10 @@ export function activate(context: vscode.ExtensionContext): void {
     releaseStep: (step: StepNode) => planEdits.setHeld(step, false),
     undoStep: ({ sessionId, item }: StepNode) => review.undoStep(sessionId, item.id, item.content),
     markStepDone: (step: StepNode) => planEdits.markDone(step),
-    accept: (row: EditRow) => review.decideRow("accept", row),
-    reject: (row: EditRow) => review.decideRow("reject", row),
-    acceptProposed: (row: EditRow) => review.decideRow("accept", row, { resolution: "proposed" }),
-    keepMine: (row: EditRow) => review.decideRow("reject", row),
+    accept: (row: EditRow) => cursor.decideRow("accept", row),
+    reject: (row: EditRow) => cursor.decideRow("reject", row),
+    acceptProposed: (row: EditRow) => cursor.decideRow("accept", row, { resolution: "proposed" }),
+    keepMine: (row: EditRow) => cursor.decideRow("reject", row),
     showCheck: ({ sessionId, result }: CheckRow) => {
       checks.showOutput(sessionId, result);
     },

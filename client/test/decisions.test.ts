@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DecisionHistory, stepCount } from "../src/review/decisions";
 import type { Edits, Outcome } from "../src/protocol";
-import { allWasShown } from "../src/review/staleness";
+import { allWasShown, mustBeWithoutProposals } from "../src/review/staleness";
+import { Store } from "../src/state";
 import { params } from "./goldens";
 
 const all = (): boolean => true;
@@ -87,4 +88,15 @@ test("a subset of the shown changes counts as shown; a changed text does not", (
   assert.equal(allWasShown(shown, { ...edits, files: [created] }), false);
   const binary = { ...edits, files: [{ ...file, hunks: [], binary: true }] };
   assert.equal(allWasShown(binary, binary), false);
+});
+
+test("a diff of an earlier window is of no use if its session is decided or gone, but not while another server has it", () => {
+  const store = new Store();
+  const state = (pendingFiles: number): boolean => {
+    const row = { title: "Task", updatedAt: "2026-01-01T00:00:00Z", state: "idle", completed: 0, total: 0 } as const;
+    store.setRows([{ ...row, sessionId: "s", pendingFiles }]);
+    return mustBeWithoutProposals(store.get("s"), true);
+  };
+  assert.deepEqual([mustBeWithoutProposals(undefined, false), mustBeWithoutProposals(undefined, true)], [true, false]);
+  assert.deepEqual([state(0), state(2)], [true, false]);
 });

@@ -183,6 +183,8 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
     VIEW,
     (rows) => lacks("Line 8")(rows) && rows.some(({ focused, label }) => focused && label === "Line 10"),
   );
+  await line(page, 10);
+  await page.tab("tree.txt (proposed)");
   await go("Home", "gone.txt");
   await page.press("Alt+n");
   await page.rows(
@@ -248,6 +250,12 @@ editorTest(
       await page.tab(`Proposed: Change the files (${24 - index} files)`);
     }
     await page.until("the count", async () => (await page.viewDescription(VIEW)) === "20 of 25 files left");
+    await page.rowAction(VIEW, MANY[6], "Accept");
+    await accepted(6);
+    await page.tab("Proposed: Change the files (19 files)");
+    await page.until("the focus in the list", () =>
+      page.page.evaluate(() => document.activeElement?.closest(".pane") !== null),
+    );
     await page.runCommand("Agent: Accept All");
     await page.until("all on disk", () => MANY.every((file) => disk(workspace, file) === changed("two")));
     await page.tab("rest.txt");

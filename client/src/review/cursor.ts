@@ -16,9 +16,12 @@ import {
 } from "./changeNavigation";
 import { scheme, type DecideParams, type FileEdits, type Target } from "../protocol";
 import type { Preview } from "./preview";
-import type { Decision, Review } from "./review";
+import type { EditRow } from "./editRows";
+import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";
 import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
 import type { Store } from "../state";
+
+type RowOptions = DecisionOptions & { readonly advance?: boolean };
 
 interface ShownDiff {
   readonly side: DiffSide;
@@ -57,16 +60,30 @@ export class ReviewCursor {
   async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
     if (shown)
-      await this.decideAndAdvance(
-        shown,
-        [params.target],
-        () => this.review.decide(decision, params),
-        () => !fileAt(this.store, shown.side),
-      );
+      await this.decideAndAdvance(shown, [params.target], () => this.review.decide(decision, params), {
+        isEnough: () => !fileAt(this.store, shown.side),
+      });
     else {
       await this.preview.close();
       await this.review.decide(decision, params);
     }
+  }
+
+  /**
+   * Makes the decision of a row. With `advance`, if the active diff shows the row's changes, it then shows the next ones; the focus stays
+   * in the list.
+   */
+  async decideRow(decision: Decision, row: EditRow, { advance = false, ...how }: RowOptions = {}): Promise<void> {
+    if (row.kind === "check") return;
+    const { sessionId } = row;
+    const target = targetOf(row);
+    const decide = (): Promise<unknown> => this.review.decide(decision, { sessionId, target, ...how });
+    const shown = this.shown();
+    const isShown = shown?.side.sessionId === sessionId && ("all" in target || target.uri === shown.file.uri);
+    if (!advance || this.diffs.activeMultiDiff || !shown || !isShown) {
+      await decide();
+      await this.diffs.removeDecided();
+    } else await this.decideAndAdvance(shown, [target], decide, { preserveFocus: true });
   }
 
   /** Decides on everything in the active multi-file diff. */
@@ -103,7 +120,7 @@ export class ReviewCursor {
     { side }: ShownDiff,
     targets: readonly Target[],
     decide: (params: DecideParams) => Promise<unknown>,
-    isEnough = (): boolean => true,
+    { isEnough = () => true, preserveFocus = false }: { isEnough?: () => boolean; preserveFocus?: boolean } = {},
   ): Promise<void> {
     const { sessionId, item } = side;
     const before = changeLocations(this.store.reviewable);
@@ -120,7 +137,7 @@ export class ReviewCursor {
       if (!next || !inFront() || !isEnough()) return;
       // until VS Code has updated the text, the old lines are valid; it then moves the cursor along with them
       const drawn = text?.version === version ? before.find((place) => isSameChange(place, next)) : undefined;
-      await this.diffs.showNext(drawn ?? next);
+      await this.diffs.showNext(drawn ?? next, preserveFocus);
     });
   }
 

@@ -35,7 +35,7 @@ export class DiffContents implements vscode.Disposable {
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
-    private readonly restored: Promise<void>,
+    private readonly restored: Promise<unknown>,
   ) {
     const unsubscribe = store.onChange((change, session) => {
       if (change === "edits") this.refreshSoon(session.id);

@@ -8,6 +8,7 @@ import { firstLine, editsOfStep, type ChangeLocation } from "./changeNavigation"
 import type { DecideParams, FileEdits, Hunk } from "../protocol";
 import { baseUri, fileOf, fileOrRenamed, proposedUri, parseDiffUri } from "./diffUris";
 import { hasErrors } from "./problemTexts";
+import { mustBeWithoutProposals } from "./staleness";
 import { toRange } from "./problems";
 import type { Session } from "../session";
 import type { Store } from "../state";
@@ -34,11 +35,15 @@ export class Diffs implements vscode.Disposable {
   private readonly multiDiffs: Map<string, OpenMultiDiff>;
   /** The active tab while a decision is made in it. */
   private heldTab: vscode.Tab | undefined;
+  /** The tab that was active last. */
+  private lastActive: vscode.Tab | undefined;
   private readonly disposables: { dispose(): unknown }[];
 
+  /** `restored` resolves to the ids of the saved sessions when those of an earlier window are loaded. */
   constructor(
     private readonly store: Store,
     private readonly state: vscode.Memento,
+    restored: Promise<ReadonlySet<string>>,
   ) {
     this.multiDiffs = new Map(state.get<[string, OpenMultiDiff][]>(MULTI_DIFFS_KEY, []));
     const unsubscribe = store.onChange((change, session) => {
@@ -47,7 +52,15 @@ export class Diffs implements vscode.Disposable {
     const tabs = vscode.window.tabGroups;
     const updateKey = (): void => {
       setContextKey("reviewInFront", this.activeMultiDiff !== undefined);
+      const tab = activeTab();
+      if (tab === this.lastActive) return;
+      this.lastActive = tab;
+      if (tab !== this.heldTab) void this.updateActive();
     };
+    void restored.then(async (saved) => {
+      await this.closeOrphans(saved);
+      await this.updateActive();
+    });
     this.disposables = [
       { dispose: unsubscribe },
       tabs.onDidChangeTabs(updateKey),
@@ -82,7 +95,7 @@ export class Diffs implements vscode.Disposable {
   }
 
   /** Shows the change that follows a decision: in the active diff, if that contains several files or one plan step. */
-  async showNext(place: ChangeLocation): Promise<void> {
+  async showNext(place: ChangeLocation, preserveFocus = false): Promise<void> {
     if (this.activeMultiDiff && (await this.goInMultiDiff("next", place.file))) return;
     const input = activeTab()?.input;
     const side = input instanceof vscode.TabInputTextDiff ? parseDiffUri(input.modified) : undefined;
@@ -92,10 +105,15 @@ export class Diffs implements vscode.Disposable {
       item !== place.hunk?.itemId ||
       fileOf(this.store.get(place.sessionId), side?.path ?? "")?.uri !== place.file.uri
     ) {
-      await this.open(place.sessionId, place.file, place.hunk);
+      await this.open(place.sessionId, place.file, place.hunk, preserveFocus);
       return;
     }
-    await this.openStepDiff(place.sessionId, place.file, item, place.hunk);
+    await this.openStepDiff(place.sessionId, place.file, item, place.hunk, preserveFocus);
+  }
+
+  /** Removes decided files from the active multi-file diff. The focus stays in the list of proposed changes. */
+  async removeDecided(): Promise<void> {
+    if (await this.updateActive()) await vscode.commands.executeCommand("fairlead.edits.focus");
   }
 
   /**
@@ -107,7 +125,7 @@ export class Diffs implements vscode.Disposable {
     if (!tab || !shown) return false;
     const files = this.filesOf(shown);
     if (files.length === 0) return false;
-    if (files.length === shown.uris.length && files.every(({ uri }) => shown.uris.includes(uri))) {
+    if (isUpToDate(shown, files)) {
       await vscode.commands.executeCommand(
         direction === "next" ? "multiDiffEditor.goToNextChange" : "multiDiffEditor.goToPreviousChange",
       );
@@ -125,8 +143,8 @@ export class Diffs implements vscode.Disposable {
    * Opens a file's diff at a hunk; if none is given, at the first problem of the proposed text, if it has any. For a conflict, compares
    * the user's file with the proposal.
    */
-  async open(sessionId: string, file: FileEdits, hunk?: Hunk): Promise<void> {
-    const options: vscode.TextDocumentShowOptions = { preview: true };
+  async open(sessionId: string, file: FileEdits, hunk?: Hunk, preserveFocus = false): Promise<void> {
+    const options: vscode.TextDocumentShowOptions = { preview: true, preserveFocus };
     const [problem] = file.problems;
     if (hunk) options.selection = startOf(hunk);
     else if (problem) options.selection = toRange({ start: problem.range.start, end: problem.range.start });
@@ -192,9 +210,16 @@ export class Diffs implements vscode.Disposable {
       await this.open(sessionId, file, "hunk" in target ? file.hunks.find(({ id }) => id === target.hunk) : undefined);
   }
 
-  private async openStepDiff(sessionId: string, file: FileEdits, item: string, hunk?: Hunk): Promise<void> {
+  private async openStepDiff(
+    sessionId: string,
+    file: FileEdits,
+    item: string,
+    hunk?: Hunk,
+    preserveFocus = false,
+  ): Promise<void> {
     const there = editsOfStep(file, item).hunks.find(({ id }) => id === hunk?.id);
-    const options: vscode.TextDocumentShowOptions = { preview: true, ...(there ? { selection: startOf(there) } : {}) };
+    const selection = there ? { selection: startOf(there) } : {};
+    const options: vscode.TextDocumentShowOptions = { preview: true, preserveFocus, ...selection };
     await vscode.commands.executeCommand(
       "vscode.diff",
       baseUri(sessionId, file),
@@ -235,6 +260,28 @@ export class Diffs implements vscode.Disposable {
       !tab.isDirty && tab !== this.heldTab && sessions.some((session) => this.isSettled(tab, session));
     const settled = allTabs().filter(isSettled);
     if (settled.length > 0) await vscode.window.tabGroups.close(settled);
+  }
+
+  /** Closes the diffs of an earlier window whose proposals are gone or decided. */
+  private async closeOrphans(saved: ReadonlySet<string>): Promise<void> {
+    const orphans = allTabs().filter((tab) => {
+      const id =
+        tab.input instanceof vscode.TabInputTextDiff
+          ? parseDiffUri(tab.input.modified)?.sessionId
+          : this.multiDiffIn(tab)?.sessionId;
+      return id !== undefined && !tab.isDirty && mustBeWithoutProposals(this.store.get(id), saved.has(id));
+    });
+    if (orphans.length > 0) await vscode.window.tabGroups.close(orphans);
+  }
+
+  /** Opens the active multi-file diff again if it no longer shows the files that it is about. Returns whether it did. */
+  private async updateActive(): Promise<boolean> {
+    const [tab, shown] = [activeTab(), this.activeMultiDiff];
+    if (!tab || tab.isDirty || !shown) return false;
+    const files = this.filesOf(shown);
+    if (files.length === 0 || isUpToDate(shown, files)) return false;
+    await this.openMultiDiff(labelOf(tab), files, shown);
+    return true;
   }
 
   private isSettled(tab: vscode.Tab, session: Session): boolean {
@@ -304,6 +351,8 @@ async function putCursor(uri: vscode.Uri, place: vscode.Range): Promise<void> {
 const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;
 const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
 const labelOf = (tab: vscode.Tab): string => tab.label.replace(/ \(\d+ [^()]*\)$/, "");
+const isUpToDate = ({ uris }: OpenMultiDiff, files: readonly FileEdits[]): boolean =>
+  files.length === uris.length && files.every(({ uri }) => uris.includes(uri));
 const isSameContent = (one: MultiDiffContent, other: MultiDiffContent): boolean =>
   one.sessionId === other.sessionId && one.item === other.item;
 

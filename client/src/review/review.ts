@@ -23,7 +23,7 @@ import type { Session } from "../session";
 import type { Store } from "../state";
 
 export type Decision = "accept" | "reject";
-type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "reason">;
+export type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "reason">;
 
 /** The part of a decision about several sessions that concerns one of them. */
 interface Part {
@@ -44,12 +44,6 @@ export class Review {
     private readonly store: Store,
     private readonly server: AgentServer,
   ) {}
-
-  /** Decides on a row of the tree: a session, a file or a hunk. */
-  async decideRow(decision: Decision, row: EditRow, how: DecisionOptions = {}): Promise<void> {
-    if (row.kind === "check") return;
-    await this.decide(decision, { sessionId: row.sessionId, target: targetOf(row), ...how });
-  }
 
   /** Decides on all proposals of all sessions that `allows` says. */
   async decideAll(
@@ -234,7 +228,9 @@ export class Review {
   }
 }
 
-export function targetOf(row: Exclude<EditRow, CheckRow>): Target {
+export function targetOf(
+  row: Exclude<EditRow, CheckRow>,
+): { all: true } | { uri: string } | { uri: string; hunk: string } {
   switch (row.kind) {
     case "session":
       return { all: true };

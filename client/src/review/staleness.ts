@@ -2,6 +2,7 @@
 
 import { isDecidedAsWhole } from "./changeNavigation";
 import type { Edits, FileEdits } from "../protocol";
+import type { Session } from "../session";
 
 /**
  * Whether the user has seen everything in `now`. An accept in one session can remove proposals of another one. Hunks are compared by
@@ -20,4 +21,13 @@ const kindOf = ({ kind, newUri, mode, binary }: FileEdits): string => JSON.strin
 function sameHunks(seen: FileEdits, file: FileEdits): boolean {
   const ids = new Set(seen.hunks.map(({ id }) => id));
   return file.hunks.every(({ id }) => ids.has(id)) && (!isDecidedAsWhole(file) || file.hunks.length === ids.size);
+}
+
+/**
+ * Whether nothing of a session is left to review, when the sessions of an earlier window are loaded. `isSaved`: a saved session that is
+ * not listed is still open in the earlier window's server, and its proposals come later.
+ */
+export function mustBeWithoutProposals(session: Session | undefined, isSaved: boolean): boolean {
+  if (!session?.row) return !isSaved;
+  return session.row.pendingFiles === 0 && (session.edits?.files.length ?? 0) === 0;
 }

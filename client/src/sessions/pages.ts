@@ -19,7 +19,7 @@ export class Pages implements vscode.Disposable {
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
-    private readonly restored: Promise<void>,
+    private readonly restored: Promise<unknown>,
   ) {}
 
   /** Shows all versions of the active session's plan. */

@@ -5,25 +5,30 @@ import { method, type SessionList } from "../protocol";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
+/** How the names of the files of saved sessions end, after the id. */
+const SUFFIX = ".jsonl";
+
 /**
  * Starts the server if there are saved sessions, and waits until their list is in the store. The server reads them from `folder`, which it
- * gets at its start.
+ * gets at its start. Returns the ids of the saved sessions, also of those that an earlier server still has open.
  */
 export async function restoreSessions(
   folder: vscode.Uri | undefined,
   server: AgentServer,
   store: Store,
-): Promise<void> {
-  if (folder === undefined || !(await hasSavedSessions(vscode.Uri.joinPath(folder, "sessions")))) return;
+): Promise<ReadonlySet<string>> {
+  const saved = folder === undefined ? new Set<string>() : await savedSessions(vscode.Uri.joinPath(folder, "sessions"));
+  if (saved.size === 0) return saved;
   // A page that is drawn before the list has no title and no transcript.
   const list = await server.request<SessionList>(method.listSessions, {}).catch(() => undefined); // the user has seen the reason
   if (list) store.setRows(list.sessions);
+  return saved;
 }
 
-async function hasSavedSessions(folder: vscode.Uri): Promise<boolean> {
-  try {
-    return (await vscode.workspace.fs.readDirectory(folder)).some(([name]) => name.endsWith(".jsonl"));
-  } catch {
-    return false;
-  }
+async function savedSessions(folder: vscode.Uri): Promise<Set<string>> {
+  const names = await vscode.workspace.fs.readDirectory(folder).then(
+    (files) => files.map(([name]) => name),
+    () => [],
+  );
+  return new Set(names.filter((name) => name.endsWith(SUFFIX)).map((name) => name.slice(0, -SUFFIX.length)));
 }
