@@ -43,7 +43,7 @@ const editorTest = useAgent(
 function measuring() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-measured-"));
   process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
-  for (const each of ["package.json", "dist", "client/media"])
+  for (const each of ["package.json", "package.nls.json", "dist", "client/media"])
     fs.cpSync(path.join(ROOT, each), path.join(folder, each), { recursive: true });
   fs.symlinkSync(path.join(ROOT, ".venv"), path.join(folder, ".venv"));
   fs.writeFileSync(path.join(folder, "dist", "measured.js"), MEASURE);

@@ -30,7 +30,7 @@ export function relayed() {
   const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-relayed-"));
   process.on("exit", () => fs.rmSync(extension, { recursive: true, force: true }));
   // Copied: VS Code finds an extension by the real path of its code.
-  for (const name of ["package.json", "dist", "client/media"])
+  for (const name of ["package.json", "package.nls.json", "dist", "client/media"])
     fs.cpSync(path.join(ROOT, name), path.join(extension, name), { recursive: true });
   const python = path.join(extension, ".venv", "bin", "python");
   fs.mkdirSync(path.dirname(python), { recursive: true });
