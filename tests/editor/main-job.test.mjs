@@ -52,11 +52,14 @@ const labels = (rows) => rows.map((row) => row.label);
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
     "Agent: Choose Model",
+    "Agent: Get Started",
     "Agent: Open Conversation in Editor",
+    "Agent: Open Example",
     "Agent: Run Task",
     "Agent: Run Task (Plan First)...",
     "Agent: Send Question...",
     "Agent: Set API Key",
+    "Agent: Set Up Model…",
     "Agent: Show Command Permissions",
     "Agent: Show Conversation",
     "Agent: Show Log",
