@@ -11,7 +11,7 @@ import { SetupError } from "./python.mjs";
 import { ensureNode, ensurePython, main, together } from "./setup.mjs";
 
 const staging = path.join(root, ".build", "vsix");
-const FILES = ["LICENSE", "client/media", "package.nls.json", "package.nls.zh-cn.json"];
+const FILES = ["LICENSE", "client/media", "l10n", "package.nls.json", "package.nls.zh-cn.json"];
 const BUNDLES = ["extension.js", "conversation.js", "conversation-style.css"];
 /** The tabs of the extension page, and where their texts come from. */
 const PAGES = { "README.md": "docs/vscode.md", "CHANGELOG.md": "CHANGELOG.md" };

@@ -1,5 +1,6 @@
 // Creates the views and registers the commands.
 
+import "./l10n";
 import * as vscode from "vscode";
 import { NoticeActions } from "./questions/noticeActions";
 import { Approvals } from "./questions/approvals";

@@ -1,7 +1,8 @@
 // The texts of an approval: for a command that the agent wants to run, or a file that needs the user's consent. Pure.
 
+import { t } from "@vscode/l10n";
 import type { ApproveParams, ApproveResult } from "../protocol";
-import { plural } from "../ui/format";
+import { numbered } from "../ui/format";
 import { withoutLinks, escapeInvisible } from "../ui/text";
 
 export interface Choice {
@@ -25,13 +26,13 @@ export interface ApprovalTexts {
 }
 
 const ALLOW_CHOICES: readonly Choice[] = [
-  { title: "Allow Once", option: "allow_once" },
-  { title: "Allow for This Session", option: "allow_session" },
-  { title: "Reject", option: "reject" },
+  { title: t("Allow Once"), option: "allow_once" },
+  { title: t("Allow for This Session"), option: "allow_session" },
+  { title: t("Reject"), option: "reject" },
 ];
 const CONFIRM_CHOICES: readonly Choice[] = [
-  { title: "Accept This File", option: "allow_once" },
-  { title: "Leave Pending", option: "reject" },
+  { title: t("Accept This File"), option: "allow_once" },
+  { title: t("Leave Pending"), option: "reject" },
 ];
 /** VS Code truncates longer notifications, and those with several lines. */
 const MAX_MESSAGE_LENGTH = 300;
@@ -45,21 +46,26 @@ export function describeApproval(approval: ApproveParams, relative: (uri: string
 
 function describeCommand({ command, cwd, mode, reasons }: ApproveParams): ApprovalTexts {
   const what = escapeInvisible(command ?? "");
-  const place = mode === "sandboxed" ? "in the sandbox" : "outside the sandbox";
+  const isSandboxed = mode === "sandboxed";
   const [first = "", second = ""] = reasons;
-  const message = `Run “${what}” ${place}? ${first}`.trim();
+  const question = isSandboxed ? t("Run “{0}” in the sandbox?", what) : t("Run “{0}” outside the sandbox?", what);
+  const message = `${question} ${first}`.trim();
   // a notification shows a link without its address
   const whole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && withoutLinks(what) === what;
   const longer = `${message} ${second}`.trim();
   return {
     subject: what,
-    rowLabel: `Allow: ${oneLine(what)}`,
-    screenReaderLabel: `The agent asks to run: ${what}`,
+    rowLabel: t("Allow: {0}", oneLine(what)),
+    screenReaderLabel: t("The agent asks to run: {0}", what),
     message: whole ? (longer.length <= MAX_MESSAGE_LENGTH ? longer : message) : undefined,
     dialogTitle: whole
-      ? "The agent asks to run this command."
-      : `The agent asks to run a command of ${plural(what.split("\n").length, "line")}. ${first}`.trim(),
-    details: [what, `In: ${cwd ?? ""}, ${place}`, ...reasons].join("\n\n"),
+      ? t("The agent asks to run this command.")
+      : `${longCommand(what.split("\n").length)} ${first}`.trim(),
+    details: [
+      what,
+      isSandboxed ? t("In: {0}, in the sandbox", cwd ?? "") : t("In: {0}, outside the sandbox", cwd ?? ""),
+      ...reasons,
+    ].join("\n\n"),
     choices: ALLOW_CHOICES,
   };
 }
@@ -67,10 +73,10 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
 /** An approval without a tool call confirms the user's own accept of a protected file. */
 function describeFile({ toolCallId, reasons }: ApproveParams, what: string): ApprovalTexts {
   const confirm = toolCallId === null;
-  const question = confirm ? `Accept “${what}”?` : `Allow “${what}”?`;
+  const question = confirm ? t("Accept “{0}”?", what) : t("Allow “{0}”?", what);
   return {
     subject: what,
-    rowLabel: `${confirm ? "Confirm" : "Allow"}: ${oneLine(what)}`,
+    rowLabel: confirm ? t("Confirm: {0}", oneLine(what)) : t("Allow: {0}", oneLine(what)),
     screenReaderLabel: [question, ...reasons].join(" "),
     message: [question, ...reasons].join(" "),
     dialogTitle: question,
@@ -78,5 +84,12 @@ function describeFile({ toolCallId, reasons }: ApproveParams, what: string): App
     choices: confirm ? CONFIRM_CHOICES : ALLOW_CHOICES,
   };
 }
+
+const longCommand = (lines: number): string =>
+  numbered(
+    lines,
+    t("The agent asks to run a command of 1 line."),
+    t("The agent asks to run a command of {0} lines.", lines),
+  );
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ");

@@ -1,5 +1,6 @@
 // The pending approvals. The store makes them appear as rows, notices and in the status bar.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { describeApproval } from "./approvalTexts";
 import { relative } from "../review/editsView";
@@ -32,7 +33,7 @@ export class Approvals {
   async showDialog(approval: ApproveParams): Promise<void> {
     const { dialogTitle: question, details, choices } = describeApproval(approval, relative);
     const safeFirst = [...choices].sort((a, b) => Number(b.option === "reject") - Number(a.option === "reject"));
-    const later = { title: "Decide Later", isCloseAffordance: true };
+    const later = { title: t("Decide Later"), isCloseAffordance: true };
     const chosen = await vscode.window.showWarningMessage(
       question,
       { modal: true, detail: details },

@@ -1,5 +1,6 @@
 // The actions of the links of a notice and the status bar item.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { Approvals } from "./approvals";
 import type { NoticeAction } from "./noticeTexts";
@@ -35,7 +36,7 @@ export class NoticeActions {
   openFirst(): unknown {
     const { active, sessions } = this.store;
     const [session = sessions.find((other) => other !== active && needsDecision(other))] = this.store.awaitingAnswer;
-    if (!session) return vscode.window.showInformationMessage("Nothing is waiting for your answer.");
+    if (!session) return vscode.window.showInformationMessage(t("Nothing is waiting for your answer."));
     this.store.show(session.id);
     const [question] = session.questions;
     const [approval] = session.approvals;

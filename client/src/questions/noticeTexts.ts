@@ -1,5 +1,6 @@
 // The texts and links of notices. Pure.
 
+import { t } from "@vscode/l10n";
 import { describeApproval } from "./approvalTexts";
 import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
 import type { Session } from "../session";
@@ -39,15 +40,15 @@ export function noticesOf(session: Session, relative: (uri: string) => string): 
     })),
     ...session.questions.map((question): Notice => ({
       about: question,
-      text: `The agent asks: ${escapeInvisible(question.question)}`,
-      links: [{ title: "Answer", action: { kind: "answer", question } }],
+      text: t("The agent asks: {0}", escapeInvisible(question.question)),
+      links: [{ title: t("Answer"), action: { kind: "answer", question } }],
     })),
   ];
   if (session.pause) {
     notices.push({
       about: session.pause,
       text: escapeInvisible(session.pause.reason),
-      links: [{ title: "Continue", action: { kind: "continueRun", sessionId: session.id } }],
+      links: [{ title: t("Continue"), action: { kind: "continueRun", sessionId: session.id } }],
     });
   }
   return notices.map(({ text, ...notice }) => ({
@@ -64,7 +65,7 @@ function approvalNotice(approval: ApproveParams, relative: (uri: string) => stri
     title,
     action: { kind: "decide", approval, option } as const,
   }));
-  const showAll = { title: "Show Full Command", action: { kind: "show", approval } as const };
+  const showAll = { title: t("Show Full Command"), action: { kind: "show", approval } as const };
   // the user must not allow a command that the notice does not show completely
   return {
     text: message ?? dialogTitle,

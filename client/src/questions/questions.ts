@@ -1,12 +1,13 @@
 // The agent's pending questions. A question stays until it is answered or withdrawn. The store makes it appear as a row, a notice and
 // in the status bar.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "../protocol";
 import type { Store } from "../state";
 import { escapeInvisible } from "../ui/text";
 
-const TITLE = "Agent: Answer";
+const TITLE = t("Agent: Answer");
 
 interface PendingQuestion {
   readonly answer: (answer: string | null) => void;
@@ -74,13 +75,13 @@ function optionsBox({ question, options }: AskParams, { answer, draft }: Pending
     const own =
       typed === "" || options.includes(typed)
         ? []
-        : [{ label: typed, description: "your own answer", alwaysShow: true }];
+        : [{ label: typed, description: t("your own answer"), alwaysShow: true }];
     box.items = [...given, ...own];
   };
   box.title = TITLE;
   // from VS Code 1.108 on the prompt shows all lines; the placeholder is truncated
   Object.assign(box, { prompt: escapeInvisible(question) });
-  box.placeholder = "Choose or type an answer.";
+  box.placeholder = t("Choose or type an answer.");
   box.ignoreFocusOut = true;
   box.value = draft;
   box.onDidChangeValue(show);

@@ -1,5 +1,6 @@
 // What a session waits for: the user's answers, approval of its plan, or Continue after a pause. Pure.
 
+import { t } from "@vscode/l10n";
 import type { EndEntry, Session } from "../session";
 
 /** Stop reasons of a run that ended without the user's will before it was done, and that cannot be continued as a pause. */
@@ -37,7 +38,7 @@ export function isWorking(session: Session | undefined): boolean {
 /** Why a session paused; undefined if it did not. */
 export function pauseReason(session: Session | undefined): string | undefined {
   if (!session || session.running) return undefined;
-  return session.pause?.reason ?? (session.row?.state === "paused" ? "The run stopped before its end." : undefined);
+  return session.pause?.reason ?? (session.row?.state === "paused" ? t("The run stopped before its end.") : undefined);
 }
 
 /** How the last run ended, if it failed and nothing has run since. */

@@ -1,5 +1,7 @@
 // Whether access to a model is configured. Mirrors the server's rules: docs/protocol.md, Initialize. Pure.
 
+import { t } from "@vscode/l10n";
+
 export interface AccessSettings {
   readonly provider: string;
   readonly baseUrl: string;
@@ -22,5 +24,7 @@ export function hasAccess(
 /** Why a typed base URL is invalid; undefined if it is valid. */
 export function urlProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
-  return url && ["http:", "https:"].includes(url.protocol) ? undefined : "Enter a URL such as http://localhost:11434.";
+  return url && ["http:", "https:"].includes(url.protocol)
+    ? undefined
+    : t("Enter a URL such as http://localhost:11434.");
 }

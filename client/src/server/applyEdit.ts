@@ -1,5 +1,6 @@
 // Applies the edits that the user accepted, and saves the files that had no unsaved changes before (docs/protocol.md, Saving).
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
 import { changedOnDisk } from "./digests";
@@ -66,17 +67,17 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
 function refusalReason(change: Change): string | undefined {
   const uris = urisOf(change);
   const notebook = uris.find(isNotebook);
-  if (notebook) return `${baseName(notebook)} is open as a notebook. Close it, then accept again.`;
+  if (notebook) return t("{0} is open as a notebook. Close it, then accept again.", baseName(notebook));
   const [uri] = uris;
   const document = uri && openDocument(uri);
   if (!document) return undefined;
   if (!("kind" in change)) {
     const version = change.textDocument.version;
     const isUnknown = version === null ? document.isDirty : document.version !== version;
-    return isUnknown ? `${baseName(uri)} is being changed. Try again.` : undefined;
+    return isUnknown ? t("{0} is being changed. Try again.", baseName(uri)) : undefined;
   }
   if (change.kind === "delete" && document.isDirty) {
-    return `${baseName(uri)} has unsaved changes, which would be lost. Save or revert it, then accept again.`;
+    return t("{0} has unsaved changes, which would be lost. Save or revert it, then accept again.", baseName(uri));
   }
   return undefined;
 }

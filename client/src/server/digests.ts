@@ -1,5 +1,6 @@
 // Whether files are unchanged since an edit was made for them (docs/protocol.md, Standard LSP).
 
+import { t } from "@vscode/l10n";
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
 import { messageOf } from "./errors";
@@ -34,10 +35,12 @@ async function mismatch(
     if (version !== undefined) document ??= await vscode.workspace.openTextDocument(uri);
     bytes = await vscode.workspace.fs.readFile(uri);
   } catch (error) {
-    return `${name} cannot be read: ${messageOf(error)}`;
+    return t("{0} cannot be read: {1}", name, messageOf(error));
   }
-  if (createHash("sha256").update(bytes).digest("hex") !== digest) return `${name} changed at the same time.`;
+  if (createHash("sha256").update(bytes).digest("hex") !== digest) return t("{0} changed at the same time.", name);
   // a document that the server does not know may contain an older text of the file
   const isStale = document !== undefined && !isKnown && document.getText() !== new TextDecoder().decode(bytes);
-  return isStale ? `${name} has a different text in VS Code than on disk. Reopen it, then accept again.` : undefined;
+  return isStale
+    ? t("{0} has a different text in VS Code than on disk. Reopen it, then accept again.", name)
+    : undefined;
 }

@@ -1,5 +1,6 @@
 // The help page for a machine without a suitable Python.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { OLDEST, type Attempt } from "./python";
 import { pythonHelp } from "./pythonHelp";
@@ -22,16 +23,20 @@ export async function showPythonHelp(context: vscode.ExtensionContext, attempts:
   }
   const { displayName } = context.extension.packageJSON as { displayName: string };
   void vscode.window
-    .showErrorMessage(`${displayName} needs Python ${OLDEST.join(".")} or newer.`, "Try Again", "Choose Interpreter…")
+    .showErrorMessage(
+      t("{0} needs Python {1} or newer.", displayName, OLDEST.join(".")),
+      t("Try Again"),
+      t("Choose Interpreter…"),
+    )
     .then(async (chosen) => {
-      if (chosen === "Try Again") await vscode.commands.executeCommand("fairlead.restartServer");
-      if (chosen === "Choose Interpreter…") await chooseInterpreter();
+      if (chosen === t("Try Again")) await vscode.commands.executeCommand("fairlead.restartServer");
+      if (chosen === t("Choose Interpreter…")) await chooseInterpreter();
     });
 }
 
 async function chooseInterpreter(): Promise<void> {
   const [file] =
-    (await vscode.window.showOpenDialog({ title: "Python interpreter", openLabel: "Use This Python" })) ?? [];
+    (await vscode.window.showOpenDialog({ title: t("Python interpreter"), openLabel: t("Use This Python") })) ?? [];
   if (file)
     await vscode.workspace
       .getConfiguration("fairlead")

@@ -1,5 +1,6 @@
 // Access to a model: an API key, another server, or a cloud. Asks for it once, before anything is installed.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { hasAccess, urlProblem, type AccessSettings } from "./access";
 
@@ -26,8 +27,8 @@ export class ModelAccess {
   /** Asks for the API key. An empty one removes the key. Returns whether a key was set. */
   async setApiKey(): Promise<boolean> {
     const key = await vscode.window.showInputBox({
-      title: "Agent: Set API Key",
-      prompt: "Saved in VS Code's secret storage. Leave it empty to remove the key.",
+      title: t("Agent: Set API Key"),
+      prompt: t("Saved in VS Code's secret storage. Leave it empty to remove the key."),
       password: true,
       ignoreFocusOut: true,
     });
@@ -35,33 +36,36 @@ export class ModelAccess {
     const isSet = key.trim() !== "";
     if (isSet) await this.secrets.store(SECRET, key.trim());
     else await this.secrets.delete(SECRET);
-    vscode.window.setStatusBarMessage(isSet ? "The API key is set." : "The API key was removed.", 5000);
+    vscode.window.setStatusBarMessage(isSet ? t("The API key is set.") : t("The API key was removed."), 5000);
     return isSet;
   }
 
   /** Asks for the kind of access and configures it. Returns false if the user closes a box. */
-  async ask(placeHolder = "Choose how to reach a model. Your task then runs."): Promise<boolean> {
+  async ask(placeHolder = t("Choose how to reach a model. Your task then runs.")): Promise<boolean> {
     const ways: AccessOption[] = [
       {
-        label: "$(key) Anthropic API key",
-        detail: "Saved in VS Code's secret storage.",
+        label: t("$(key) Anthropic API key"),
+        detail: t("Saved in VS Code's secret storage."),
         configure: () => this.setApiKey(),
       },
       {
-        label: "$(server) Local model or another server",
-        detail: "Any server that speaks the Messages API, such as Ollama. Needs no key.",
+        label: t("$(server) Local model or another server"),
+        detail: t("Any server that speaks the Messages API, such as Ollama. Needs no key."),
         configure: configureServer,
       },
       {
         label: "$(cloud) Amazon Bedrock",
-        detail: "Uses your AWS profile, AWS_... variables or AWS_BEARER_TOKEN_BEDROCK.",
+        detail: t("Uses your AWS profile, AWS_... variables or AWS_BEARER_TOKEN_BEDROCK."),
         configure: () =>
-          configureCloud("bedrock", "Its inference profile in Amazon Bedrock, like us.anthropic.claude-...-v1:0."),
+          configureCloud(
+            "bedrock",
+            t("The model. Its inference profile in Amazon Bedrock, like us.anthropic.claude-...-v1:0."),
+          ),
       },
       {
         label: "$(cloud) Google Vertex AI",
-        detail: "Uses Google's application default credentials.",
-        configure: () => configureCloud("vertex", "Its name in Vertex AI, like claude-...@20260901."),
+        detail: t("Uses Google's application default credentials."),
+        configure: () => configureCloud("vertex", t("The model. Its name in Vertex AI, like claude-...@20260901.")),
       },
     ];
     const way = await vscode.window.showQuickPick(ways, {
@@ -76,20 +80,20 @@ export class ModelAccess {
 async function configureServer(): Promise<boolean> {
   const baseUrl = await vscode.window.showInputBox({
     title: TITLE,
-    prompt: "The server's base URL.",
+    prompt: t("The server's base URL."),
     value: "http://localhost:11434",
     validateInput: urlProblem,
     ignoreFocusOut: true,
   });
   if (baseUrl === undefined) return false;
-  const model = await askModel("The model's name, as the server knows it.");
+  const model = await askModel(t("The model's name, as the server knows it."));
   if (model === undefined) return false;
   await updateSettings({ model, baseUrl: baseUrl.trim() });
   return true;
 }
 
-async function configureCloud(provider: string, names: string): Promise<boolean> {
-  const model = await askModel(`The model. ${names}`);
+async function configureCloud(provider: string, prompt: string): Promise<boolean> {
+  const model = await askModel(prompt);
   if (model === undefined) return false;
   await updateSettings({ model, provider });
   return true;

@@ -1,5 +1,6 @@
 // Choosing a model outside of a task: asks how to reach it, and tests it by a small request.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { method } from "../protocol";
 import { messageOf, NotStarted } from "./errors";
@@ -9,24 +10,28 @@ import { setContextKey } from "../ui/contextKeys";
 
 /** Asks for the kind of access, then tests it. */
 export async function setUpModel(access: ModelAccess, server: AgentServer): Promise<void> {
-  if (await access.ask("Choose how to reach a model. A small request then tests it.")) await testModel(access, server);
+  if (await access.ask(t("Choose how to reach a model. A small request then tests it.")))
+    await testModel(access, server);
 }
 
 async function testModel(access: ModelAccess, server: AgentServer): Promise<void> {
-  const options = { location: vscode.ProgressLocation.Notification, title: "Fairlead: waiting for the model's answer" };
+  const options = {
+    location: vscode.ProgressLocation.Notification,
+    title: t("Fairlead: waiting for the model's answer"),
+  };
   try {
     const { model } = await vscode.window.withProgress(options, async () => {
       await server.sendApiKey();
       return server.request<{ model: string }>(method.testModel, {});
     });
     setContextKey("modelTested", true);
-    const chosen = await vscode.window.showInformationMessage(`${model} answers.`, "Run Task");
-    if (chosen === "Run Task") await vscode.commands.executeCommand("fairlead.runTask");
+    const chosen = await vscode.window.showInformationMessage(t("{0} answers.", model), t("Run Task"));
+    if (chosen === t("Run Task")) await vscode.commands.executeCommand("fairlead.runTask");
   } catch (error) {
     if (error instanceof NotStarted) return;
-    const message = `The model cannot be used. ${messageOf(error)}`;
-    const chosen = await vscode.window.showErrorMessage(message, "Choose Again", "Test Again");
-    if (chosen === "Choose Again") await setUpModel(access, server);
-    if (chosen === "Test Again") await testModel(access, server);
+    const message = t("The model cannot be used. {0}", messageOf(error));
+    const chosen = await vscode.window.showErrorMessage(message, t("Choose Again"), t("Test Again"));
+    if (chosen === t("Choose Again")) await setUpModel(access, server);
+    if (chosen === t("Test Again")) await testModel(access, server);
   }
 }

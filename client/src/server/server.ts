@@ -1,5 +1,6 @@
 // The server process: starts when it is first needed, restarts when it dies, and gets settings, trust and API key.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import {
   CloseAction,
@@ -244,7 +245,7 @@ export class AgentServer implements vscode.Disposable {
           return { action: CloseAction.Restart, handled: true };
         }
         this.starting = undefined;
-        void this.showStartFailure(`It ended ${closed.length} times in ${RESTART_WINDOW / 60_000} minutes.`);
+        void this.showStartFailure(t("It ended {0} times in {1} minutes.", closed.length, RESTART_WINDOW / 60_000));
         return { action: CloseAction.DoNotRestart, handled: true };
       },
     };
@@ -277,12 +278,12 @@ export class AgentServer implements vscode.Disposable {
   private async showStartFailure(error: unknown): Promise<void> {
     const reason = messageOf(error);
     const chosen = await vscode.window.showErrorMessage(
-      `Fairlead's server could not be started. ${reason}`,
-      "Try Again",
-      "Show Log",
+      t("Fairlead's server could not be started. {0}", reason),
+      t("Try Again"),
+      t("Show Log"),
     );
-    if (chosen === "Try Again") void this.restart();
-    else if (chosen === "Show Log") this.log.show();
+    if (chosen === t("Try Again")) void this.restart();
+    else if (chosen === t("Show Log")) this.log.show();
   }
 }
 

@@ -42,3 +42,6 @@ export function contextUsage({ contextTokens, contextLimit }: UsageEvent): strin
 }
 
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+/** The text for a number of things: `one` for 1, else `many`. Whole texts, because languages differ in word order and plural. */
+export const numbered = (count: number, one: string, many: string): string => (count === 1 ? one : many);
