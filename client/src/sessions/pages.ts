@@ -1,5 +1,6 @@
 // Markdown that the server writes: the plan's history and the command rules as pages, and the record for the clipboard.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { safeMarkdown } from "./markdown";
 import { MarkdownPages } from "../ui/markdownPages";
@@ -36,12 +37,12 @@ export class Pages implements vscode.Disposable {
 
   /** Copies the record of the active session's work, for a pull request. */
   copyRecord(): Promise<void> {
-    return this.copy("Record copied.", (result) => result.markdown);
+    return this.copy(t("Record copied."), (result) => result.markdown);
   }
 
   /** Copies the record for others, who can verify it. */
   copyRecordAsJson(): Promise<void> {
-    return this.copy("Record copied as JSON.", (result) => `${JSON.stringify(result.record, null, 2)}\n`);
+    return this.copy(t("Record copied as JSON."), (result) => `${JSON.stringify(result.record, null, 2)}\n`);
   }
 
   /** Writes a message about what was accepted into the input of Source Control. The user commits. */
@@ -49,7 +50,9 @@ export class Pages implements vscode.Disposable {
     const result = await this.record();
     if (result === undefined) return;
     if (result.commitMessage === "") {
-      const message = "You have accepted no change of this session. The commit message names only what you accepted.";
+      const message = t(
+        "You have accepted no change of this session. The commit message names only what you accepted.",
+      );
       void vscode.window.showInformationMessage(message);
       return;
     }
@@ -79,7 +82,8 @@ export class Pages implements vscode.Disposable {
 
   private activeId(): string | undefined {
     const sessionId = this.store.active?.id;
-    if (sessionId === undefined) void vscode.window.showInformationMessage("There is no record yet. Run a task first.");
+    if (sessionId === undefined)
+      void vscode.window.showInformationMessage(t("There is no record yet. Run a task first."));
     return sessionId;
   }
 
@@ -115,20 +119,20 @@ type CommitInput = ReturnType<typeof commitInputs>[number];
 
 async function pickRepository(): Promise<CommitInput | undefined> {
   const inputs = commitInputs();
-  if (inputs.length === 0) void vscode.window.showInformationMessage("This workspace has no Git repository.");
+  if (inputs.length === 0) void vscode.window.showInformationMessage(t("This workspace has no Git repository."));
   if (inputs.length < 2) return inputs[0];
   const items = inputs.map((each) => ({ label: each.name, each }));
-  const title = "Agent: Commit Message from Record";
-  return (await vscode.window.showQuickPick(items, { title, placeHolder: "For which repository?" }))?.each;
+  const title = t("Agent: Commit Message from Record");
+  return (await vscode.window.showQuickPick(items, { title, placeHolder: t("For which repository?") }))?.each;
 }
 
 /** Whether a message may take the place of what the user wrote. */
 async function mayReplace(written: string, message: string): Promise<boolean> {
   if (written.trim() === "" || written === message) return true;
-  const detail = `What you wrote is:\n\n${written}`;
-  const replace = "Replace";
+  const detail = t("What you wrote is:\n\n{0}", written);
+  const replace = t("Replace");
   return (
-    (await vscode.window.showWarningMessage("Replace the commit message?", { modal: true, detail }, replace)) ===
+    (await vscode.window.showWarningMessage(t("Replace the commit message?"), { modal: true, detail }, replace)) ===
     replace
   );
 }

@@ -1,5 +1,6 @@
 // The input of a task: a box for one line with earlier tasks below it, or an editor for several lines.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { completionsAt, type Mentionable } from "../context/completions";
 import { mentionable } from "../context/contextItems";
@@ -22,10 +23,13 @@ export class Prompts {
   ) {}
 
   /** Asks for a task. Returns undefined if the user closes the box or switches to the editor. */
-  async ask(title: string, placeholder = "What should the agent do?"): Promise<string | undefined> {
+  async ask(title: string, placeholder = t("What should the agent do?")): Promise<string | undefined> {
     this.onOpen();
     const pick = vscode.window.createQuickPick<vscode.QuickPickItem & PromptChoice>();
-    const inEditor = { iconPath: new vscode.ThemeIcon("edit"), tooltip: "Write the Task in an Editor (Several Lines)" };
+    const inEditor = {
+      iconPath: new vscode.ThemeIcon("edit"),
+      tooltip: t("Write the Task in an Editor (Several Lines)"),
+    };
     pick.title = title;
     pick.placeholder = placeholder;
     pick.ignoreFocusOut = true;

@@ -1,7 +1,8 @@
 // Runs: starting them in a new or an existing session, stopping them, and reporting their end.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { plural } from "../ui/format";
+import { numbered } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
 import { contextItems } from "../context/contextItems";
 import { pathMention } from "../context/mentions";
@@ -103,14 +104,14 @@ export class Runs {
   async go(): Promise<void> {
     const session = this.store.active;
     if (session && isReadyToGo(session)) await this.run(session.id, { continue: "plan" });
-    else void vscode.window.showInformationMessage("No plan is waiting for approval.");
+    else void vscode.window.showInformationMessage(t("No plan is waiting for approval."));
   }
 
   /** Continues the paused run of a session, by default the active one. */
   async continueRun(sessionId = this.store.active?.id): Promise<void> {
     const session = sessionId === undefined ? undefined : this.store.get(sessionId);
     if (session && pauseReason(session) !== undefined) await this.run(session.id, { continue: "paused" });
-    else void vscode.window.showInformationMessage("No run is paused.");
+    else void vscode.window.showInformationMessage(t("No run is paused."));
   }
 
   /** Continues a session's run that failed or was stopped, in the mode that it had. */
@@ -138,7 +139,7 @@ export class Runs {
     if (!canRunHere()) return;
     const session = this.store.active;
     if (session && warnIfRunning(session)) return;
-    const prompt = await this.prompts.ask("Agent: Send Question", "What do you want to know?");
+    const prompt = await this.prompts.ask(t("Agent: Send Question"), t("What do you want to know?"));
     if (prompt !== undefined) await this.run(session?.id, { prompt }, "ask");
   }
 
@@ -157,7 +158,7 @@ export class Runs {
   /** Stops all runs, or the run of one session. */
   async stop(sessionId?: string): Promise<void> {
     const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
-    if (running.length === 0) void vscode.window.showInformationMessage("The agent is not running.");
+    if (running.length === 0) void vscode.window.showInformationMessage(t("The agent is not running."));
     const known = running.filter(({ id, isStarting }) => !(isStarting && this.store.endStart(id)));
     for (const { id } of known) this.store.stopRun(id);
     await Promise.all(known.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
@@ -168,7 +169,7 @@ export class Runs {
     const editor = vscode.window.activeTextEditor;
     const prompt = editor?.document.getText().trim();
     if (!prompt) {
-      void vscode.window.showInformationMessage("Write the task first.");
+      void vscode.window.showInformationMessage(t("Write the task first."));
       return;
     }
     if (!canRunHere()) return;
@@ -263,12 +264,12 @@ export class Runs {
       return;
     }
     const chosen = await vscode.window.showErrorMessage(
-      "The server crashed. Your files are unchanged. Continue?",
-      ...(resume ? ["Continue"] : []),
-      "Show Log",
+      t("The server crashed. Your files are unchanged. Continue?"),
+      ...(resume ? [t("Continue")] : []),
+      t("Show Log"),
     );
-    if (chosen === "Continue") await resume?.();
-    if (chosen === "Show Log") await vscode.commands.executeCommand("fairlead.showLog");
+    if (chosen === t("Continue")) await resume?.();
+    if (chosen === t("Show Log")) await vscode.commands.executeCommand("fairlead.showLog");
   }
 
   private async showResult(result: RunResult, mode: Mode): Promise<void> {
@@ -277,11 +278,11 @@ export class Runs {
     if (result.stopReason === "cancelled" || this.isSeen(result.sessionId)) return;
     if (result.error) {
       const actions =
-        result.error.kind === "auth" && configuredCloud() === undefined ? ["Set API Key"] : ["Show Conversation"];
+        result.error.kind === "auth" && configuredCloud() === undefined ? [t("Set API Key")] : [t("Show Conversation")];
       const chosen = await vscode.window.showErrorMessage(`${nameOf(session)}: ${result.message}`, ...actions);
       if (chosen) this.store.show(result.sessionId);
-      if (chosen === "Set API Key") await this.setKeyAndRetry(result.sessionId);
-      if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
+      if (chosen === t("Set API Key")) await this.setKeyAndRetry(result.sessionId);
+      if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
       return;
     }
     if (mode === "ask" && result.stopReason === "end_turn") return;
@@ -291,36 +292,41 @@ export class Runs {
       await this.showPlanReady(result.sessionId);
       return;
     }
-    const actions = files > 0 ? ["Review Changes", "Show Conversation"] : ["Show Conversation"];
+    const actions = files > 0 ? [t("Review Changes"), t("Show Conversation")] : [t("Show Conversation")];
     const who = nameOf(session);
     const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
     const chosen = await vscode.window.showInformationMessage(
-      [`${ended}: ${plainSummary(result.message) || "done."}`, result.record].filter(Boolean).join(" — "),
+      [`${ended}: ${plainSummary(result.message) || t("done.")}`, result.record].filter(Boolean).join(" — "),
       ...actions,
     );
     if (chosen) this.store.show(result.sessionId);
-    if (chosen === "Review Changes") await vscode.commands.executeCommand("fairlead.reviewAll");
-    if (chosen === "Show Conversation") await vscode.commands.executeCommand("fairlead.showConversation");
+    if (chosen === t("Review Changes")) await vscode.commands.executeCommand("fairlead.reviewAll");
+    if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
   }
 
   private async showPlanReady(sessionId: string): Promise<void> {
     const plan = this.store.get(sessionId)?.plan;
-    const steps = plural((plan?.total ?? 0) - (plan?.completed ?? 0), "step");
+    const steps = (plan?.total ?? 0) - (plan?.completed ?? 0);
+    const who = nameOf(this.store.get(sessionId));
     const chosen = await vscode.window.showInformationMessage(
-      `${nameOf(this.store.get(sessionId))}: the plan has ${steps}. Edit it if you like, then choose Go.`,
-      "Go",
-      "Show Plan",
+      numbered(
+        steps,
+        t("{0}: the plan has 1 step. Edit it if you like, then choose Go.", who),
+        t("{0}: the plan has {1} steps. Edit it if you like, then choose Go.", who, steps),
+      ),
+      t("Go"),
+      t("Show Plan"),
     );
     if (chosen) this.store.show(sessionId);
-    if (chosen === "Go") await this.go();
-    if (chosen === "Show Plan") await vscode.commands.executeCommand("fairlead.plan.focus");
+    if (chosen === t("Go")) await this.go();
+    if (chosen === t("Show Plan")) await vscode.commands.executeCommand("fairlead.plan.focus");
   }
 }
 
 function warnIfRunning(session: Session): boolean {
   if (session.running)
     void vscode.window.showInformationMessage(
-      "This session is still running. Stop it first, or wait until it has ended.",
+      t("This session is still running. Stop it first, or wait until it has ended."),
     );
   return session.running;
 }
@@ -339,16 +345,16 @@ async function paramsOf(task: Task): Promise<object> {
 function canRunHere(): boolean {
   if (!vscode.workspace.workspaceFolders?.length) {
     void showErrorWithButton(
-      "No folder is open. Open the folder that the agent should work in.",
-      "Open Folder",
+      t("No folder is open. Open the folder that the agent should work in."),
+      t("Open Folder"),
       "vscode.openFolder",
     );
     return false;
   }
   if (!vscode.workspace.isTrusted) {
     void showErrorWithButton(
-      "The agent runs only in a workspace that you trust.",
-      "Manage Trust",
+      t("The agent runs only in a workspace that you trust."),
+      t("Manage Trust"),
       "workbench.trust.manage",
     );
     return false;

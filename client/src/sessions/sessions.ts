@@ -1,7 +1,8 @@
 // The user's actions on sessions: show, continue, steer and delete.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { plural } from "../ui/format";
+import { numbered } from "../ui/format";
 import { method, type OpenedSession } from "../protocol";
 import type { Runs } from "./runs";
 import { orShowWarning } from "../server/errors";
@@ -48,14 +49,14 @@ export class Sessions implements vscode.Disposable {
   async steer(): Promise<void> {
     const session = this.steerable();
     if (!session) {
-      void vscode.window.showInformationMessage("This session is not running. Use “Agent: Follow Up” to continue.");
+      void vscode.window.showInformationMessage(t("This session is not running. Use “Agent: Follow Up” to continue."));
       return;
     }
     if (warnIfStarting(session)) return;
     const text = await vscode.window.showInputBox({
-      title: `Agent: Tell the Agent (“${session.title}”)`,
-      prompt: "The agent reads this after its current action.",
-      placeHolder: "What should it know?",
+      title: t("Agent: Tell the Agent (“{0}”)", session.title),
+      prompt: t("The agent reads this after its current action."),
+      placeHolder: t("What should it know?"),
       ignoreFocusOut: true,
     });
     if (text !== undefined && text.trim() !== "") await this.tell(session.id, text);
@@ -66,7 +67,7 @@ export class Sessions implements vscode.Disposable {
     if (warnIfStarting(this.store.get(sessionId))) return false;
     const params = { sessionId, text };
     const queued = await orShowWarning(() => this.server.request<{ queued: number }>(method.steer, params));
-    if (queued) vscode.window.setStatusBarMessage("Message queued.", STATUS_MESSAGE_MS);
+    if (queued) vscode.window.setStatusBarMessage(t("Message queued."), STATUS_MESSAGE_MS);
     return queued !== undefined;
   }
 
@@ -75,11 +76,15 @@ export class Sessions implements vscode.Disposable {
     const session = this.store.get(sessionId);
     const files = session?.row?.pendingFiles ?? 0;
     if (session && files > 0) {
-      const detail = `It has undecided changes to ${plural(files, "file")}, which will be lost. Your files stay unchanged.`;
+      const detail = numbered(
+        files,
+        t("It has undecided changes to 1 file, which will be lost. Your files stay unchanged."),
+        t("It has undecided changes to {0} files, which will be lost. Your files stay unchanged.", files),
+      );
       const sure = await vscode.window.showWarningMessage(
-        `Delete “${session.title}”?`,
+        t("Delete “{0}”?", session.title),
         { modal: true, detail },
-        "Delete",
+        t("Delete"),
       );
       if (sure === undefined) return;
     }
@@ -98,15 +103,15 @@ export class Sessions implements vscode.Disposable {
   private async pickIdleSession(): Promise<Session | undefined> {
     const idle = this.store.listed.filter(({ running }) => !running);
     if (idle.length === 0) {
-      void vscode.window.showInformationMessage("There is no session to continue.");
+      void vscode.window.showInformationMessage(t("There is no session to continue."));
       return undefined;
     }
     const choices = sessionNodes(idle, this.store.active, Date.now()).map(
       ({ icon, label, description, sessionId }) => ({ label: `$(${icon}) ${label}`, description, sessionId }),
     );
     const chosen = await vscode.window.showQuickPick(choices, {
-      title: "Agent: Continue Session",
-      placeHolder: "Choose the session to continue.",
+      title: t("Agent: Continue Session"),
+      placeHolder: t("Choose the session to continue."),
     });
     return chosen && this.store.get(chosen.sessionId);
   }
@@ -131,6 +136,6 @@ export class Sessions implements vscode.Disposable {
 }
 
 function warnIfStarting(session: Session | undefined): boolean {
-  if (session?.isStarting) void vscode.window.showInformationMessage("The task is starting. Send this in a moment.");
+  if (session?.isStarting) void vscode.window.showInformationMessage(t("The task is starting. Send this in a moment."));
   return session?.isStarting === true;
 }
