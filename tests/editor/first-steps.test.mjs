@@ -8,7 +8,13 @@ import { modelServer, openAgent, picture } from "./agent.mjs";
 import { useEditor } from "./host/editor.mjs";
 
 const editorTest = useEditor(() => openAgent({ name: "first-steps", workspace: null, settings: {} }));
+const END = "hello.py now has type hints";
 const step = (page, title) => page.page.locator(".step-title", { hasText: title }).first();
+const click = (page, what, locator) =>
+  page.until(what, async () => {
+    await locator.click({ timeout: 1000 });
+    return true;
+  });
 const button = (page, name) =>
   page.page.locator(".step-description-container a.monaco-button", { hasText: name }).last();
 
@@ -24,9 +30,9 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
   const refusal = () => !isReady && { status: 404, error: { type: "not_found_error", message: "model: small" } };
   const url = await modelServer({ text: "OK", refusal });
   await page.runCommand("Agent: Get Started");
-  await step(page, "Set up a model").click();
+  await click(page, "the step", step(page, "Set up a model"));
   await picture(page, "walkthrough");
-  await button(page, "Set Up Model").click();
+  await click(page, "the button", button(page, "Set Up Model"));
   await page.pick("Local model or another server", { title: "Agent: Choose a Model" });
   await page.fillInput(url, { title: "Agent: Choose a Model" });
   await page.until("the question for the model's name", async () =>
@@ -45,8 +51,8 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
 editorTest("the example opens in a folder of its own and offers its task, which needs no model", async ({ page }) => {
   const examples = () => fs.readdirSync(os.tmpdir()).filter((name) => name.startsWith("fairlead-example-"));
   const before = examples();
-  await step(page, "Watch it work").click();
-  await button(page, "Open Example").click();
+  await click(page, "the step", step(page, "Watch it work"));
+  await click(page, "the button", button(page, "Open Example"));
   await page.until(
     "the example's task",
     async () => (await page.quickInput("Agent: Run Task")).value.startsWith("Refactor hello.py"),
@@ -54,7 +60,8 @@ editorTest("the example opens in a folder of its own and offers its task, which 
   );
   const [folder] = examples().filter((name) => !before.includes(name));
   await page.press("Enter");
-  await page.toast("hello.py now has type hints");
+  // it runs the example's tests
+  await page.until("the end", async () => (await page.toasts()).some(({ message }) => message.includes(END)), 60_000);
   await picture(page, "example");
   await page.runCommand("Agent: Accept All");
   const script = path.join(os.tmpdir(), folder, "hello.py");

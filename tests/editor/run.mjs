@@ -56,7 +56,8 @@ process.env.PATH = folders
   .join(path.delimiter);
 process.env.FAIRLEAD_EDITOR_QUEUE = queue();
 process.env.FAIRLEAD_EDITOR_GREP = values.grep;
-const lanes = Math.min(files.length, Number(values.concurrency ?? Math.min(4, os.availableParallelism())));
+// One more than there are cores, because a test spends half of its time waiting for the editor.
+const lanes = Math.min(files.length, Number(values.concurrency ?? Math.min(4, os.availableParallelism() + 1)));
 await Promise.all(Array.from({ length: lanes }, play));
 fs.rmSync(process.env.FAIRLEAD_EDITOR_QUEUE, { recursive: true });
 

@@ -34,6 +34,7 @@ export class Prompts {
     pick.placeholder = placeholder;
     pick.ignoreFocusOut = true;
     pick.buttons = [inEditor];
+    pick.value = this.draft;
     let available: Mentionable | undefined;
     let rows: PromptChoice[] = [];
     const show = (): void => {
@@ -68,7 +69,7 @@ export class Prompts {
     };
     this.completeInBox = () => completeWith(pick.activeItems[0]);
     pick.onDidChangeValue(onValue);
-    show();
+    onValue();
     const prompt = await new Promise<string | undefined>((resolve) => {
       pick.onDidAccept(() => {
         if (completeWith(pick.selectedItems[0])) return;
@@ -83,9 +84,6 @@ export class Prompts {
         resolve(undefined);
       });
       pick.show();
-      // set while the box is open: what it opens with is selected, and typing would replace it
-      pick.value = this.draft;
-      show();
     });
     this.draft = prompt === undefined ? pick.value : "";
     pick.dispose();
@@ -103,12 +101,6 @@ export class Prompts {
   async remember(prompt: string): Promise<void> {
     const others = this.history.filter((other) => other !== prompt);
     await this.memory.update(HISTORY_KEY, [prompt, ...others].slice(0, HISTORY_LIMIT));
-  }
-
-  /** Begins the text of the next box with mentions. What was typed but did not run follows them. */
-  mention(mentions: readonly string[]): void {
-    const missing = mentions.filter((each) => !this.draft.split(/\s+/).includes(each));
-    this.draft = [...missing, this.draft].join(" ");
   }
 
   /** Saves a task that could not start. The next box starts with it. */

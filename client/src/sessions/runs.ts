@@ -5,7 +5,6 @@ import * as vscode from "vscode";
 import { numbered } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
 import { contextItems } from "../context/contextItems";
-import { pathMention } from "../context/mentions";
 import { editorContext, type Omission } from "../context/editorContext";
 import {
   method,
@@ -79,13 +78,13 @@ export class Runs {
     if (prompt !== undefined) await this.run(undefined, { prompt, context }, mode, isTyped);
   }
 
-  /** Asks for a task about files and folders, and runs it in a new session. The task begins with mentions of them. */
+  /** Asks for a task about files and folders, and runs it in a new session. */
   async runOnFiles(uris: readonly vscode.Uri[]): Promise<void> {
-    if (!canRunHere()) return;
-    this.prompts.mention(
-      uris.filter(vscode.workspace.getWorkspaceFolder).map((uri) => pathMention(workspacePath(uri))),
-    );
-    await this.runTask();
+    const [first, ...others] = uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    if (!first) return;
+    const what = others.length === 0 ? workspacePath(first) : plural(others.length + 1, "file");
+    const context = [first, ...others].map((uri): ContextItem => ({ kind: "file", uri: uri.toString() }));
+    await this.runOn(context, { title: `Agent: Run Task on ${what}` });
   }
 
   /** Runs a task that writes the project's rules for agents, as a proposal. */

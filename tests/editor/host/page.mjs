@@ -15,6 +15,9 @@ import { workbenchVerbs } from "./workbench-verbs.mjs";
 
 const ARTIFACTS = fileURLToPath(new URL("../.artifacts/", import.meta.url));
 const DEADLINE = 30_000;
+// Each look at the page costs the editor time too, so what takes long is looked at less often.
+const FIRST_WAIT = 25;
+const LONGEST_WAIT = 200;
 const MESSAGE = "a message was shown: ";
 
 let connection;
@@ -74,7 +77,7 @@ export async function openPage(
   async function until(what, probe, timeout = DEADLINE) {
     const deadline = Date.now() + timeout;
     let error;
-    do {
+    for (let wait = FIRST_WAIT; ; wait = Math.min(wait * 1.3, LONGEST_WAIT)) {
       try {
         const value = await probe();
         if (value) return value;
@@ -83,8 +86,9 @@ export async function openPage(
         error = caught;
         if (page.isClosed()) break;
       }
-      await pause(40);
-    } while (Date.now() < deadline);
+      if (Date.now() >= deadline) break;
+      await pause(wait);
+    }
     throw await failure(`waited ${timeout / 1000} s for ${what}`, error);
   }
 
