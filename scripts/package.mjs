@@ -1,10 +1,14 @@
 // `npm run package`: builds the extension with its server as a .vsix in .build/.
+// `npm run package -- --target linux-x64`: the same for one platform, with the packages that the server needs. It needs no network when it
+// is installed.
 //
 // It is assembled in a separate folder, because an extension that finds a wheel in dist/ takes itself for an installed one
 // and makes its own Python environment. Without a wheel it uses the .venv of this checkout.
 
 import fs from "node:fs";
 import path from "node:path";
+import { parseArgs } from "node:util";
+import { downloadWheels, TARGETS } from "./platform-wheels.mjs";
 import { nodeProgram, root, run, venvProgram } from "./process.mjs";
 import { during, say } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
@@ -15,8 +19,16 @@ const FILES = ["LICENSE", "client/media", "l10n", "package.nls.json", "package.n
 const BUNDLES = ["extension.js", "conversation.js", "conversation-style.css"];
 /** The tabs of the extension page, and where their texts come from. */
 const PAGES = { "README.md": "docs/vscode.md", "CHANGELOG.md": "CHANGELOG.md" };
+const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;
+/** The web address of the repository, which only a release knows. */
+const repository = GITHUB_REPOSITORY === undefined ? undefined : `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`;
 
 await main(async () => {
+  const { target } = parseArgs({ options: { target: { type: "string" } } }).values;
+  if (target !== undefined && !TARGETS.includes(target))
+    throw new SetupError(
+      `There is no package for ${target}. Choose one of ${TARGETS.join(", ")}, or leave --target out.`,
+    );
   await together(ensurePython(), ensureNode());
   fs.rmSync(staging, { recursive: true, force: true });
   fs.mkdirSync(path.join(staging, "dist"), { recursive: true });
@@ -32,14 +44,19 @@ await main(async () => {
   const options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", path.join(staging, "dist")];
   const wheel = ["-m", "pip", "wheel", ...options, root];
   await during("build the server's wheel", () => checked(venvProgram("python"), wheel));
+  if (target !== undefined)
+    await during(`download the packages for ${target}`, () =>
+      downloadWheels(target, path.join(staging, "dist", "wheels")),
+    );
   const { name, version } = manifest();
-  const vsix = path.join(root, ".build", `${name}-${version}.vsix`);
+  const vsix = path.join(root, ".build", `${[name, target, version].filter(Boolean).join("-")}.vsix`);
   const vsce = [
     nodeProgram("@vscode/vsce/vsce"),
     "package",
     "--no-dependencies",
     "--no-rewrite-relative-links",
     "--allow-missing-repository",
+    ...(target === undefined ? [] : ["--target", target]),
     "--out",
     vsix,
   ];
@@ -54,12 +71,17 @@ function copy(from, to = from) {
   fs.cpSync(path.join(root, from), path.join(staging, to), { recursive: true });
 }
 
-/** A Markdown file for the extension page. VS Code shows no picture there and opens no link that has no web address. */
+/** A Markdown file for the extension page, where only web addresses work. Without one, pictures are left out and links are plain text. */
 function standalone(file) {
-  return fs
-    .readFileSync(path.join(root, file), "utf8")
-    .replace(/!\[[^\]]*\]\([^):]*\)\n\n/g, "")
-    .replace(/\[([^\]]*)\]\([^):]*\)/g, "$1");
+  const text = fs.readFileSync(path.join(root, file), "utf8");
+  if (repository === undefined)
+    return text.replace(/!\[[^\]]*\]\([^):]*\)\n\n/g, "").replace(/\[([^\]]*)\]\([^):]*\)/g, "$1");
+  const target = (link) => path.posix.join(path.posix.dirname(file), link);
+  return text.replace(
+    /(!?)\[([^\]]*)\]\(([^):#][^):]*)\)/g,
+    (_, picture, words, link) =>
+      `${picture}[${words}](${repository}/${picture ? "raw" : "blob"}/v${manifest().version}/${target(link)})`,
+  );
 }
 
 /** The manifest without the parts that only a checkout uses. */
@@ -70,7 +92,8 @@ function manifest() {
     private: _private,
     ...rest
   } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
-  return { ...rest, engines: { vscode: rest.engines.vscode } };
+  const address = repository === undefined ? {} : { repository: { type: "git", url: `${repository}.git` } };
+  return { ...rest, ...address, engines: { vscode: rest.engines.vscode } };
 }
 
 async function checked(command, args, cwd = root) {

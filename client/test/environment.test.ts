@@ -5,8 +5,9 @@ import * as path from "node:path";
 import { after, test } from "node:test";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { addExtra, makeEnvironment, isEnvironmentReady, venvPython } from "../src/server/environment";
+import { addExtra, makeEnvironment, isEnvironmentReady, type Packages } from "../src/server/environment";
 import { exclusively } from "../src/server/exclusive";
+import { pip, venvPython } from "../src/server/installers";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-environment-"));
 const asked = path.join(folder, "asked");
@@ -25,6 +26,7 @@ function environment(missing: string): string {
 }
 
 const HOLDS = 'case "$1" in -I) exec python3 "$@";; esac';
+const packages = (wheel: string): Packages => ({ wheel, installers: [pip] });
 const never = new AbortController().signal;
 const silent = (): void => undefined;
 
@@ -45,7 +47,7 @@ test("an extra is installed in the versions that the wheel's constraints give", 
   const said: string[] = [];
   await addExtra(
     environment("google"),
-    "/x/fairlead.whl",
+    packages("/x/fairlead.whl"),
     "vertex",
     (message) => said.push(message),
     new AbortController().signal,
@@ -76,7 +78,7 @@ test(
     const said: string[] = [];
     await Promise.all(
       Array.from({ length: 6 }, () =>
-        makeEnvironment(target, maker(storage), "/x.whl", (message) => said.push(message), never),
+        makeEnvironment(target, maker(storage), packages("/x.whl"), (message) => said.push(message), never),
       ),
     );
     assert.equal(fs.readFileSync(path.join(storage, "installed"), "utf8"), "x\n");
@@ -95,7 +97,7 @@ test(
     const long = new Date(Date.now() - 31 * 86_400_000);
     fs.utimesSync(path.join(storage, "server-1.0.0"), long, long);
     fs.utimesSync(path.join(storage, "other"), long, long);
-    await makeEnvironment(path.join(storage, "server-1.2.3"), maker(storage), "/x.whl", silent, never);
+    await makeEnvironment(path.join(storage, "server-1.2.3"), maker(storage), packages("/x.whl"), silent, never);
     const left = fs.readdirSync(storage, { withFileTypes: true }).filter((entry) => entry.isDirectory());
     assert.deepEqual(left.map((entry) => entry.name).sort(), ["other", "server-1.1.0", "server-1.2.3"]);
   },

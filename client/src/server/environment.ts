@@ -5,7 +5,9 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
+import { t } from "@vscode/l10n";
 import { exclusively } from "./exclusive";
+import { venvPython, type Command, type Installer } from "./installers";
 
 const run = promisify(execFile);
 const INSTALL_LIMIT = 10 * 60_000;
@@ -15,8 +17,14 @@ const UNFINISHED = "unfinished-";
 /** For each extra of the package, a module that it installs. An extra has the name of the provider that needs it. */
 const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "google.auth" };
 
-export function venvPython(folder: string): string {
-  return process.platform === "win32" ? path.join(folder, "Scripts", "python.exe") : path.join(folder, "bin", "python");
+/** Where the packages come from, and which programs install them. */
+export interface Packages {
+  /** The server's own package. The lists of the others are beside it. */
+  readonly wheel: string;
+  /** A folder with the wheels of the other packages. If it is given, the network is not used. */
+  readonly wheels?: string | undefined;
+  /** Tried in this order. uv does not read pip's configuration, so pip may succeed where uv does not. */
+  readonly installers: readonly Installer[];
 }
 
 /** Whether the environment exists and works, with an extra if one is given. */
@@ -41,7 +49,7 @@ export async function isEnvironmentReady(folder: string, extra?: string): Promis
 export async function makeEnvironment(
   folder: string,
   python: string,
-  wheel: string,
+  packages: Packages,
   report: (message: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -50,33 +58,37 @@ export async function makeEnvironment(
   await withLock(folder, python, report, signal, async () => {
     if (await isEnvironmentReady(folder)) return;
     await removeUnused(folder);
-    const temporary = path.join(storage, `${UNFINISHED}${randomBytes(4).toString("hex")}`);
-    try {
-      report("creating a virtual environment");
-      await run(python, ["-m", "venv", temporary], { signal, timeout: INSTALL_LIMIT, windowsHide: true });
-      report("installing the server's packages");
-      await install(temporary, ["-r", requirements(wheel, "server")], signal);
-      await install(temporary, ["--no-deps", wheel], signal);
-      await fs.rm(folder, { recursive: true, force: true });
-      await fs.rename(temporary, folder);
-    } finally {
-      await fs.rm(temporary, { recursive: true, force: true });
-    }
+    await firstThatWorks(packages.installers, report, signal, async (installer) => {
+      const temporary = path.join(storage, `${UNFINISHED}${randomBytes(4).toString("hex")}`);
+      try {
+        report(t("creating a virtual environment"));
+        await checked(installer.environment(temporary, python), signal);
+        report(t("installing the server's packages with {0}", installer.name));
+        await checked([...installer.install(temporary), ...listed(packages, "server")], signal);
+        await checked([...installer.install(temporary), "--no-deps", packages.wheel], signal);
+        await fs.rm(folder, { recursive: true, force: true });
+        await fs.rename(temporary, folder);
+      } finally {
+        await fs.rm(temporary, { recursive: true, force: true });
+      }
+    });
   });
 }
 
 /** Installs an extra's packages if they are missing. A running server finds them when it needs them. */
 export async function addExtra(
   folder: string,
-  wheel: string,
+  packages: Packages,
   extra: string,
   report: (message: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   await withLock(folder, venvPython(folder), report, signal, async () => {
     if (await isEnvironmentReady(folder, extra)) return;
-    report(`installing the packages for ${extra}`);
-    await install(folder, ["-r", requirements(wheel, extra)], signal);
+    await firstThatWorks(packages.installers, report, signal, async (installer) => {
+      report(t("installing the packages for {0}", extra));
+      await checked([...installer.install(folder), ...listed(packages, extra)], signal);
+    });
   });
 }
 
@@ -86,14 +98,31 @@ export async function markUsed(folder: string): Promise<void> {
   await fs.utimes(folder, now, now).catch(() => undefined);
 }
 
-/** The pinned packages that are packed with the wheel. */
-function requirements(wheel: string, name: string): string {
-  return path.join(path.dirname(wheel), "requirements", `${name}.txt`);
+/** The arguments that name the pinned packages of a list, and where to find them. */
+function listed({ wheel, wheels }: Packages, name: string): string[] {
+  const offline = wheels === undefined ? [] : ["--no-index", "--find-links", wheels];
+  return [...offline, "-r", path.join(path.dirname(wheel), "requirements", `${name}.txt`)];
 }
 
-async function install(folder: string, what: readonly string[], signal: AbortSignal): Promise<void> {
-  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", ...what];
-  await run(venvPython(folder), pip, { signal, timeout: INSTALL_LIMIT, windowsHide: true });
+async function checked([program, ...args]: Command, signal: AbortSignal): Promise<void> {
+  await run(program, args, { signal, timeout: INSTALL_LIMIT, windowsHide: true });
+}
+
+async function firstThatWorks(
+  installers: readonly Installer[],
+  report: (message: string) => void,
+  signal: AbortSignal,
+  work: (installer: Installer) => Promise<void>,
+): Promise<void> {
+  for (const [index, installer] of installers.entries()) {
+    try {
+      await work(installer);
+      return;
+    } catch (error) {
+      if (signal.aborted || index === installers.length - 1) throw error;
+      report(t("{0} failed: {1}", installer.name, error instanceof Error ? error.message : String(error)));
+    }
+  }
 }
 
 async function withLock(
@@ -104,7 +133,7 @@ async function withLock(
   work: () => Promise<void>,
 ): Promise<void> {
   const waiting = (): void => {
-    report("waiting for another window that is setting up the server");
+    report(t("waiting for another window that is setting up the server"));
   };
   await exclusively(path.join(path.dirname(folder), "servers.lock"), python, waiting, signal, work);
 }

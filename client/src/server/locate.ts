@@ -2,12 +2,16 @@
 
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { addExtra, makeEnvironment, markUsed, isEnvironmentReady, venvPython } from "./environment";
-import { findPython, pythonCommands, OLDEST, type Attempt } from "./python";
-import { configuredCloud, configuredPython } from "./settings";
+import { addExtra, makeEnvironment, markUsed, isEnvironmentReady, type Packages } from "./environment";
+import { findUv, pip, uvInstaller, venvPython } from "./installers";
+import { findPython, pythonCommands, uvPython, OLDEST, type Attempt, type Python } from "./python";
+import { configuredCloud, configuredPython, configuredWheels } from "./settings";
 
 const PYTHON_EXTENSION_LIMIT = 3000;
+/** uv may have to download it. */
+const PYTHON_OF_UV_LIMIT = 5 * 60_000;
 
 export class NoPython extends Error {
   constructor(readonly attempts: readonly Attempt[]) {
@@ -45,7 +49,9 @@ export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.
   const folder = environmentFolder(context);
   if (wheel === undefined || cloud === undefined || (await isEnvironmentReady(folder, cloud))) return;
   try {
-    await withProgress("Fairlead", log, (report, signal) => addExtra(folder, wheel, cloud, report, signal));
+    await withProgress("Fairlead", log, async (report, signal) =>
+      addExtra(folder, packages(wheel, await findUv()), cloud, report, signal),
+    );
   } catch (error) {
     log.warn(`The packages for ${cloud} could not be installed: ${String(error)}`);
   }
@@ -57,13 +63,38 @@ function environmentFolder(context: vscode.ExtensionContext): string {
 }
 
 async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel): Promise<void> {
-  const { python, attempts } = await findPython(candidates(await interpreterOfPythonExtension(log)));
+  const [ofExtension, uv] = await Promise.all([interpreterOfPythonExtension(log), findUv()]);
+  const { python, attempts } = await findPython(candidates(ofExtension), { withUv: uv !== undefined });
   for (const attempt of attempts) log.info(`Python: ${attempt.command} ${attempt.problem}`);
-  if (!python) throw new NoPython(attempts);
-  log.info(`Python ${python.version.join(".")} at ${python.executable}`);
-  await withProgress("Fairlead: first start", log, (report, signal) =>
-    makeEnvironment(folder, python.executable, wheel, report, signal),
-  );
+  if (python) log.info(`Python ${python.version.join(".")} at ${python.executable}`);
+  await withProgress(t("Fairlead: first start"), log, async (report, signal) => {
+    const executable = (python ?? (await pythonOfUv(uv, attempts, report, signal))).executable;
+    await makeEnvironment(folder, executable, packages(wheel, uv), report, signal);
+  });
+}
+
+/** A Python that uv finds or downloads. A configured interpreter is not replaced by it. */
+async function pythonOfUv(
+  uv: string | undefined,
+  attempts: readonly Attempt[],
+  report: (message: string) => void,
+  signal: AbortSignal,
+): Promise<Python> {
+  if (uv === undefined || configuredPython() !== undefined) throw new NoPython(attempts);
+  report(t("getting a Python with uv"));
+  const found = await findPython([uvPython(uv)], { withUv: true, timeout: PYTHON_OF_UV_LIMIT, signal });
+  if (!found.python) throw new NoPython([...attempts, ...found.attempts]);
+  return found.python;
+}
+
+/** A .vsix for one platform has the packages' wheels beside the server's own. */
+function packages(wheel: string, uv: string | undefined): Packages {
+  const bundled = path.join(path.dirname(wheel), "wheels");
+  return {
+    wheel,
+    wheels: configuredWheels() ?? (fs.existsSync(bundled) ? bundled : undefined),
+    installers: uv === undefined ? [pip] : [uvInstaller(uv), pip],
+  };
 }
 
 async function withProgress(

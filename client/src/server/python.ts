@@ -4,8 +4,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 export const OLDEST: readonly [number, number] = [3, 11];
-const PROBE =
-  "import sys, venv, ensurepip; print('%d.%d %s' % (sys.version_info[0], sys.version_info[1], sys.executable))";
+const PROBE = "import sys; print('%d.%d %s' % (sys.version_info[0], sys.version_info[1], sys.executable))";
 const TIME_LIMIT = 10_000;
 
 export interface Python {
@@ -26,24 +25,43 @@ export function pythonCommands(platform: NodeJS.Platform): readonly (readonly st
   return [["python3"], ...newest.map((version) => [`python${version}`]), ["python"]];
 }
 
+export interface Search {
+  /** Whether uv makes the environment. It needs neither Python's venv module nor pip. */
+  readonly withUv?: boolean;
+  /** Milliseconds that a command may take. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The command that runs uv's own Python. uv downloads one if it finds none. */
+export function uvPython(uv: string): readonly string[] {
+  return [uv, "run", "--no-project", "--python", `>=${OLDEST.join(".")}`, "python"];
+}
+
 /** Tries the commands in order. Returns the first suitable Python, and the attempts before it. */
 export async function findPython(
   commands: Iterable<readonly string[]>,
+  search: Search = {},
 ): Promise<{ python: Python | undefined; attempts: readonly Attempt[] }> {
   const attempts: Attempt[] = [];
   for (const command of commands) {
-    const result = await probe(command);
+    const result = await probe(command, search);
     if ("executable" in result) return { python: result, attempts };
     attempts.push(result);
   }
   return { python: undefined, attempts };
 }
 
-async function probe([program = "", ...args]: readonly string[]): Promise<Python | Attempt> {
+async function probe(
+  [program = "", ...args]: readonly string[],
+  { withUv = false, timeout = TIME_LIMIT, signal }: Search,
+): Promise<Python | Attempt> {
   const command = [program, ...args].join(" ");
+  const script = withUv ? PROBE : `import venv, ensurepip; ${PROBE}`;
   try {
-    const { stdout } = await promisify(execFile)(program, [...args, "-c", PROBE], {
-      timeout: TIME_LIMIT,
+    const { stdout } = await promisify(execFile)(program, [...args, "-c", script], {
+      timeout,
+      signal,
       windowsHide: true,
     });
     const match = /^(\d+)\.(\d+) (.+)$/m.exec(stdout.trim());

@@ -39,4 +39,4 @@ export const SERVER_SETTINGS = [
 ];
 
 /** Those that only the client reads. */
-export const CLIENT_SETTINGS = ["python"];
+export const CLIENT_SETTINGS = ["python", "wheels"];

@@ -30,6 +30,15 @@ export function configuredCloud(): string | undefined {
 
 /** The configured Python interpreter, if any. */
 export function configuredPython(): string | undefined {
-  const named = vscode.workspace.getConfiguration("fairlead").get("python", "").trim();
+  return configuredPath("python");
+}
+
+/** The configured folder with the wheels of the server's packages, if any. */
+export function configuredWheels(): string | undefined {
+  return configuredPath("wheels");
+}
+
+function configuredPath(setting: string): string | undefined {
+  const named = vscode.workspace.getConfiguration("fairlead").get(setting, "").trim();
   return named === "" ? undefined : named;
 }

@@ -82,7 +82,7 @@ export class Runs {
   async runOnFiles(uris: readonly vscode.Uri[]): Promise<void> {
     const [first, ...others] = uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
     if (!first) return;
-    const what = others.length === 0 ? workspacePath(first) : plural(others.length + 1, "file");
+    const what = others.length === 0 ? workspacePath(first) : t("{0} files", others.length + 1);
     const context = [first, ...others].map((uri): ContextItem => ({ kind: "file", uri: uri.toString() }));
     await this.runOn(context, { title: `Agent: Run Task on ${what}` });
   }

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { makeEnvironment } from "../src/server/environment";
+import { pip, uvInstaller, venvPython, type Installer } from "../src/server/installers";
+
+const ROOT = process.cwd();
+const windows = process.platform === "win32";
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-offline-"));
+const wheels = path.join(folder, "wheels");
+const python = venvPython(path.join(ROOT, ".venv"));
+let wheel = "";
+let uv = "";
+
+interface Scripts {
+  TARGETS: readonly string[];
+  downloadWheels: (target: string, folder: string, pythons: readonly string[]) => Promise<void>;
+  ensureWheels: (name: string) => Promise<void>;
+  wheelsDir: (name: string) => string;
+}
+
+async function scripts(name: string): Promise<Scripts> {
+  return (await import(pathToFileURL(path.join(ROOT, "scripts", name)).href)) as Scripts;
+}
+
+const target = `${process.platform}-${process.arch}`;
+
+before(async () => {
+  const { ensureWheels, wheelsDir } = await scripts("wheels.mjs");
+  await ensureWheels("lock");
+  uv = path.join(wheelsDir("lock"), "bin", windows ? "uv.exe" : "uv");
+  const version = execFileSync(python, ["-c", "import sys; print('%d.%d' % sys.version_info[:2])"], {
+    encoding: "utf8",
+  }).trim();
+  await (await scripts("platform-wheels.mjs")).downloadWheels(target, wheels, [version]);
+  const dist = path.join(folder, "dist");
+  const options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", dist];
+  execFileSync(python, ["-m", "pip", "wheel", ...options, ROOT]);
+  wheel = path.join(dist, fs.readdirSync(dist)[0] ?? "");
+  fs.cpSync(path.join(ROOT, "requirements"), path.join(dist, "requirements"), { recursive: true });
+  // what asks the network now gets no answer
+  for (const name of ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"])
+    process.env[name] = "http://127.0.0.1:9";
+  process.env.UV_CACHE_DIR = path.join(folder, "uv-cache");
+});
+after(() => {
+  fs.rmSync(folder, { recursive: true });
+});
+
+async function made(name: string, installers: readonly Installer[]): Promise<readonly string[]> {
+  const said: string[] = [];
+  const environment = path.join(folder, name);
+  const packages = { wheel, wheels, installers };
+  await makeEnvironment(environment, python, packages, (message) => said.push(message), new AbortController().signal);
+  const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, "package.json"), "utf8")) as { version: string };
+  const printed = execFileSync(venvPython(environment), ["-I", "-m", "fairlead", "--version"], { encoding: "utf8" });
+  assert.match(printed, new RegExp(version.replaceAll(".", "\\.")));
+  return said;
+}
+
+test("uv makes the environment from a folder of wheels, without a network", async () => {
+  assert.deepEqual(await made("with-uv", [uvInstaller(uv), pip]), [
+    "creating a virtual environment",
+    "installing the server's packages with uv",
+  ]);
+  assert.ok(!fs.existsSync(path.join(folder, "with-uv", "bin", "pip")), "pip was not needed");
+});
+
+test("pip makes it where uv fails", async () => {
+  const said = await made("with-pip", [uvInstaller(path.join(folder, "no-uv")), pip]);
+  assert.match(said.join("\n"), /uv failed: .*ENOENT[^]*with pip$/);
+});

@@ -1,0 +1,29 @@
+// The server's packages as wheels for one platform, for a .vsix that needs no network.
+
+import path from "node:path";
+import { root, run, venvProgram } from "./process.mjs";
+import { SetupError } from "./python.mjs";
+
+const PYTHONS = ["3.11", "3.12", "3.13", "3.14"];
+/** VS Code's platforms, and pip's tags for what runs on them. Windows on ARM is missing, because PyYAML has no wheel for it. */
+const TAGS = {
+  "linux-x64": ["manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"],
+  "linux-arm64": ["manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"],
+  "alpine-x64": ["musllinux_1_2_x86_64", "musllinux_1_1_x86_64"],
+  "darwin-x64": ["macosx_11_0_x86_64", "macosx_10_13_x86_64", "macosx_10_12_x86_64"],
+  "darwin-arm64": ["macosx_11_0_arm64"],
+  "win32-x64": ["win_amd64"],
+};
+
+export const TARGETS = Object.keys(TAGS);
+
+/** Downloads the wheels of a list in requirements/ for each Python that Fairlead supports, or for those given. */
+export async function downloadWheels(target, folder, pythons = PYTHONS, list = "server") {
+  const platforms = TAGS[target].flatMap((tag) => ["--platform", tag]);
+  const what = ["--dest", folder, "-r", path.join(root, "requirements", `${list}.txt`)];
+  for (const python of pythons) {
+    const options = ["--quiet", "--no-deps", "--only-binary=:all:", "--python-version", python, ...platforms];
+    const { code, output } = await run(venvProgram("python"), ["-m", "pip", "download", ...options, ...what]);
+    if (code !== 0) throw new SetupError(output);
+  }
+}
