@@ -114,10 +114,11 @@ editorTest(
     await page.press("ControlOrMeta+s");
     assert.deepEqual((await page.toast("newer")).buttons.slice(0, 2), ["Compare", "Overwrite"]);
     await page.closeToast("newer");
-    // VS Code shows only so many messages in a moment, hence again and again; none of it overwrites
+    // VS Code shows only so many messages in a moment, hence again and again, each when the one before is done; none of it overwrites
     await page.until("a second refusal", async () => {
       await page.press("ControlOrMeta+s");
-      return (await page.toasts()).some(({ message }) => message.includes("newer"));
+      await page.page.locator(".notification-toast", { hasText: "newer" }).waitFor();
+      return true;
     });
     await page.diffLines("modified", { wanted: shows("FOUR-mine") });
     await page.tab("stale.txt (proposed)", (tab) => tab.dirty);

@@ -5,11 +5,10 @@ import fs from "node:fs";
 import path from "node:path";
 import { openEditor, writeFiles } from "./host/editor.mjs";
 import { temporaryFile } from "./host/temporary.mjs";
-import { hostPids, serverPids } from "./host/processes.mjs";
+import { serverPids } from "./host/processes.mjs";
 
 const VIEWPORT = { width: 1280, height: 800 };
 const REPLAY = "fairlead.replay";
-const RESTART = "Restart Remote Extension Host";
 
 let shared;
 let tainted = false;
@@ -54,15 +53,12 @@ async function clear({ page, code, workspace }) {
   await closeConversation(page);
   await page.showContainer("Fairlead");
   const before = activations(code);
-  // Killed, they save nothing more, so that the next ones find nothing.
-  for (const pid of [...serverPids(code), ...hostPids(code)]) process.kill(pid, "SIGKILL");
+  // Killed, it saves nothing more, so that the next one finds nothing.
+  for (const pid of serverPids(code)) process.kill(pid, "SIGKILL");
   for (const storage of ofExtension(code)) fs.rmSync(storage, { recursive: true, force: true });
   for (const name of fs.readdirSync(workspace)) fs.rmSync(path.join(workspace, name), { recursive: true, force: true });
-  await page.until("the extension to start again", async () => {
-    // The window starts its extension host again, but three times in five minutes only; then it asks.
-    if ((await page.toasts()).some(({ buttons }) => buttons.includes(RESTART))) await page.toastButton("", RESTART);
-    return activations(code) > before;
-  });
+  await page.runCommand("Developer: Restart Extension Host");
+  await page.until("the extension to start again", () => activations(code) > before);
   await page.runCommand("View: Show Explorer");
   await page.runCommand("Notifications: Clear All Notifications");
 }

@@ -2,8 +2,7 @@
 
 import fs from "node:fs";
 
-/** The process ids of its extension hosts, and of the agent's servers. */
-export const hostPids = (code) => pids(code, (command) => command.some((part) => part.includes("extensionHost")));
+/** The process ids of the agent's servers. */
 export const serverPids = (code) => pids(code, (command) => command.includes("fairlead") && command.includes("serve"));
 
 function pids(code, wanted) {
