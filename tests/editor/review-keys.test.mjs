@@ -6,6 +6,7 @@ import path from "node:path";
 import { edit, followUp, picture, remove, runTask, useAgent, write } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
+const PROPOSED = /^Proposed: /;
 const NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const before = `${NUMBERS.join("\n")}\n`;
 const capitals = (file, ...numbers) => numbers.map((number) => edit(file, `${number}\n`, `${number.toUpperCase()}\n`));
@@ -123,6 +124,13 @@ editorTest("the keys decide on the change at the cursor and on the file, in the 
 
 editorTest("the keys decide in the multi-file diff too, and stay in it", async ({ page }) => {
   await page.clickTab("Proposed: Change the files (6 files)");
+  // keys.txt was decided since; the click brings the files up to date, in one tab that keeps the focus
+  await page.tab("Proposed: Change the files (5 files)");
+  await page.until(
+    "one diff",
+    async () => (await page.tabs()).filter(({ label }) => PROPOSED.test(label)).length === 1,
+  );
+  await page.editorFocus();
   await page.clickDiffLine("FIVE", { file: "rest.txt" });
   await page.press("Shift+Alt+n");
   await page.rows(VIEW, lacks("rest.txt"));

@@ -37,6 +37,8 @@ export class Diffs implements vscode.Disposable {
   private heldTab: vscode.Tab | undefined;
   /** The tab that was active last. */
   private lastActive: vscode.Tab | undefined;
+  /** The multi-file diff that is being opened. The next one opens after it. */
+  private opening: Promise<void> = Promise.resolve();
   private readonly disposables: { dispose(): unknown }[];
 
   /** `restored` resolves to the ids of the saved sessions when those of an earlier window are loaded. */
@@ -305,6 +307,20 @@ export class Diffs implements vscode.Disposable {
   /** Opens a multi-file diff with the cursor in its first change. Replaces an open one with the same content. */
   private async openMultiDiff(label: string, files: readonly FileEdits[], what: MultiDiffContent): Promise<void> {
     const { sessionId, item } = what;
+    const replaced = this.opening.then(() => this.replaceMultiDiff(label, files, what));
+    this.opening = replaced.catch(() => undefined);
+    await replaced;
+    const [first] = files;
+    const [hunk] = first ? (item === undefined ? first : editsOfStep(first, item)).hunks : [];
+    if (first && hunk) await putCursor(proposedUri(sessionId, first, item), startOf(hunk));
+  }
+
+  private async replaceMultiDiff(label: string, files: readonly FileEdits[], what: MultiDiffContent): Promise<void> {
+    const { sessionId, item } = what;
+    const isActive = (): boolean => labelOf(activeTab()) === label;
+    const known = this.multiDiffs.get(label);
+    // a click on its tab and a decision in it can both ask for the same update
+    if (known && isActive() && isUpToDate(known, files)) return;
     const earlier = allTabs().filter((tab) => {
       const shown = this.multiDiffIn(tab);
       return shown && isSameContent(shown, what);
@@ -317,12 +333,12 @@ export class Diffs implements vscode.Disposable {
       proposedUri(sessionId, file, item),
     ]);
     await vscode.commands.executeCommand("vscode.changes", label, resources);
-    await vscode.commands.executeCommand("workbench.action.keepEditor");
-    await vscode.window.tabGroups.close(earlier, true);
+    // the command acts on the active editor, and the user may have chosen another one since
+    if (isActive()) await vscode.commands.executeCommand("workbench.action.keepEditor");
+    // VS Code refuses to close any tab if one of them is gone
+    const open = new Set(allTabs());
+    await vscode.window.tabGroups.close(earlier.filter((tab) => open.has(tab)));
     await this.remember();
-    const [first] = files;
-    const [hunk] = first ? (item === undefined ? first : editsOfStep(first, item)).hunks : [];
-    if (first && hunk) await putCursor(proposedUri(sessionId, first, item), startOf(hunk));
   }
 }
 
@@ -350,7 +366,7 @@ async function putCursor(uri: vscode.Uri, place: vscode.Range): Promise<void> {
 
 const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;
 const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-const labelOf = (tab: vscode.Tab): string => tab.label.replace(/ \(\d+ [^()]*\)$/, "");
+const labelOf = (tab: vscode.Tab | undefined): string => tab?.label.replace(/ \(\d+ [^()]*\)$/, "") ?? "";
 const isUpToDate = ({ uris }: OpenMultiDiff, files: readonly FileEdits[]): boolean =>
   files.length === uris.length && files.every(({ uri }) => uris.includes(uri));
 const isSameContent = (one: MultiDiffContent, other: MultiDiffContent): boolean =>

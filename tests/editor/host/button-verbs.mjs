@@ -8,10 +8,10 @@ export function buttonVerbs({ page, act }) {
   const menu = page.locator(".monaco-menu");
   const entry = (label) => menu.locator(".action-menu-item", { hasText: label }).first();
 
-  /** Clicks on one element; an error says that it did not count. */
-  async function click(locator) {
-    const { element, heard } = await listening(locator, "click");
-    const failed = await element.click().then(
+  /** Clicks on one element; an error says that it did not count, which `event` decides. */
+  async function click(locator, { event = "click", ...options } = {}) {
+    const { element, heard } = await listening(locator, event);
+    const failed = await element.click(options).then(
       () => undefined,
       (error) => error,
     );

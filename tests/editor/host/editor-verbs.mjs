@@ -64,13 +64,14 @@ export function editorVerbs({ page, until, act }) {
     tabs,
     tab: (label, wanted = (tab) => tab.active) =>
       until(`the tab "${label}"`, async () => (await tabs()).find((tab) => tab.label === label && wanted(tab))),
+    /** Clicks on the first tab of that label. The press counts: what it shows may replace the tab before the release. */
     clickTab: (label) =>
-      act(`the tab "${label}"`, async () =>
-        page
-          .locator(".tabs-container .tab")
-          .nth((await tabs()).findIndex((tab) => tab.label === label))
-          .click({ position: { x: 20, y: 12 } }),
-      ),
+      act(`the tab "${label}"`, async () => {
+        const index = (await tabs()).findIndex((tab) => tab.label === label);
+        if (index < 0) throw new Error("there is no such tab");
+        const tab = page.locator(".tabs-container .tab").nth(index);
+        await buttons.click(tab, { event: "mousedown", position: { x: 20, y: 12 } });
+      }),
 
     /** Waits until `wanted(lines)` holds and returns the lines in sight of the active text editor. */
     editorLines: (wanted = () => true) =>
