@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from support.calls import edit, write
-from support.client import Client, Refuse
+from support.client import Client, Refuse, uri_path
 
 Replay = Callable[..., dict[str, Any]]
 
@@ -196,6 +196,37 @@ async def test_fault_10_the_editor_refuses_an_accept(workspace: Path, replay: Re
         assert outcomes == {"a": ("applied", ""), "b": ("failed", "b is locked"), "c": ("applied", "")}
         assert [file["uri"][-1] for file in review["edits"]["files"]] == ["b"]
         assert [(workspace / name).read_text() for name in "abc"] == ["2\n", "1\n", "2\n"]
+
+
+async def test_fault_14_a_rename_of_a_file_that_the_editor_still_shows(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 14: VS Code may report the closed document of the old path much later, or never."""
+    (workspace / "old").write_text("1\n")
+    calls = [{"rename_file": {"path": "old", "new_path": "new"}}]
+
+    async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
+
+        def apply(params: Any) -> Any:
+            for change in params["edit"]["documentChanges"]:
+                if change.get("kind") == "rename":
+                    uri_path(change["oldUri"]).rename(uri_path(change["newUri"]))
+                    client.open(uri_path(change["newUri"]), "1\n")
+            return {"applied": True}
+
+        client.answers["workspace/applyEdit"] = apply
+        client.open(workspace / "old", "1\n")
+        session = (await client.run())["sessionId"]
+        accepted = {"sessionId": session, "target": {"all": True}}
+        for method, params, left in (
+            ("accept", accepted, ["new"]),
+            ("undo", {"sessionId": session}, ["old"]),
+            ("redo", {"sessionId": session}, ["new"]),
+            ("undo", {"sessionId": session}, ["old"]),
+        ):
+            review = await client.request(f"agent/edits/{method}", params)
+            assert [(each["outcome"], each["message"]) for each in review["outcomes"]] == [("applied", "")]
+            assert [path.name for path in workspace.iterdir()] == left
+        [file] = review["edits"]["files"]
+        assert (file["kind"], file["state"]) == ("rename", "pending")
 
 
 async def test_an_error_answer_to_apply_edit_is_a_failed_outcome(workspace: Path, replay: Replay) -> None:

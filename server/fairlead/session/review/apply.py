@@ -7,6 +7,7 @@ answer is checked against the files. The server only overwrites the bytes that i
 import asyncio
 import contextlib
 import hashlib
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,10 +26,9 @@ from fairlead.workspace.write import FileChange, write_files
 WRITTEN_BY_SERVER = "Fairlead wrote the file directly, because an editor would not preserve {what}."
 BYTES_RESTORED = "Fairlead wrote the file directly, byte for byte."
 CHANGED = "{name} changed at the same time. Review the change again."
-NOT_APPLIED = "The editor reported success, but {name} is unchanged. The change is still proposed."
+NOT_APPLIED = "The editor reported success, but {name} is unchanged. Try again."
 APPLIED_DIFFERENTLY = (
-    "The editor applied a different change to {name} than the one you accepted. Check {name}, and use the editor's "
-    "undo if lines are missing. The change is still proposed."
+    "The editor changed {name} differently than requested. Check the file; use the editor's undo if lines are missing."
 )
 
 MOST_CLOSED = 10
@@ -123,6 +123,7 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
     for edit, result in zip(edits, results, strict=True):
         if result.done and edit.new_path is not None:
             session.files.user_files.note_move(edit.path, edit.new_path)
+            session.files.user_files.note_removal(edit.path)
     return results
 
 
@@ -186,7 +187,7 @@ class _EditCheck:
     def is_done(self) -> bool:
         """Whether the file contains the edit, alone or together with later changes."""
         edit, before = self._edit, self._last_text
-        if edit.new_path is not None and _file_text(self._session, edit.path) is not None:
+        if edit.new_path is not None and _file_exists(edit.path):
             return False
         if self._session.files.user_files.has_arrived(edit.target):
             return True
@@ -231,9 +232,14 @@ def _against_document(session: Session, edit: FileEdit) -> FileEdit:
 
 
 def _is_applied(session: Session, edit: FileEdit) -> bool:
-    if edit.new_path is not None and _file_text(session, edit.path) is not None:
+    if edit.new_path is not None and _file_exists(edit.path):
         return False
     return _file_text(session, edit.target) == edit.new
+
+
+def _file_exists(path: Path) -> bool:
+    """Whether a file is on disk. An editor may close the document of a renamed file long after the rename, or never."""
+    return os.path.lexists(path) and not path.is_dir()
 
 
 def _file_text(session: Session, path: Path) -> str | None:
