@@ -148,6 +148,16 @@ export function endEntry({ stopReason, message, record, error }: RunEnd): EndEnt
   return { kind: "end", stopReason, message, record, errorKind: error?.kind ?? "" };
 }
 
+// by the tag with which the feedback begins (docs/protocol.md)
+const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
+  user_message: "Message delivered.",
+  review: "The agent was told about your decisions.",
+  plan_changed: "The agent was told about your changes to the plan.",
+  files_changed: "The agent was told which files have changed.",
+  new_errors: "The agent was told about new errors in its proposals.",
+  folders: "The agent was told which folders are open.",
+};
+
 /** Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is final. */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
   if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
@@ -202,12 +212,8 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     case "feedback": {
       if (event.text.startsWith("<rules ")) break; // shown as the event "rules"
-      const text = event.text.startsWith("<user_message>")
-        ? "Message delivered."
-        : event.text.startsWith("<folders>")
-          ? "The agent was told which folders are open."
-          : "The agent was told about your decisions.";
-      session.entries.push({ kind: "note", text });
+      const tag = /^<(\w+)/.exec(event.text)?.[1] ?? "";
+      session.entries.push({ kind: "note", text: FEEDBACK_NOTES[tag] ?? "The agent was told about your changes." });
       break;
     }
     case "retry": {

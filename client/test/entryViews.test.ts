@@ -168,6 +168,23 @@ test("what the agent was told about the editor is text", () => {
   assert.deepEqual(restored, { kind: "context", title: "", text: "x" });
 });
 
+test("feedback is named by what it is about", () => {
+  const { session, send } = running();
+  const feedback = params<Extract<AgentEvent, { kind: "feedback" }>>("event.feedback");
+  const notes = ["review", "plan_changed", "files_changed", "new_errors", "something_else"].map((tag) => {
+    send({ ...feedback, sessionId: "s", text: `<${tag}>\nx\n</${tag}>` });
+    const entry = session.entries.at(-1);
+    return entry?.kind === "note" && entry.text;
+  });
+  assert.deepEqual(notes, [
+    "The agent was told about your decisions.",
+    "The agent was told about your changes to the plan.",
+    "The agent was told which files have changed.",
+    "The agent was told about new errors in its proposals.",
+    "The agent was told about your changes.",
+  ]);
+});
+
 test("the project's rules that the agent got are named once", () => {
   const { session, send } = running();
   const rules = params<Extract<AgentEvent, { kind: "rules" }>>("event.rules");

@@ -70,7 +70,8 @@ def test_the_record_of_the_example_holds_until_a_byte_or_a_check_changes(
     task = ("run", "Refactor hello.py", "--workspace", records.workspace, "--replay", example)
     saved = run_plain(*task, "--accept", "all", "--save-record", records.path)
     assert saved.code == 0, saved.out
-    assert f"Saved the record to {records.path}. To check it: fairlead verify {records.path}" in saved.out
+    verify = f"fairlead verify {records.path} --workspace {records.workspace}"
+    assert f"Saved the record to {records.path}. To verify it: {verify}\n" in saved.out
 
     held = records.verify()
     assert held.code == 0, held.out

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import shlex
 import time
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -28,6 +29,7 @@ from fairlead.cli.summary import (
     replay_line,
     result_lines,
     summary_lines,
+    workspace_arguments,
 )
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.plain import PlainDisplay
@@ -257,8 +259,9 @@ class Run:
             reason = error.strerror if isinstance(error, OSError) else None
             self._display.show([Text(f"The record was not saved: {clean(reason or str(error))}", style="red")])
             return False
-        shown = escape_hidden(str(path))
-        self._display.show([Text(f"Saved the record to {shown}. To check it: fairlead verify {shown}", style="dim")])
+        verify = f"fairlead verify {shlex.quote(str(path))}{workspace_arguments(self._options.workspace)}"
+        text = f"Saved the record to {path}. To verify it: {verify}"
+        self._display.show([Text(escape_hidden(text), style="dim")])
         return True
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:

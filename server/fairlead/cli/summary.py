@@ -14,6 +14,7 @@ from fairlead.cli.view.terminal import Marks
 from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.lsp import protocol as wire
 from fairlead.models.clouds import LABELS
+from fairlead.workspace.paths import Roots
 
 Window = tuple[int, int | None]
 """The tokens in the model's window, and the size of the window if it is known."""
@@ -61,11 +62,15 @@ def continued_lines(title: str, plan: wire.PlanWire, files: int, display: Displa
     return _field("Continues", f"“{escape_hidden(title)}”{facts}", display)
 
 
+def workspace_arguments(roots: Roots) -> str:
+    """The `--workspace` options that name these folders; empty for the current folder."""
+    is_default = len(roots.paths) == 1 and _is_here(roots.paths[0])
+    return "" if is_default else "".join(f" --workspace {shlex.quote(str(path))}" for path in roots.paths)
+
+
 def continue_line(options: RunOptions, *, finished: bool) -> Text:
     """How to continue a session that is unfinished or has undecided changes."""
-    paths = options.workspace.paths
-    is_default = len(paths) == 1 and _is_here(paths[0])
-    where = "" if is_default else "".join(f" --workspace {shlex.quote(str(path))}" for path in paths)
+    where = workspace_arguments(options.workspace)
     why = "Undecided changes are saved. To review them" if finished else "To continue where it stopped"
     return Text(f"{why}: fairlead run --continue{escape_hidden(where)}", style="dim")
 

@@ -283,7 +283,7 @@ class Sessions:
             await self._load_on_request(session_id)
         session = self._sessions.get(session_id)
         if session is None:
-            raise WrongRequest(f"Unknown session: {session_id}")
+            raise WrongRequest(f"Unknown session: {session_id}. It may have been deleted; start a new one.")
         return session
 
     async def _load_on_request(self, session_id: str) -> None:
