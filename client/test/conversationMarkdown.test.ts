@@ -68,6 +68,13 @@ test("docs/faults.md 41: an answer makes no element, attribute or address that c
   }
 });
 
+test("docs/faults.md 41: a direction character that is written as an entity is shown as an escape", () => {
+  const answer = drawn("a &#x202e;gpj and `&#x202e;`\n\n> &#8294;quote [x&#x200b;](https://example.com)");
+  assert.doesNotMatch(answer.textContent, /[\u200b\u202e\u2066]/);
+  assert.match(answer.textContent, /a \\u\{202e\}gpj/);
+  assert.match(answer.textContent, /\\u\{2066\}quote/);
+});
+
 test("what is harmless in an answer is drawn: words, lists, tables, code, and HTML as text", () => {
   const answer = drawn(
     "# Title\n\nSome *words* and `code`.\n\n- one\n- [x] two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nif a < b:\n```\n\nUse <b>.",

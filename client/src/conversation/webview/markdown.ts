@@ -3,6 +3,7 @@
 
 import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens } from "marked";
+import { visibleText } from "../../ui/text";
 
 /** A block of a text: a paragraph, a list, a code block. */
 export interface Block {
@@ -73,7 +74,7 @@ function blockElement(token: Token): HTMLElement {
 }
 
 function sanitized(html: string): DocumentFragment {
-  return DOMPurify.sanitize(html, {
+  const fragment = DOMPurify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,
     ALLOWED_URI_REGEXP: /^(?:https?:\/\/|#$)/i,
@@ -82,6 +83,10 @@ function sanitized(html: string): DocumentFragment {
     ALLOW_ARIA_ATTR: false,
     RETURN_DOM_FRAGMENT: true,
   });
+  // an entity such as `&#x202e;` is a character only here
+  const texts = document.createNodeIterator(fragment, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) text.nodeValue = visibleText(text.nodeValue ?? "");
+  return fragment;
 }
 
 /** An address of the web is shown when the pointer rests on the link. An address that is neither of the web nor of a file is no link. */
